@@ -29,8 +29,8 @@ def main() -> None:
     run, bounds = analyses.Run(), list[tuple[float, float]]()
     for message in analyses.messages(subject, _target(given.target), options, Stopping()):
         found = run.take(message)
-        if message[0] == "bound" and not run.news.paths:
-            bounds.append((run.news.seconds, run.news.value))
+        if message[0] == "bound" and not run.progress.paths:
+            bounds.append((run.progress.seconds, run.progress.value))
         if found is not None:
             seconds = analyses.outcome(*found).result["stats"]["seconds"]
             print(json.dumps({"bounds": bounds, "seconds": seconds}))

@@ -1,9 +1,9 @@
-"""Damaged objects, listings and chains of objects for the command as it is installed.
+"""Runs the installed command on damaged objects, listings and chains of objects.
 
-What is promised: no abort, no hang, no output that acts on a terminal.
+The command must not abort, hang, or write output that affects a terminal.
 
-Many files per process, so that most of the time is the engine's. Results are written when they
-arrive: what lies between two of them is the time that one program took.
+A process gets many files, so that the engine takes most of the time. It writes each result at once;
+the time between two results is that of one program.
 """
 
 import argparse
@@ -27,12 +27,12 @@ from mutants import damaged_listing, damaged_object
 
 ROOT = Path(__file__).parent.parent
 ADDRESS_SPACE = 4_000_000 << 10
-"""Bytes, as `ulimit -v 4000000` has them."""
+"""Limit in bytes, as with `ulimit -v 4000000`."""
 CODES = {0, 3, 4}
 ALLOWED = 0.5
-"""Seconds that a program may take beyond its deadline."""
+"""Seconds by which a program may exceed its deadline."""
 STARTING = 3.0
-"""Seconds for the interpreter and for reading all files, before the first result."""
+"""Seconds before the first result: start of the interpreter, reading of all files."""
 FORMATS = ("json", "csv", "table")
 _ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -48,15 +48,15 @@ def listing_seeds() -> list[str]:
     return [path.read_text(errors="replace") for path in files]
 
 
-class Finding(Exception):  # noqa: N818 - what was found
-    """A promise that was not kept."""
+class Finding(Exception):  # noqa: N818 - a result of the campaign
+    """A defect of the command."""
 
 
 def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list[float]]:
-    """Runs a command; both outputs, the exit code, the seconds from one line to the next.
+    """Run a command; return both outputs, the exit code, and the seconds between its writes.
 
     Raises:
-        Finding: when it writes nothing for so many seconds, or breaks another promise.
+        Finding: if it writes nothing for `longest` seconds, or has another defect.
     """
     process = subprocess.Popen(
         command,
@@ -99,10 +99,10 @@ def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list
 
 
 def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
-    """Analyses files; the seconds between one line of output and the next.
+    """Analyse files; return the seconds between writes of output.
 
     Raises:
-        Finding: when a promise is not kept.
+        Finding: if the command has a defect.
     """
     command = ["slowpath", "bound", *files, "--format", form, "--deadline", str(deadline), *options]
     out, _, _, gaps = watched(command, STARTING + 60 * (deadline + ALLOWED))
@@ -115,24 +115,24 @@ def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float
 
 
 def withheld(report: dict[str, Any]) -> None:
-    """Looks for rewritten programs that the kernel refuses, or finds to do something else.
+    """Check that the kernel accepted all rewritten programs, and that they behave as before.
 
     Raises:
-        Finding: when there is one.
+        Finding: if a program was rejected, or behaves differently.
     """
     for program in report.get("programs", ()):
-        said = program.get("rehearsal") or {}
-        if said.get("differs"):
-            raise Finding(f"{program['name']} differs in the kernel: {said['difference']}")
-        if said.get("refused"):
-            raise Finding(f"the kernel refuses {program['name']}: {said['why_not']}")
+        rehearsal = program.get("rehearsal") or {}
+        if rehearsal.get("differs"):
+            raise Finding(f"{program['name']} differs in the kernel: {rehearsal['difference']}")
+        if rehearsal.get("refused"):
+            raise Finding(f"the kernel refuses {program['name']}: {rehearsal['why_not']}")
 
 
 def run_case(case: Case, deadline: float) -> tuple[float, int]:
-    """Runs a command about a chain; the seconds that it took, and its exit code.
+    """Run a command on a chain; return the seconds that it took, and its exit code.
 
     Raises:
-        Finding: when it gives neither a result nor one error that names a file, or hangs.
+        Finding: if it hangs, or writes neither a result nor one error that names a file.
     """
     started = time.monotonic()
     out, errors, code, _ = watched(case.words, 60 * (deadline + ALLOWED))
@@ -149,7 +149,11 @@ def run_case(case: Case, deadline: float) -> tuple[float, int]:
 def chains(
     count: int, seed: int, deadline: float, keep: Path
 ) -> tuple[list[str], float, Counter[int]]:
-    """Commands about chains of damaged objects: findings, the slowest's seconds, and exit codes."""
+    """Run commands on chains of damaged objects; files of findings are copied to `keep`.
+
+    Returns:
+        Findings, seconds of the slowest command, and counts of exit codes.
+    """
     chance = random.Random(f"{seed} chain")
     findings, slowest, codes = list[str](), 0.0, Counter[int]()
     with tempfile.TemporaryDirectory() as folder:
@@ -158,7 +162,7 @@ def chains(
                 seconds, code = run_case(case, deadline)
                 codes[code] += 1
                 if seconds > deadline + GRACE + ALLOWED + STARTING:
-                    # Once more where something was slow: other work may have been in the way.
+                    # Repeat a slow command, because other work may have delayed it.
                     seconds = min(run_case(case, deadline)[0] for _ in range(3))
                     if seconds > deadline + GRACE + ALLOWED + STARTING:
                         raise Finding(f"{seconds:.1f} s")
@@ -176,7 +180,7 @@ def chains(
 def batches(
     count: int, size: int, chance: random.Random, folder: Path, kind: str
 ) -> Iterator[list[str]]:
-    """Files to analyse, so many at a time."""
+    """Yield lists of `size` damaged files, `count` files in total; they are removed afterwards."""
     objects, listings = object_seeds(), listing_seeds()
     for first in range(0, count, size):
         files = []
@@ -196,11 +200,11 @@ def batches(
 def narrowed(
     files: Sequence[str], form: str, options: Sequence[str], deadline: float, keep: Path
 ) -> Iterator[str]:
-    """Each file by itself: what is found there, and the file kept."""
+    """Analyse each file of a batch alone; yield findings, and copy their files to `keep`."""
     for file in files:
         try:
             gaps = run([file], form, options, deadline)
-            # Once more where something was slow: other work may have been in the way.
+            # Repeat a slow analysis, because other work may have delayed it.
             if max(gaps, default=0.0) > deadline + ALLOWED + STARTING:
                 again = [run([file], form, options, deadline) for _ in range(3)]
                 slow = min(max(gaps, default=0.0) for gaps in again)
@@ -213,7 +217,7 @@ def narrowed(
 
 
 def main() -> int:
-    """Runs the campaign; 1 when a promise was not kept."""
+    """Run the campaign; return 1 if there are findings."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--objects", type=int, default=10_000)
     arguments.add_argument("--listings", type=int, default=5_000)

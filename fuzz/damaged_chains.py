@@ -1,4 +1,4 @@
-"""Chains and topologies of damaged objects, and the commands that they are for."""
+"""Commands on chains and topologies of damaged objects."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ from mutants import damaged_code, damaged_object
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples/chain"
 GRACE = 2.0
-"""Seconds that `plan` has beyond its budget, to write down what is known."""
+"""Seconds by which `plan` may exceed its budget, to write its results."""
 _MODES = (
     ("facts",),
     ("optimize", "--trust"),
@@ -25,19 +25,19 @@ _ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 
 
 class Case(NamedTuple):
-    """A command, and what it reads."""
+    """A command, and the files that it reads."""
 
     words: list[str]
     files: list[Path]
 
 
 def seeds() -> list[bytes]:
-    """Objects that a chain can have."""
+    """Return the undamaged objects."""
     return [path.read_bytes() for path in sorted(EXAMPLES.glob("*.bpf.o"))]
 
 
 def cases(count: int, chance: random.Random, folder: Path, deadline: float) -> Iterator[Case]:
-    """Chains of one to three programs, at least one of which is damaged."""
+    """Yield commands on chains of one to three programs, at least one of which is damaged."""
     objects = seeds()
     for number in range(count):
         mode = _MODES[number % len(_MODES)]
@@ -52,13 +52,13 @@ def cases(count: int, chance: random.Random, folder: Path, deadline: float) -> I
             file = folder / f"{number}-{name}.bpf.o"
             file.write_bytes(content)
             files.append(file)
-        of = _topology if mode[0] == "plan" else _chain
-        described = folder / f"{number}.yaml"
-        described.write_text(json.dumps(of(chance, names, [file.name for file in files])))
+        describe = _topology if mode[0] == "plan" else _chain
+        description = folder / f"{number}.yaml"
+        description.write_text(json.dumps(describe(chance, names, [file.name for file in files])))
         limit = "--budget" if mode[0] == "plan" else "--deadline"
         options = [*mode[1:], limit, str(deadline), "--format", "json"]
-        words = ["slowpath", "chain", mode[0], str(described), *options]
-        yield Case(words, [described, *files])
+        words = ["slowpath", "chain", mode[0], str(description), *options]
+        yield Case(words, [description, *files])
 
 
 def _on(chance: random.Random, mode: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Damaged objects and listings, made from sound ones by a random generator: same seed, same files."""
+"""Random damage of objects and listings; the same seed gives the same files."""
 
 import random
 import re
@@ -9,7 +9,7 @@ _MARKS = ("\x1b[31m", "\x07", "\x00", "\u202e", "\r", "\x7f", "\t", "=", "\u2028
 
 
 def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """An object with one to four kinds of damage."""
+    """Return an object with one to four kinds of damage."""
     data = bytearray(chance.choice(seeds))
     kinds: tuple[Callable[[], None], ...] = (
         lambda: _flip(chance, data),
@@ -29,7 +29,7 @@ def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
 
 
 def damaged_code(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """An object of which instructions are others, and nothing else: most of them can be read."""
+    """Return an object with changed instructions only, which most readers accept."""
     data = bytearray(chance.choice(seeds))
     for _ in range(chance.choice((1, 1, 1, 2))):
         _code(chance, data)
@@ -49,7 +49,7 @@ def _number(chance: random.Random, data: bytearray) -> None:
 
 
 def _sections(data: bytearray) -> list[tuple[int, int, int]]:
-    """Header, offset and size of the sections, as far as the file has them."""
+    """Return offset of the header, offset and size of each section that lies within the file."""
     if len(data) < 64:
         return []
     start = int.from_bytes(data[40:48], "little")
@@ -64,7 +64,7 @@ def _sections(data: bytearray) -> list[tuple[int, int, int]]:
 
 
 def _code(chance: random.Random, data: bytearray) -> None:
-    """Changes an instruction, a field of it, or puts it somewhere else, in what looks like code."""
+    """Change fields of instructions, or copy instructions, in an executable section."""
     code = [
         (offset, size)
         for header, offset, size in _sections(data)
@@ -90,7 +90,7 @@ def _code(chance: random.Random, data: bytearray) -> None:
 
 
 def _map(chance: random.Random, data: bytearray) -> None:
-    """Changes sizes in small sections: those of maps, and of types."""
+    """Replace an aligned number in a section, such as the size of a map or of a type."""
     small = [(offset, size) for _, offset, size in _sections(data) if size >= 4]
     if not small:
         return
@@ -124,7 +124,7 @@ def _splice(chance: random.Random, data: bytearray, seeds: Sequence[bytes]) -> N
 
 
 def _name(chance: random.Random, data: bytearray) -> None:
-    """Puts something into a name that acts on terminals."""
+    """Write a control sequence, or another special character, into a name."""
     names = [m.start() for m in re.finditer(rb"[a-z_]{5,}\0", bytes(data))]
     if names:
         mark = chance.choice(_MARKS).encode()
@@ -141,7 +141,7 @@ def _cut(chance: random.Random, data: bytearray) -> None:
 
 
 def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
-    """A listing with one to four kinds of damage; lines that were moved are numbered anew, mostly."""
+    """Return a listing with one to four kinds of damage; mostly, its lines are numbered again."""
     lines = chance.choice(seeds).splitlines()
     for _ in range(chance.choice((1, 1, 2, 3, 4))):
         at = chance.randrange(max(1, len(lines)))
@@ -171,7 +171,7 @@ def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
-    """The lines with addresses and numbers in order."""
+    """Return the lines with consecutive addresses and numbers."""
     found, number = [], 0
     for line in lines:
         matched = re.match(r"\s*[0-9a-f]+:\s+\.\d+(\s.*)", line)

@@ -1,4 +1,4 @@
-"""BPF objects made of byte code: programs that no compiler would write, of any size."""
+"""Assembler of BPF objects, for programs of any size that no compiler would generate."""
 
 import struct
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 
 def insn(code: int, dst: int = 0, src: int = 0, off: int = 0, imm: int = 0) -> bytes:
-    """An instruction (RFC 9669, section 3.1)."""
+    """Encode an instruction (RFC 9669, section 3.1)."""
     return struct.pack("<BBhI", code, dst | src << 4, off, imm & 0xFFFFFFFF)
 
 
@@ -19,44 +19,44 @@ EXIT = insn(0x95)
 
 
 def mov(dst: int, value: int) -> bytes:
-    """`dst = value`."""
+    """Encode `dst = value`."""
     return insn(0xB7, dst, imm=value)
 
 
 def copy(dst: int, src: int) -> bytes:
-    """`dst = src`."""
+    """Encode `dst = src`."""
     return insn(0xBF, dst, src)
 
 
 def alu(operation: int, dst: int, value: int) -> bytes:
-    """`dst op= value`, 64 bits."""
+    """Encode `dst op= value`, 64 bits wide."""
     return insn(operation | 0x07, dst, imm=value)
 
 
 def combine(operation: int, dst: int, src: int) -> bytes:
-    """`dst op= src`, 64 bits."""
+    """Encode `dst op= src`, 64 bits wide."""
     return insn(operation | 0x0F, dst, src)
 
 
 def load(size: int, dst: int, src: int, offset: int) -> bytes:
-    """`dst = *(src + offset)`, of so many bytes."""
+    """Encode `dst = *(src + offset)`, a load of `size` bytes."""
     return insn(_BYTES[size], dst, src, offset)
 
 
-def unless_equal(register: int, value: int, over: int) -> bytes:
-    """Jumps over so many instructions unless the register has the value."""
-    return insn(0x55, register, off=over, imm=value)
+def unless_equal(register: int, value: int, count: int) -> bytes:
+    """Encode a jump over `count` instructions that is taken unless the register has the value."""
+    return insn(0x55, register, off=count, imm=value)
 
 
 def with_packet(length: int, body: bytes) -> bytes:
-    """A program whose packets have so many bytes at `r6`, or it returns 1."""
+    """Return a program that runs `body` with the packet at `r6`; short packets return 1."""
     ends = load(4, 6, 1, 0) + load(4, 7, 1, 4)
     checked = copy(2, 6) + alu(ADD, 2, length) + insn(0xBD, 2, 7, 2) + mov(0, 1) + EXIT
     return ends + checked + body
 
 
 def shifts(count: int) -> bytes:
-    """A hash of shifts and exclusive ors, with so many steps, that is compared with a number."""
+    """Return a program that compares a hash of `count` shifts and XORs with a number."""
     body = load(8, 0, 6, 0)
     for step in range(count):
         shift = alu(LSH if step % 2 else RSH, 1, 1 + step % 13)
@@ -65,7 +65,7 @@ def shifts(count: int) -> bytes:
 
 
 def hashes(count: int) -> bytes:
-    """So many multiplicative hashes of packet words, each compared with a number."""
+    """Return a program that compares `count` multiplicative hashes of packet words with numbers."""
     body = mov(9, 0)
     for step in range(count):
         body += load(4, 1, 6, step * 4 % 60) + alu(MUL, 1, 0x9E3779B1) + copy(2, 1)
@@ -75,24 +75,24 @@ def hashes(count: int) -> bytes:
 
 
 def straight(count: int) -> bytes:
-    """So many additions."""
+    """Return a program of `count` additions without branches."""
     return with_packet(8, load(8, 0, 6, 0) + alu(ADD, 0, 1) * count + EXIT)
 
 
 def rounds(count: int) -> bytes:
-    """A loop of so many rounds that looks at a byte of the packet in each."""
+    """Return a program with a loop of `count` iterations, each of which tests a packet byte."""
     body = mov(8, 0) + mov(9, 0) + copy(1, 6) + copy(2, 8) + alu(AND, 2, 63) + combine(ADD, 1, 2)
     body += load(1, 3, 1, 0) + insn(0x45, 3, off=1, imm=1) + alu(ADD, 9, 1) + alu(ADD, 8, 1)
     return with_packet(64, body + insn(0xA5, 8, off=-9, imm=count) + copy(0, 9) + EXIT)
 
 
 def small() -> bytes:
-    """Nothing but a result."""
+    """Return the smallest program, which only returns a result."""
     return mov(0, 2) + EXIT
 
 
 def write_object(functions: Mapping[str, bytes], section: str = "xdp") -> bytes:
-    """An object (ELF, 64 bits, little-endian) with these functions in one section."""
+    """Return an object (ELF, 64 bits, little-endian) with these functions in one section."""
     names = b"\0"
 
     def name(text: str) -> int:
@@ -105,7 +105,7 @@ def write_object(functions: Mapping[str, bytes], section: str = "xdp") -> bytes:
     for function, body in functions.items():
         symbols += _SYMBOL.pack(name(function), 0x12, 0, 1, start, len(body))
         start += len(body)
-    # Name, type, flags, content, link, info, alignment, size of entries.
+    # Fields: name, type, flags, content, link, info, alignment, size of entries.
     parts = [
         (name(section), 1, 6, code, 0, 0, 8, 0),
         (name("license"), 1, 3, b"GPL\0", 0, 0, 1, 0),

@@ -1,4 +1,4 @@
-"""Pages in a browser, in windows as wide as phones and desks."""
+"""Inspection of HTML pages in a browser, at widths of phones and of desktop screens."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ next(0);
 
 
 def find_chromium() -> str:
-    """The command of a browser; without one, the test is skipped."""
+    """Return the command of Chromium; skip the test if it is not installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if found is None:
@@ -40,7 +40,10 @@ def find_chromium() -> str:
 
 
 def looked_at(page: Path, folder: Path, look: str, *, dark: bool) -> list[dict[str, Any]]:
-    """What `look`, a function of JavaScript of a frame and its width, says of a page by widths."""
+    """Call the JavaScript function `look` on a page at several widths and return its results.
+
+    The parameters of the function are a frame with the page, and the frame's width.
+    """
     chromium = find_chromium()
     shutil.copy(page, folder / "page.html")
     (folder / "frames.html").write_text(_FRAMES % look)
@@ -54,7 +57,7 @@ def looked_at(page: Path, folder: Path, look: str, *, dark: bool) -> list[dict[s
         timeout=120,
         check=False,
     )
-    (told,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{20,})", browser.stdout) or [""]
-    assert told, browser.stderr
-    found: list[dict[str, Any]] = json.loads(base64.b64decode(told))
+    (encoded,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{20,})", browser.stdout) or [""]
+    assert encoded, browser.stderr
+    found: list[dict[str, Any]] = json.loads(base64.b64decode(encoded))
     return found

@@ -1,4 +1,4 @@
-"""Experiments that run in tests, on any test bed."""
+"""Helpers that run calibration experiments in tests."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ LIMITS = Limits(0.05, 0.3, None)
 
 
 def bed_of(name: str) -> TestBed:
-    """The test bed of this name."""
+    """Return the test bed with a name."""
     bed: TestBed = load(TESTBEDS[name])
     return bed
 
@@ -33,7 +33,7 @@ def bed_of(name: str) -> TestBed:
 def calibrated(
     folder: Path, bed_name: str, experiment: Experiment, stopping: Stopping | None = None
 ) -> CalibratedExperiment:
-    """An experiment that ran on a test bed."""
+    """Run an experiment on a test bed and return its evaluation."""
     bed = bed_of(bed_name)
     into, name = RunFolder(folder), experiment["name"]
     into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
@@ -43,7 +43,7 @@ def calibrated(
 
 
 def prepared(folder: Path, program: XdpProgram, maps: str) -> kernel.Case:
-    """Run a program once in the kernel; it takes the path that the interpreter takes."""
+    """Run a program once in the kernel, and return its path as a case that can be timed."""
     file = folder / "program.bpf.c"
     file.write_text(program.text)
     found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
@@ -65,13 +65,13 @@ def _station() -> kernel.Station:
 
 
 def fewest_samples(folder: Path, name: str) -> int:
-    """How often the point of an experiment was measured that was measured least, outliers too."""
+    """Return the smallest number of samples, with outliers, of any point of an experiment."""
     samples = RunFolder(folder).of(name).samples()
     return min(Counter(one.value for one in samples).values())
 
 
 def needs_dpdk() -> None:
-    """Leaves the test out where DPDK is not installed, and says what to install."""
+    """Skip the test if DPDK is not installed; the reason names the missing packages."""
     lacking = missing("dpdk")
     if lacking is not None:
         oracles.missing("dpdk", lacking)

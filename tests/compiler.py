@@ -1,4 +1,4 @@
-"""The compiler of C sources, for tests that cannot do without."""
+"""Helpers for tests that need clang."""
 
 import shutil
 
@@ -7,7 +7,7 @@ from slowpath.core.programs.compilers import NEWEST, OLDEST, CompilerError, find
 
 
 def needs_clang() -> list[str]:
-    """Return the command that is clang; without one, the test is left out."""
+    """Return the command of clang; skip the test if no suitable clang is installed."""
     try:
         return list(find_compiler().command)
     except CompilerError as problem:
@@ -15,6 +15,6 @@ def needs_clang() -> list[str]:
 
 
 def accepted_compilers() -> list[str]:
-    """Return all `clang-N` in PATH that are new enough, the newest first."""
+    """Return each `clang-N` in PATH that is new enough, newest first."""
     names = (f"clang-{version}" for version in range(NEWEST, OLDEST - 1, -1))
     return [name for name in names if shutil.which(name)]

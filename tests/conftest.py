@@ -1,4 +1,4 @@
-"""What all tests start with."""
+"""Settings and fixtures of all tests."""
 
 import os
 import signal
@@ -12,35 +12,35 @@ from hypothesis import settings
 from compiler import needs_clang
 from support import CAMPAIGN, ROOT
 
-# A shell that runs the tests in the background may have them ignore these, which programs inherit;
-# tests of what signals do would then wait for ever.
+# A shell may let background jobs ignore these signals, and programs inherit that. Tests of signals
+# would then wait forever.
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is computed here is too small for several threads. Each process of the tests would have as
-# many as there are CPUs, which wait for each other.
+# Computations in tests are too small for several threads. By default, each test process would start
+# one per CPU, and all of them would wait for each other.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 settings.register_profile("slowpath", max_examples=30 * CAMPAIGN)
 settings.load_profile("slowpath")
 
-# Behind all else: `trace` and others are also names of the standard library. Tests of one slice
-# may use those of another.
+# Tests of one slice may import helpers of another one. Their folders come last, because some names,
+# such as `trace`, are also modules of the standard library.
 sys.path += [str(folder) for folder in sorted((ROOT / "tests").iterdir()) if folder.is_dir()]
 sys.path.append(str(ROOT / "bench"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What the machine of the tests was calibrated to plays no part."""
+    """Hide this machine's calibration from all tests."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Processes of the same session share what `support.remembered` keeps."""
+    """Let the processes of a session share the outputs that `support.remembered` stores."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
     folder.mkdir(exist_ok=True)
@@ -49,14 +49,14 @@ def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def with_clang() -> None:
-    """Leaves tests out where there is no clang."""
+    """Skip tests if no suitable clang is installed."""
     needs_clang()
 
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """The address of a cluster of two processes with one thread each, replaced when they die."""
-    path = os.pathsep.join(one for one in sys.path if one)  # of workers: tests are no package
+    """Yield the address of a cluster of two workers with one thread; dead ones are replaced."""
+    path = os.pathsep.join(one for one in sys.path if one)  # workers import modules of tests
     with subprocess.Popen(
         [sys.executable, str(ROOT / "tests/dask_cluster.py")],
         stdin=subprocess.PIPE,

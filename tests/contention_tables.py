@@ -1,4 +1,4 @@
-"""Tables of a function that tests make up: its throughput is a formula, with little noise."""
+"""Tables of a made-up network function whose throughput is a formula with a little noise."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
-    """Traffic and competitors, drawn."""
+    """Return columns of random traffic and random competitors."""
     draw = np.random.default_rng(seed)
     ipc = draw.uniform(0.4, 1.4, rows)
     reads = np.exp(draw.uniform(np.log(3e6), np.log(3e8), rows))
@@ -33,7 +33,7 @@ def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
 
 
 def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> Floats:
-    """Slower with flows, and with competitors that miss in the cache."""
+    """Return a throughput that falls with flows, and with competitors' cache misses."""
     missed = (of["l2crd"] + of["l2cwr"]) * np.clip(1 - 3 / of["wss_mb"], 0, 1)
     time = 1 + 0.1 * np.log(of["flow_count"] / 200) + 0.3 * np.log1p(missed / 1e8)
     draw = np.random.default_rng(seed + 1)
@@ -41,7 +41,7 @@ def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> 
 
 
 def profile(rows: int = 30, seed: int = 0, noise: float = 0.01) -> MemoryProfile:
-    """A memory profile."""
+    """Return a memory profile of the function with `rows` rows."""
     of = columns(rows, seed)
     names = tuple(f"m{row}" for row in range(rows))
     origin = Origin(("memory.csv",), "nf", "device", "kpps", None, 6.0)
@@ -54,7 +54,7 @@ def write(
     rows: Sequence[Sequence[object]],
     remarks: Mapping[str, str] | None = None,
 ) -> Path:
-    """A table as a file."""
+    """Write a table to a CSV file, after lines with remarks; return the file."""
     with path.open("w", newline="") as file:
         for key, value in (remarks or {}).items():
             file.write(f"# {key}: {value}\n")
@@ -63,7 +63,7 @@ def write(
 
 
 def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | None = None) -> Path:
-    """A memory profile as a file."""
+    """Write a memory profile to a file and return the file."""
     values = [*(of.columns[name] for name in MEMORY[:-1]), of.throughput]
     rows = [
         (name, *(float(value) for value in row))
@@ -73,13 +73,13 @@ def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | Non
 
 
 def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Request times on an accelerator: 0.0002 + 0.000002 x matches."""
+    """Write times of requests on an accelerator: 0.0002 + 0.000002 x matches."""
     rows = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
     return write(path, ("row", "mtbr", "inverse_throughput"), rows, remarks)
 
 
 def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Path:
-    """A query for the rows of a profile."""
+    """Write a query for the rows of a profile to a file and return the file."""
     header = ("row", "mtbr", "inverse_throughput_sum", *MEMORY[:-1])
     values = np.column_stack([of.columns[name] for name in MEMORY[:-1]])
     rows = [
@@ -90,6 +90,6 @@ def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Pa
 
 
 def write_own(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """What a function does to others."""
+    """Write the counters of a function, with which it competes with others; return the file."""
     row = ("o1", 10000, 1500, 1.0, 2.5e9, 5e7, 2.5e7, 1e9, 3e8, 6.0)
     return write(path, ("row", *MEMORY[:-1]), [row], remarks)

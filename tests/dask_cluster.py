@@ -1,7 +1,7 @@
-"""A Dask cluster in a process of its own: `dask_cluster.py` has one until its input ends.
+"""A Dask cluster for tests: prints the address of its scheduler, and runs until its input ends.
 
-Tests start processes, and to do that beside the threads of a scheduler can hang. With the address
-of a scheduler, one of its workers is killed.
+It has its own process, because a test process with the threads of a scheduler can hang when it
+starts processes. With a scheduler's address as argument, the program kills one of its workers.
 """
 
 import os
@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 
 def main() -> None:
-    # It gives up at once what a worker died over, so that tests need not wait for more to die.
+    # Give up a task after the first death of its worker, so that tests do not wait for more deaths.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         LocalCluster(  # type: ignore[no-untyped-call]

@@ -1,6 +1,6 @@
-"""What Python tests compare with oracles, for the table at the end of `make test`.
+"""Reports of comparisons with oracles, for the table at the end of `make test`.
 
-The names of oracles, and what the environment variables mean: `crates/oracle`.
+`crates/oracle` explains the names of oracles and the environment variables.
 """
 
 import os
@@ -11,13 +11,16 @@ import pytest
 
 
 def compared(oracle: str, count: int, what: str) -> None:
-    """Reports that so many of something (a plural) were compared with an oracle."""
+    """Report the number of comparisons with an oracle; `what` names their subjects, in plural."""
     assert count > 0, f"{oracle}: no {what} were compared"
     _write(oracle, "compared", str(count), what)
 
 
 def missing(oracle: str, reason: str) -> NoReturn:
-    """Leaves a test out: what it compares with is missing, and where to get it."""
+    """Skip a test whose oracle is missing, or fail if SLOWPATH_REQUIRE names the oracle.
+
+    The reason tells how to get the oracle.
+    """
     required = os.environ.get("SLOWPATH_REQUIRE", "").split(",")
     if oracle in (name.strip() for name in required):
         pytest.fail(f"SLOWPATH_REQUIRE has {oracle}, and it is missing: {reason}")
@@ -26,7 +29,7 @@ def missing(oracle: str, reason: str) -> NoReturn:
 
 
 def folder(oracle: str, variable: str, what: str) -> Path:
-    """The folder with published data that an environment variable names."""
+    """Return the folder with published data that an environment variable names, or skip."""
     if variable not in os.environ:
         missing(oracle, f"{variable} names no folder with {what}")
     return Path(os.environ[variable])

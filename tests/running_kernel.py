@@ -1,4 +1,4 @@
-"""What tests of measurements share: whether the kernel can be used, and what it holds."""
+"""Helpers for tests in the running kernel: its availability, and the objects that it holds."""
 
 import os
 import time
@@ -11,15 +11,15 @@ from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
-"""Numbers of programs, maps and links that the kernel has, and namespaces that processes are in.
+"""Identifiers of programs, maps and links in the kernel, and network namespaces of processes.
 
-Of processes, those that other tests started meanwhile do not count: insights run what they do not
-trust in namespaces, too, and for longer than is waited for here.
+Processes of concurrent tests do not count: insights run untrusted code in namespaces, and for
+longer than `stayed` waits.
 """
 
 
 def needs_kernel() -> None:
-    """Leaves a test out where the kernel runs no programs for us."""
+    """Skip the test if this process cannot run programs in the kernel."""
     try:
         kernel.open_kernel()
     except UnavailableError as reason:
@@ -27,13 +27,13 @@ def needs_kernel() -> None:
 
 
 def paths_of(document: Any) -> Iterator[Any]:
-    """The paths of all programs of a measurement."""
+    """Yield the paths of all programs in a document of `slowpath measure`."""
     for program in document["results"]:
         yield from program["paths"]
 
 
 def held() -> Held:
-    """What the kernel holds now."""
+    """Return the objects that the kernel holds now."""
     spaces = set()
     for process in Path("/proc").iterdir():
         try:
@@ -41,17 +41,17 @@ def held() -> Held:
                 continue
             for task in (process / "task").iterdir():
                 spaces.add((task / "ns/net").readlink())
-        except (OSError, ValueError):  # it has ended, or is no process
+        except (OSError, ValueError):  # the process has ended, or the folder is not a process
             continue
     programs, maps, links = kernel.open_kernel().objects()
     return set(programs), set(maps), set(links), spaces
 
 
 def _of_another_worker(process: int) -> bool:
-    """Whether a process was started by tests that run beside this one.
+    """Return true if another process of this test session started a process.
 
     Raises:
-        OSError: it has ended.
+        OSError: if the process has ended.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return False
@@ -67,12 +67,15 @@ def _of_another_worker(process: int) -> bool:
 
 
 def stayed(before: Held) -> list[int]:
-    """How many there are besides, once the kernel has cleared up, which takes it a moment."""
+    """Return the counts of objects that were added since `before`, and were not removed soon.
+
+    The kernel removes objects with a short delay.
+    """
     for _ in range(100):
         programs, maps, links, spaces = held()
-        more = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]
-        more.append(len(spaces - before[3]))
-        if not any(more):
+        added = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]
+        added.append(len(spaces - before[3]))
+        if not any(added):
             break
         time.sleep(0.1)
-    return more
+    return added

@@ -1,4 +1,4 @@
-"""What several tests share: running the command, sample results, expected outputs."""
+"""Helpers of tests: running the command, sample results, expected outputs."""
 
 import hashlib
 import json
@@ -8,12 +8,16 @@ import resource
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slowpath.app import ROOT as COMMANDS
+from slowpath.core.command import Command, Group, load
 from slowpath.core.schema.results import (
     Bound,
     PathResult,
@@ -27,21 +31,21 @@ from warm_starts import run_forked
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests/golden"
 MEMORY = 4 << 30
-"""Bytes that a run may take: a run away must not take the machine with it."""
+"""Maximum address space of a run in bytes, so that a defect cannot exhaust the machine."""
 BLESS = os.environ.get("SLOWPATH_BLESS") == "1"
 CAMPAIGN = int(os.environ.get("SLOWPATH_CAMPAIGN", "1"))
-"""Factor of the number of random cases; above 1, all examples are tried (`make campaign`)."""
+"""Factor for the number of random cases; above 1, tests try all examples (`make campaign`)."""
 
 
 def slowpath(
     *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command as a user would, with a fixed width and without a terminal."""
+    """Run the command as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
-    # A limit is of the whole process, with all that it has imported; `contention` means a table.
+    # A memory limit counts imported modules. In `contention`, the option names a table.
     limited = "--memory" in words and words[0] != "contention"
-    if not limited and not _tries(words):
+    if not limited and not _forks_itself(words):
         return run_forked(words, cwd, environment, MEMORY, timeout)
     return subprocess.run(
         [sys.executable, "-m", "slowpath", *words],
@@ -56,8 +60,28 @@ def slowpath(
     )
 
 
+def commands(member: Command | Group = COMMANDS, path: str = "") -> Iterator[tuple[str, Command]]:
+    """Yield all commands of slowpath, each with its full name."""
+    if isinstance(member, Command):
+        yield path.strip(), member
+        return
+    if member.file_command is not None:
+        yield from commands(load(member.file_command), path)
+    for name, reference in member.commands.items():
+        yield from commands(load(reference), f"{path} {name}")
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until a condition holds; fail after a minute, which is far more than it takes."""
+    for _ in range(6000):
+        if holds():
+            return
+        time.sleep(0.01)
+    pytest.fail("nothing happened for a minute")
+
+
 def remembered(*arguments: str | os.PathLike[str]) -> str:
-    """Return the output of a run that succeeds; runs of the same files are made once a session."""
+    """Return the output of a successful run; a session runs the same command only once."""
     words = [os.fspath(one) for one in arguments]
     digest = hashlib.sha256()
     for word in words:
@@ -74,14 +98,14 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
     return file.read_text()
 
 
-def _tries(words: list[str]) -> bool:
-    """Whether a run forks itself, for all that it tries: it had better have imported little."""
-    asked = "".join(words[1:2])
-    return words[:1] == ["insights"] and (asked == "accelerators" or bool(Path(asked).suffix))
+def _forks_itself(words: list[str]) -> bool:
+    """Return true if the command forks many times, which is fast only with few imported modules."""
+    first = "".join(words[1:2])
+    return words[:1] == ["insights"] and (first == "accelerators" or bool(Path(first).suffix))
 
 
 def refuses_pictures(*words: str | Path) -> bool:
-    """Whether a command that is to draw says at once that matplotlib is missing."""
+    """Return true if a command that draws reports a missing matplotlib before any work."""
     script = (
         "import sys; sys.modules['matplotlib'] = None; "
         f"sys.argv = {['slowpath', *map(str, words)]!r}\n"
@@ -90,12 +114,12 @@ def refuses_pictures(*words: str | Path) -> bool:
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
-    said = "error: this machine: matplotlib is not installed; pip install slowpath[models]\n"
-    return (run.returncode, run.stdout, run.stderr) == (3, "", said)
+    error = "error: this machine: matplotlib is not installed; pip install slowpath[models]\n"
+    return (run.returncode, run.stdout, run.stderr) == (3, "", error)
 
 
 def heed_interrupts() -> None:
-    """Undoes what shells do to background jobs, which ignore SIGINT: tests may run in one."""
+    """Restore the handler of SIGINT, which shells let background jobs ignore."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -107,9 +131,9 @@ _COMPILERS = re.compile(r"\n\ncompiled by [^\n]*$|(?<=, )\"compiler\": \"[^\"]*\
 
 
 def check_golden(path: Path, actual: str) -> None:
-    """Compares with an expected output, or renews it (`make bless`).
+    """Compare a text with an expected output, except for compiler versions; or renew the output.
 
-    Which compiler is installed plays no part.
+    `make bless` renews outputs.
     """
     actual = _COMPILERS.sub("", actual)
     if BLESS:
@@ -133,12 +157,12 @@ def rows(value: Any, indent: str = "\n") -> str:
 
 
 def without_progress(text: str) -> str:
-    """What is said on the error stream besides how far long work is."""
+    """Return the lines of standard error except reports of progress."""
     return re.sub(r"(?m)^note: [^\n]*: \d+ s so far, [^\n]*\n", "", text)
 
 
 def make_bound(**changes: Any) -> Bound:
-    """A bound of the processing cores."""
+    """Return a bound by the processing cores."""
     bound: Bound = {
         "bitrate_bps": 24_708_860_759.4937,
         "packetrate_pps": 50_632_911.3924,
@@ -162,7 +186,7 @@ def make_bound(**changes: Any) -> Bound:
 
 
 def make_path(**changes: Any) -> PathResult:
-    """A satisfiable path whose packet is UDP over IPv4."""
+    """Return a satisfiable path whose packet is UDP over IPv4."""
     path: PathResult = {
         "cost": {"processing": 790, "dram": 4.052463035413383},
         "min_packet_size": 61,
@@ -185,7 +209,7 @@ def make_path(**changes: Any) -> PathResult:
 
 
 def make_profile(**changes: Any) -> Profile:
-    """Where the cost of a path goes: two lines of one function."""
+    """Return the costs of a path by line: two lines of one function."""
     line: ProfileLine = {
         "file": "./a.c",
         "line": 7,
@@ -218,7 +242,7 @@ def make_profile(**changes: Any) -> Profile:
 
 
 def make_result(**changes: Any) -> Result:
-    """The result of a program with one path."""
+    """Return the result of a program with one path."""
     result: Result = {
         "file": "sample.asm",
         "section": None,
@@ -251,7 +275,10 @@ def make_result(**changes: Any) -> Result:
 
 
 def save_results(folder: Path) -> list[str]:
-    """Two files of results: `lost` is gone in the second, `added` is new, `slower` lost 10 %."""
+    """Write results before and after a change; return both files.
+
+    The change removes the program `lost`, adds `added`, and makes `slower` 10 % slower.
+    """
     slower = make_bound(bitrate_bps=22_237_974_683.5443, packetrate_pps=45_569_620.2531)
     sides = {
         "old.json": [make_result(program=name) for name in ("slower", "same", "lost")],

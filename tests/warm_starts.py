@@ -1,8 +1,8 @@
-"""The command in processes that have imported already what it imports: forks of one that has.
+"""Fast starts of the command: a server process imports all modules once and forks for each run.
 
-Most runs take less time than what they import, and there are thousands of them. All else of a run
-is what `python -m slowpath` is. That the command can do without what others imported is seen by
-the tests that start it themselves, such as those of `test_streams.py` of every command and format.
+Tests start thousands of runs, most of which take less time than their imports. Otherwise a run is
+the same as that of `python -m slowpath`. Tests of each command's own imports start the command
+without this module, such as those of every command and format in `test_streams.py`.
 """
 
 import atexit
@@ -37,25 +37,25 @@ IMPORTED = (
     "sklearn.pipeline",
     "yaml",
 )
-"""What functions of slowpath import when they run; what is not installed is left out."""
+"""Modules that functions of slowpath import when they are called; missing ones are skipped."""
 FRESH = ("slowpath.main", "slowpath.__main__")
-"""Where a run starts: these look at the process that they are in."""
+"""Modules that each run imports itself, because their import changes the process."""
 _LONGEST = 1 << 20
-"""Bytes of a request."""
+"""Maximum size of a request in bytes."""
 _ONE_SERVER = threading.Lock()
 
 
 def run_forked(
     words: list[str], cwd: Path, environment: dict[str, str], memory: int, timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """A run of the command.
+    """Run the command in a fork of the server and return the result.
 
     Args:
-        words: what is typed after `slowpath`.
-        cwd: where it runs.
-        environment: all of its variables.
-        memory: bytes of address space that it may take.
-        timeout: seconds.
+        words: Arguments of the command.
+        cwd: Working directory.
+        environment: All environment variables.
+        memory: Maximum address space in bytes.
+        timeout: Seconds.
 
     Raises:
         subprocess.TimeoutExpired: after `timeout`; the process is killed.
@@ -86,7 +86,7 @@ def run_forked(
 
 @cache
 def _server() -> socket.socket:
-    """The process that forks, while this one lives."""
+    """Start the server, which lives as long as this process; return the socket for requests."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = [sys.executable, __file__, str(its.fileno())]
     process = subprocess.Popen(
@@ -107,10 +107,15 @@ def _server() -> socket.socket:
 
 
 def _serve(asking: socket.socket) -> None:
-    """Forks a run for each request until nobody is there to ask, and says how each ended."""
-    _import_all()
+    """Fork a run for each request, and send its exit code; return when the socket is closed."""
+    package = importlib.import_module("slowpath")
+    modules = (one.name for one in pkgutil.walk_packages(package.__path__, "slowpath."))
+    for name in (*IMPORTED, *modules):
+        if name not in FRESH:
+            with suppress(ImportError):
+                importlib.import_module(name)
     gc.freeze()
-    running = dict[int, tuple[int, int]]()  # by what is ready at the end: the process, who waits
+    running = dict[int, tuple[int, int]]()  # process and its asker's socket, by process descriptor
     waiting = select.poll()
     waiting.register(asking, select.POLLIN)
     while True:
@@ -144,18 +149,8 @@ def _tell(asker: int, number: int) -> None:
         os.write(asker, str(number).encode())
 
 
-def _import_all() -> None:
-    """Imports all of slowpath, and what that imports later."""
-    package = importlib.import_module("slowpath")
-    modules = (one.name for one in pkgutil.walk_packages(package.__path__, "slowpath."))
-    for name in (*IMPORTED, *modules):
-        if name not in FRESH:
-            with suppress(ImportError):
-                importlib.import_module(name)
-
-
 def _run(request: dict[str, object], files: list[int]) -> None:
-    """Becomes a run of the command, and ends as that does."""
+    """Run the command in this process, and exit with its exit code."""
     for stream, file in enumerate(files[:2], 1):
         os.dup2(file, stream)
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
@@ -163,14 +158,14 @@ def _run(request: dict[str, object], files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
     resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))  # type: ignore[arg-type]
-    sys.path[0] = str(request["cwd"])  # as `python -m` has it
+    sys.path[0] = str(request["cwd"])  # as with `python -m`
     sys.argv[1:] = request["words"]  # type: ignore[call-overload]
     code = 0
     try:
         runpy.run_module("slowpath", run_name="__main__", alter_sys=True)
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
-    # To take apart what was imported takes longer than most runs: as `multiprocessing` ends forks.
+    # Exit like the forks of `multiprocessing`: destroying all modules takes longer than most runs.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

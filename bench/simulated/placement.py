@@ -22,7 +22,7 @@ from slowpath.contention.placement.running import Drawn, SequenceInputs, run_dra
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.contention.prediction import query_with_competitors
 from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.ordered import Pool
+from slowpath.core.jobs.pool import Pool
 
 NIC_CORES = 8
 PROMISES = tuple(round(0.80 + 0.01 * at, 2) for at in range(16))

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the traces of the elements beside it: the same bytes each time.
-
-examples/insights/traffic.py           # all of them, beside this file
-"""
+"""Writes reproducible traces for the example elements into this folder."""
 
 import random
 import struct
@@ -12,11 +9,11 @@ from pathlib import Path
 UDP, TCP = 17, 6
 SYN, FIN, PUSH, ACK = 2, 1, 8, 16
 MICROSECONDS = 250
-"""Between two packets."""
+"""Time between two packets."""
 
 
 def main() -> None:
-    """Writes them."""
+    """Write all traces."""
     folder = Path(__file__).parent
     for name, packets in (
         ("nat", nat()),
@@ -28,7 +25,7 @@ def main() -> None:
 
 
 def nat() -> Iterator[bytes]:
-    """60 flows of an inside network, a few with most packets; half of these are answered."""
+    """Yield 60 flows of an inside network, a few with most packets; servers answer half of them."""
     draw = random.Random(1)
     flows = [
         (address("10.0.0.0") + draw.randrange(1, 250), draw.randrange(20000, 60000), kind)
@@ -48,7 +45,7 @@ def nat() -> Iterator[bytes]:
 
 
 def dns_proxy() -> Iterator[bytes]:
-    """Questions for 40 names, some much more often; what nobody has asked yet, a server answers."""
+    """Yield DNS queries for 40 names, some much more often; a server answers each name once."""
     draw = random.Random(2)
     names = [f"host{at}.example.{draw.choice(('net', 'org', 'com'))}" for at in range(40)]
     known = set[str]()
@@ -67,7 +64,7 @@ def dns_proxy() -> Iterator[bytes]:
 
 
 def udp_counter() -> Iterator[bytes]:
-    """UDP of 80 flows, a tenth of it from elsewhere, and some TCP."""
+    """Yield packets of 80 UDP flows, a tenth of them from outside, and some TCP."""
     draw = random.Random(3)
     for _ in range(500):
         at = min(int(draw.expovariate(0.05)), 79)
@@ -80,11 +77,11 @@ def udp_counter() -> Iterator[bytes]:
 
 
 def web_generator() -> Iterator[bytes]:
-    """Servers that answer the connections that the generator opens, in the order of its ports."""
+    """Yield a server's answers to the connections of the generator, in the order of its ports."""
     draw = random.Random(4)
     server, client = address("198.51.100.80"), address("10.0.0.2")
     for number in range(32):
-        yield frame(server, client, TCP, 80, 9, b"", flags=ACK)  # makes it open one
+        yield frame(server, client, TCP, 80, 9, b"", flags=ACK)  # triggers a connection
         port = 1024 + number
         sequence = draw.randrange(1 << 31)
         yield frame(server, client, TCP, 80, port, b"", flags=SYN | ACK, sequence=sequence)
@@ -105,7 +102,7 @@ def frame(
     flags: int = ACK,
     sequence: int = 1,
 ) -> bytes:
-    """An Ethernet frame of IPv4 with TCP or UDP; sums of TCP and UDP are left out."""
+    """Return an Ethernet frame of IPv4 with TCP or UDP, whose checksums are zero."""
     if kind == UDP:
         inner = struct.pack(">HHHH", sport, dport, 8 + len(data), 0)
     else:
@@ -121,12 +118,12 @@ def frame(
 
 
 def address(text: str) -> int:
-    """An address as a number."""
+    """Return an IPv4 address as a number."""
     return int.from_bytes(bytes(map(int, text.split("."))))
 
 
 def pcap(packets: Iterator[bytes]) -> bytes:
-    """A capture of these frames, one each 250 microseconds."""
+    """Return a pcap file with these frames, one every `MICROSECONDS`."""
     parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)]
     for number, packet in enumerate(packets):
         seconds, rest = divmod(number * MICROSECONDS, 1_000_000)

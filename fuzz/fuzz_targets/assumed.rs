@@ -1,8 +1,9 @@
-//! Facts in the format of `--assume`, one in each line of the input. Together they are exactly one
-//! of
+//! Facts in the format of `--assume`, one per line of the input. All lines together give exactly
+//! one of
 //!
-//! - facts about bytes within the longest packet, independent of the order and of repetitions;
-//! - an error that names one of the facts.
+//! - facts about bytes within the longest packet, which do not depend on the order and repetition
+//!   of lines;
+//! - an error that names one of the lines.
 
 #![no_main]
 

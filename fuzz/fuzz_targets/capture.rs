@@ -1,5 +1,5 @@
-//! Capture files, pcap or pcapng: every input yields packets, made of bytes of the input. Then
-//! follows either the end or one error of one line. Nothing follows.
+//! Capture files, pcap or pcapng: every input yields packets of bytes of the input, followed by
+//! either the end or one error of one line. After an error, no packets follow.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{Capture, CaptureError};
 
-/// Least file bytes per packet: the length field of a simple packet's block, stored twice.
+/// Minimum number of file bytes per packet: a block stores its length twice.
 const LEAST: usize = 8;
 
 fn one_line(error: &CaptureError) {

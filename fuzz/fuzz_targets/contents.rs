@@ -1,5 +1,5 @@
-//! Map content in the format of `--maps`, for one of several objects (chosen by the first byte):
-//! every text is exactly one of
+//! Map content in the format of `--maps`; the first byte chooses one of several objects. Every
+//! text is exactly one of
 //!
 //! - content of the object's maps, with keys and values of the right lengths and at most as many
 //!   elements as fit;

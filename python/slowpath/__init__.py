@@ -5,7 +5,7 @@ The module has the Python interface that `docs/python.md` describes: `slowpath.b
 so that the command line, `slowpath.app`, starts quickly.
 """
 
-TYPE_CHECKING = False  # type checkers know this name; importing `typing` takes long
+TYPE_CHECKING = False  # true for type checkers; importing `typing` would take long
 if TYPE_CHECKING:
     from slowpath.bounds.api import Program as Program
     from slowpath.bounds.api import Results as Results
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_PLACES = {
+_MODULES = {
     "bound": "slowpath.bounds.api",
     "fit": "slowpath.models.api",
     "Model": "slowpath.models.api",
@@ -36,11 +36,11 @@ def __getattr__(name: str) -> object:
         from slowpath.core import engine
 
         return engine.version()
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The command line: choice of the command, and exit codes and messages of failures.
+"""The command line: finds and runs the command, and reports failures.
 
 Modules that are slow to import are imported only when a command runs.
 """
@@ -56,18 +56,18 @@ def app(words: Sequence[str]) -> int:
     while isinstance(member, Group):
         if rest and rest[0] in member.commands:
             path, member = f"{path} {rest[0]}", load(member.commands[rest.pop(0)])
-        elif member.of_file is not None and _names_file(rest):
-            member = load(member.of_file)
+        elif member.file_command is not None and _names_file(rest):
+            member = load(member.file_command)
         else:
             return _no_command(path, member, rest)
     return _run(path, member, rest)
 
 
 def _names_file(words: Sequence[str]) -> bool:
-    """Return true if the arguments call the command of a group that takes a file.
+    """Return true if the arguments name a file instead of a command of the group.
 
-    They do if the first one is an existing file, cannot be the name of a command, or is an option
-    other than help. A misspelt command is not taken for a file.
+    The first argument then is an existing file, cannot be the name of a command, or is an option
+    other than help. A misspelt command does not count as a file.
     """
     from pathlib import Path
 
@@ -98,7 +98,7 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
         parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")
     except InputError as failure:
         error(failure.file, failure.reason)
-        for reason in failure.more:
+        for reason in failure.further:
             note(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT
     except ModuleNotFoundError as missing:

@@ -15,7 +15,7 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)
 
-import gc  # noqa: E402 - as said
+import gc  # noqa: E402 - imports follow the signal handler
 import sys  # noqa: E402
 
 from slowpath.app import app  # noqa: E402

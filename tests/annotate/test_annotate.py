@@ -1,4 +1,4 @@
-"""`slowpath annotate`: code with what each line of it costs."""
+"""Tests of `slowpath annotate`: the costs of source lines and instructions."""
 
 import json
 import shutil
@@ -12,13 +12,7 @@ from slowpath.annotate.report import annotation_report, headline
 from slowpath.annotate.rows import annotation, find_source
 from slowpath.core.schema.derived import main_component
 from slowpath.core.schema.results import Detail
-from support import (
-    ROOT,
-    make_bound,
-    make_profile,
-    make_result,
-    slowpath,
-)
+from support import ROOT, make_bound, make_profile, make_result, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
 OPTIMISED = "examples/alaw2ulaw_opt.bpf.o"
@@ -56,7 +50,7 @@ def annotations(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def ticks(cost: float) -> int:
-    """Billionths: sums of them are exact."""
+    """Return a cost in billionths, as an integer, so that sums are exact."""
     return round(cost * 10**9)
 
 

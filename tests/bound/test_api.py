@@ -1,4 +1,4 @@
-"""What Python programs call: the same results, options and errors as those of the command."""
+"""Tests of the Python interface: its results, options and errors are those of the command."""
 
 import doctest
 import inspect
@@ -21,7 +21,7 @@ LOOP = ROOT / "examples/path_explosion.bpf.o"
 
 
 def timeless(document: str) -> object:
-    """A document of results without what depends on the machine."""
+    """Return a document of results without its times and statistics."""
     read = json.loads(document)
     for result in read["results"]:
         del result["stats"]
@@ -51,9 +51,9 @@ def test_results_are_those_of_the_command(target: str) -> None:
 
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
-    output = {"--format", "--pcap", "--verbose", "--jobs", "--scheduler"}  # and where
-    given = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
-    assert {f"--{name.replace('_', '-')}" for name in given} == words - output
+    only_command = {"--format", "--pcap", "--verbose", "--jobs", "--scheduler"}
+    parameters = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
+    assert {f"--{name.replace('_', '-')}" for name in parameters} == words - only_command
 
 
 def test_programs_are_described() -> None:
@@ -88,10 +88,10 @@ def test_packets_are_written(tmp_path: Path) -> None:
 
 
 def test_progress_is_told() -> None:
-    told = list[tuple[str, Progress]]()
+    calls = list[tuple[str, Progress]]()
     code = ROOT / "examples/dns_cache.bpf.o"
-    slowpath.bound(code, target="ebpf", progress=lambda label, news: told.append((label, news)))
-    assert {label for label, _ in told} <= {f"{code}:dns_cache"}
+    slowpath.bound(code, target="ebpf", progress=lambda *values: calls.append(values))
+    assert {label for label, _ in calls} <= {f"{code}:dns_cache"}
 
 
 def test_what_is_required_has_to_make_sense() -> None:

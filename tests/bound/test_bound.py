@@ -1,4 +1,4 @@
-"""`slowpath bound` on the examples: requirements, packet files, interrupts, options."""
+"""Tests of `slowpath bound` on the examples: requirements, packet files, interrupts, options."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support import ROOT, heed_interrupts, slowpath
-from test_pcap import read_pcap
+from test_packet import read_pcap
 
 EXAMPLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.asm"))
 GOOD = Path("examples/two_protocols.asm")
@@ -109,20 +109,20 @@ def test_interrupt_while_waiting_for_a_file(tmp_path: Path) -> None:
         text=True,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - no threads here
     ) as process:
-        writer = open_when_read(pipe, process)  # from now on the command waits for content
-        for _ in range(60):  # one that comes right before the wait begins is not noticed
+        writer = open_when_read(pipe, process)  # now the command waits for content
+        for _ in range(60):  # a signal just before the wait would have no effect
             time.sleep(0.5)
             if process.poll() is not None:
                 break
             process.send_signal(signal.SIGINT)
-        os.close(writer)  # ends the wait at the latest
+        os.close(writer)  # ends the wait if no signal did
         _, errors = process.communicate(timeout=60)
     assert "Traceback" not in errors
     assert process.returncode == 130
 
 
 def open_when_read(pipe: Path, process: subprocess.Popen[str]) -> int:
-    """Opens a pipe for writing as soon as the process has opened it for reading."""
+    """Open a pipe for writing as soon as the process has opened it for reading."""
     while process.poll() is None:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

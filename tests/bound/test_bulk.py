@@ -1,4 +1,4 @@
-"""Many programs on several targets, one by one and in pools: what comes out is the same."""
+"""Tests of many programs on several targets: results are the same alone and in process pools."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.jobs.ordered import NO_OBSERVER, Pool, PoolObserver, Unfinished
+from slowpath.core.jobs.pool import NO_OBSERVER, Pool, PoolObserver, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.failed import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
@@ -44,7 +44,7 @@ def bound(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
 
 
 def results(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    """What is the same in any two runs."""
+    """Check a JSON document, and return its results without times, which differ between runs."""
     check("bound", run.stdout)
     found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
     for result in found:
@@ -53,7 +53,7 @@ def results(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 
 def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
-    """The same of CSV."""
+    """Return the rows of a CSV document without times, which differ between runs."""
     found = list(csv.DictReader(io.StringIO(run.stdout)))
     for row in found:
         del row["seconds"]
@@ -62,12 +62,12 @@ def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
 
 @cache
 def of_all() -> subprocess.CompletedProcess[str]:
-    """All programs on all targets, one by one."""
+    """Analyse all programs on all targets, one at a time."""
     return bound(*OBJECTS, *ALL, *JSON)
 
 
 class Begun:
-    """The command on its way, once it has written the first result."""
+    """A running command that has written its first result."""
 
     def __init__(self, *words: str | Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
@@ -83,7 +83,7 @@ class Begun:
         self._head = self.process.stdout.readline() + self.process.stdout.readline()
 
     def ended(self) -> subprocess.CompletedProcess[str]:
-        """The run, when it has ended."""
+        """Wait for the end of the command and return the completed run."""
         assert self.process.stdout is not None
         out = self._head + self.process.stdout.read()
         self.process.stdout.close()
@@ -121,7 +121,7 @@ def test_complaints_say_on_which_target(tmp_path: Path) -> None:
     file = tmp_path / "none.bpf.o"
     run = bound(OBJECTS[5], file, *ALL)
     complaints = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
-    # What cannot be read is the same on all targets.
+    # An unreadable file is reported once for all targets.
     assert len([line for line in complaints if line.startswith(f"error: {file}: ")]) == 1
     (refused,) = (line for line in complaints if not line.startswith(f"error: {file}: "))
     assert refused.startswith(f"error: {OBJECTS[5]}: on agilio-cx-2x40: ")
@@ -197,7 +197,7 @@ def test_one_program_has_a_full_report_anywhere(scheduler: str) -> None:
 
 
 def test_workers_need_no_files(scheduler: str, tmp_path: Path) -> None:
-    """What options name stands relative to where the command was called, which is not there."""
+    """Options name files relative to the command's folder, which workers do not have."""
     needs_clang()
     (tmp_path / "count.bpf.c").write_bytes((ROOT / "examples/count_min.bpf.c").read_bytes())
     for header in (ROOT / "examples").glob("*.h"):
@@ -236,7 +236,7 @@ def test_a_killed_worker_of_this_machine_changes_nothing() -> None:
 
 
 def _workers(owner: int) -> list[int]:
-    """The processes that do a command's work."""
+    """Return the two worker processes of a command."""
     children = Path(f"/proc/{owner}/task/{owner}/children").read_text().split()
     found = [
         int(child)
@@ -299,22 +299,22 @@ def test_there_is_one_place_only() -> None:
     assert "the cluster has its own workers" in run.stderr
 
 
-# --- what pools say ------------------------------------------------------------------------------
+# --- answers of workers --------------------------------------------------------------------------
 
 
-class Told(Pool):
-    """A pool whose answers are known."""
+class FakePool(Pool):
+    """A pool that returns given answers."""
 
-    beside = 1
+    concurrency = 1
 
     def __init__(self, answers: Sequence[Answer | Unfinished]) -> None:
         self.answers = answers
         self.items: Sequence[Item] = ()
 
     def each(
-        self, work: Any, common: Any, items: Sequence[Any], audience: PoolObserver = NO_OBSERVER
+        self, work: Any, common: Any, items: Sequence[Any], observer: PoolObserver = NO_OBSERVER
     ) -> Generator[Any, None, None]:
-        del work, common, audience
+        del work, common, observer
         self.items = items
         yield from self.answers
 
@@ -323,14 +323,14 @@ def answer(version: str) -> Answer:
     return Answer(version, json.dumps(make_result()), json.dumps(NO_DETAIL))
 
 
-def said(answers: Sequence[Answer | Unfinished]) -> list[Any]:
+def analysed(answers: Sequence[Answer | Unfinished]) -> list[Any]:
     (request,) = read_requests(OBJECTS[:2], WrittenOptions(target="ebpf"))
-    found = analyse_all([(request, Session(request))], Told(answers), Stopping(), 0)
+    found = analyse_all([(request, Session(request))], FakePool(answers), Stopping(), 0)
     return [one.analysed for one in found]
 
 
 def test_who_takes_workers_down_is_named_and_the_others_have_results() -> None:
-    died, fine = said([Unfinished(died=True), answer(engine.version())])
+    died, fine = analysed([Unfinished(died=True), answer(engine.version())])
     assert died.result["program"] == "count_min"
     assert died.result["error"].startswith("the processes that analysed it died, each time")
     assert died.detail["failure"]["kind"] == "stopped"
@@ -342,7 +342,7 @@ def test_workers_with_another_slowpath_are_refused() -> None:
     with pytest.raises(
         UnavailableError, match=r"the cluster's workers have slowpath 0\.0, this is"
     ):
-        said([answer("0.0")])
+        analysed([answer("0.0")])
 
 
 def test_analyses_at_once_divide_what_memory_is_free() -> None:
@@ -350,4 +350,4 @@ def test_analyses_at_once_divide_what_memory_is_free() -> None:
     assert alone is not None
     assert shared is not None
     assert shared < alone / 2
-    assert LocalPool(4).beside == 4
+    assert LocalPool(4).concurrency == 4

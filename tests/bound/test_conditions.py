@@ -1,4 +1,4 @@
-"""Guarantees that depend on assumptions: never called exact without them, and gates say so."""
+"""Tests of guarantees that depend on assumptions: all outputs and gates state the assumptions."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ ENDLESS = (
     "bne[.1]",
     "br[.15000]",
 )
-"""A loop that only the packet's content ends."""
+"""A loop whose number of iterations depends only on the packet's content."""
 
 
 def conditional(*assumptions: str) -> Result:
@@ -35,7 +35,7 @@ def conditional(*assumptions: str) -> Result:
 
 
 def place() -> str:
-    """Where the transcoder's loop is."""
+    """Return the location of the transcoder's loop."""
     shown = json.loads(slowpath("show", TRANSCODER, "--format", "json").stdout)
     (loop,) = shown["objects"][0]["programs"][0]["loops"]
     return f"{Path(loop['file']).name}:{loop['line']}"
@@ -150,16 +150,16 @@ def test_requirements_are_not_met_by_cutting_loops() -> None:
     assert "runs at most 10 times" in refused.stderr
     assert "--accept-assumptions" in refused.stderr
     options = {"target": CARD[1], "unroll": cut, "require": "10Gbit/s"}
-    (called,) = bound(ROOT / TRANSCODER, **options)  # type: ignore[arg-type]
-    assert called.met is False
-    assert called.reason is not None
-    assert called.reason in refused.stderr
-    (called,) = bound(ROOT / TRANSCODER, accept_assumptions=True, **options)  # type: ignore[arg-type]
-    assert called.met
+    (program,) = bound(ROOT / TRANSCODER, **options)  # type: ignore[arg-type]
+    assert program.met is False
+    assert program.reason is not None
+    assert program.reason in refused.stderr
+    (program,) = bound(ROOT / TRANSCODER, accept_assumptions=True, **options)  # type: ignore[arg-type]
+    assert program.met
     accepted = slowpath(*arguments, "--accept-assumptions")
     assert accepted.returncode == 0
     assert "--require is met if the loop at " in accepted.stderr
-    # What is not met anyway is not met for another reason.
+    # A requirement above the guarantee fails even with accepted assumptions.
     much = slowpath("bound", TRANSCODER, *CARD, "--unroll", cut, "--require", "1Tbit/s")
     assert much.returncode == 1
     assert "only " in much.stderr
@@ -184,7 +184,7 @@ def test_locations_that_match_nothing_are_errors() -> None:
         run = slowpath(*arguments, *COUNT, "--unroll", "10@nowhere.c:5")
         assert run.returncode == 2, arguments
         assert "error: --unroll 10@nowhere.c:5: " in run.stderr
-    # Of another program of the same command it is none.
+    # A location in one of several programs is valid.
     programs = (TRANSCODER, "examples/header_parser.bpf.o")
     run = slowpath("bound", *programs, *COUNT, "--unroll", f"3@{place()}")
     assert run.returncode == 0

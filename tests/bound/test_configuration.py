@@ -1,4 +1,4 @@
-"""Variables that loaders set: `--set`, read-only sections in `--maps`, and conditions."""
+"""Tests of variables that loaders set: `--set`, read-only sections in `--maps`, conditions."""
 
 import json
 import random
@@ -29,14 +29,15 @@ SEC("xdp") int rodata(struct xdp_md *ctx) {
     return n;
 }
 """
-"""What `skel->rodata->rounds = 200` is for."""
+"""A program with a variable that a loader sets, as with `skel->rodata->rounds = 200`."""
 
 
-def compiled(folder: Path, text: str, name: str = "program", *flags: str) -> Path:
+def compiled(folder: Path, text: str, name: str = "program") -> Path:
+    """Compile a program without its includes and its license; return the object."""
     source = folder / f"{name}.bpf.c"
     source.write_text(_START + text + _END)
     made = folder / f"{name}.bpf.o"
-    made.write_bytes(compile_c(str(source), Clang(flags)))
+    made.write_bytes(compile_c(str(source), Clang()))
     return made
 
 
@@ -78,7 +79,7 @@ def test_stated_values_are_what_an_object_with_them_has(rounds: Path, tmp_path: 
         given = bound(rounds, "--maps", maps)
         assert given["assumptions"] == stated["assumptions"]
         assert count(given) == count(other)
-        # What is stated last counts.
+        # The last stated value counts.
         both = bound(rounds, "--maps", maps, "--set", "rounds=7", "--set", f"rounds={value}")
         assert count(both) == count(other)
 
@@ -89,8 +90,8 @@ def test_any_value_is_no_condition(rounds: Path) -> None:
     assert result["assumptions"] == []
     assert count(result) == count(bound(rounds, "--set", "rounds=256"))
     (path,) = result["paths"]
-    given = {one.get("name"): one.get("value") for one in path["witness"]["environment"]}
-    assert given["rounds in .rodata"] >= 256
+    values = {one.get("name"): one.get("value") for one in path["witness"]["environment"]}
+    assert values["rounds in .rodata"] >= 256
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_conditions_name_what_matters(tmp_path: Path) -> None:
     object_ = compiled(tmp_path, KINDS)
     plain = bound(object_)
     names = {sentence.split()[0] for sentence in plain["assumptions"]}
-    # Neither what is only returned, nor tables, nor writable variables, which can be anything.
+    # Values that are only returned, constant tables and writable variables are no conditions.
     assert names == {"rounds", "config", "mode", "flag"}
     for stated, more in (
         ("mode=LOTS", 9),
@@ -182,7 +183,10 @@ if (first + 1 > (unsigned char *)(long)ctx->data_end) return 1;
 
 
 def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
-    """A program, and its variables: name, declaration with a value `@`, values to state."""
+    """Draw a program; return its text and its variables.
+
+    A variable is a name, a declaration with `@` for the value, and two values.
+    """
     known = []
     body = []
     for number in range(draw.randrange(2, 5)):
@@ -211,7 +215,7 @@ def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configurations(tmp_path: Path, seed: int) -> None:
-    """An object with stated values is as one compiled with them, and as the kernel has it."""
+    """Values of `--set` have the same effect as compiled values, and as in the kernel."""
     needs_kernel()
     text, known = _drawn(random.Random(seed))  # noqa: S311 - for tests
 

@@ -1,4 +1,4 @@
-"""The target where none is named: the server for objects, the card for listings."""
+"""Tests of the default target: the server for objects, the card for listings."""
 
 import json
 import os
@@ -22,14 +22,14 @@ SOURCE = "examples/count_min.bpf.c"
 
 
 def targets(words: Sequence[str | Path], code: int = 0) -> list[str]:
-    """The target of each result of `bound`."""
+    """Return the target of each result of `bound`."""
     run = command("bound", *words, "--format", "json")
     assert run.returncode == code, run.stderr
     return [result["target"] for result in json.loads(run.stdout)["results"]]
 
 
 def only(key: str, *words: str | Path) -> dict[str, Any]:
-    """The only entry under a key of what a command says as JSON."""
+    """Return the only entry of a list in a command's JSON document."""
     run = command(*words, "--format", "json")
     assert run.returncode == 0, run.stderr
     (entry,) = json.loads(run.stdout)[key]
@@ -38,7 +38,7 @@ def only(key: str, *words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture
 def _compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C is compiled to an object, whatever it says."""
+    """Install a fake clang that writes the same object for any source."""
     monkeypatch.setenv("CLANG", str(stand_in(tmp_path, "shutil.copy(object, result)\n")))
 
 
@@ -70,7 +70,7 @@ def test_one_target_for_all_files(
 
 
 def test_a_listing_is_known_below_a_long_head(tmp_path: Path) -> None:
-    """By its content: names say nothing, and comments may stand above."""
+    """Listings are recognised by their content, even after comments, not by their names."""
     file = tmp_path / "program.o"
     file.write_text("; a line of what it is\n" * 1000 + (ROOT / LISTING).read_text())
     assert default_target([str(file)]) == CARD
@@ -125,12 +125,12 @@ def test_sweep() -> None:
     assert [result["target"] for result in program["results"]] == [SERVER]
 
 
-# --- pipes, and what is neither -------------------------------------------------------------------
+# --- pipes and invalid files ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", [OBJECT, LISTING])
 def test_pipes_count_as_objects(tmp_path: Path, file: str) -> None:
-    """They are read only once; for a listing the message says what to do."""
+    """Pipes can be read only once; for a listing, the error names the option that helps."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes((ROOT / file).read_bytes()))

@@ -1,4 +1,4 @@
-"""Expected outputs of the examples, kept in `tests/golden`; `make bless` renews them."""
+"""Tests of outputs for the examples against `tests/golden`; `make bless` renews these files."""
 
 import json
 import re
@@ -15,7 +15,7 @@ CORES = ("--cores", "5")  # on all cores of the card, its MAC is the bottleneck 
 
 
 def without_times(text: str) -> str:
-    """Seconds differ from run to run."""
+    """Replace seconds, which differ between runs, by zero."""
     return re.sub(r"\d+\.\d+ s\b", "0.00 s", text)
 
 
@@ -61,29 +61,23 @@ def output(*arguments: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize(("file", "name"), [(PLAIN, "plain"), (OPTIMISED, "optimised")])
-def test_annotated_source(file: str, name: str) -> None:
-    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file, *CARD))
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("plain", (PLAIN, *CARD)),
+        ("optimised", (OPTIMISED, *CARD)),
+        ("instructions", (OPTIMISED, *CARD, "--instructions")),
+        ("counts", (OPTIMISED, *COUNT, "--instructions")),
+        ("listing", ("examples/dram_reads.asm",)),
+    ],
+)
+def test_annotated_source(name: str, words: tuple[str, ...]) -> None:
+    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", *words))
 
 
 def test_annotations_for_machines() -> None:
     document = json.loads(output("annotate", OPTIMISED, *CARD, "--format", "json"))
     check_golden(GOLDEN / "annotate/optimised.json", rows(document) + "\n")
-
-
-def test_instructions_below_lines() -> None:
-    text = output("annotate", OPTIMISED, *CARD, "--instructions")
-    check_golden(GOLDEN / "annotate/instructions.txt", text)
-
-
-def test_counted_source() -> None:
-    text = output("annotate", OPTIMISED, *COUNT, "--instructions")
-    check_golden(GOLDEN / "annotate/counts.txt", text)
-
-
-def test_annotated_listing() -> None:
-    text = output("annotate", "examples/dram_reads.asm")
-    check_golden(GOLDEN / "annotate/listing.txt", text)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Guarantees for any number of CPUs: what requirements are held against, and what reports say."""
+"""Tests of guarantees for any number of CPUs, in requirements and in reports."""
 
 import csv
 

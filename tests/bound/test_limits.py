@@ -1,6 +1,6 @@
-"""Time, memory and signals: what ends an analysis, and what there is by then.
+"""Tests of limits on time and memory, and of signals: analyses end with their results so far.
 
-No test measures time: what runs on beyond its limits runs into a timeout that is far away.
+No test measures time: an analysis that exceeds its limits fails at a distant timeout.
 """
 
 import json
@@ -67,7 +67,7 @@ def test_a_deadline_that_ends_unrolling_leaves_a_bound(tmp_path: Path) -> None:
         assert result["guarantee"]["verdict"] == "bound"
         assert result["guarantee"]["counts"]["instructions"] > 30_000
     else:
-        # Before that, nobody knows what the program consists of.
+        # Before unrolling, there is no bound.
         assert result["error"].startswith(
             ("deadline while reading", "deadline while translating")
         ), result["error"]
@@ -89,7 +89,7 @@ def test_a_deadline_ends_the_search_with_a_bound(tmp_path: Path) -> None:
     assert result["error"] is None, result["error"]
     guarantee = result["guarantee"]
     assert (guarantee["exact"], guarantee["stopped"]) == (False, "deadline")
-    # Every way through has at least the instructions without a single hit.
+    # Each hash takes 7 instructions, and one more if its comparison succeeds.
     assert 400 * 7 < guarantee["counts"]["instructions"] <= 400 * 8 + 20
 
 
@@ -128,7 +128,7 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
 
 
 def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
-    """As under `ulimit -v`: the limit of the command is far away, that of the system near."""
+    """The system's limit (`ulimit -v`) is reached before that of `--memory`."""
     files = [save(tmp_path, "shifts", shifts(100_000)), save(tmp_path, "small", small())]
     most = 1_200 << 20
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
@@ -168,7 +168,7 @@ def test_many_programs_of_one_object(tmp_path: Path) -> None:
 
 
 def start(*arguments: str) -> "subprocess.Popen[str]":
-    """Starts the command with a first program that takes long; returns when that is analysed."""
+    """Start `slowpath bound` with a default handler of SIGINT."""
     return subprocess.Popen(
         [sys.executable, "-m", "slowpath", "bound", *arguments],
         cwd=ROOT,
@@ -205,7 +205,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         while process.poll() is None:
             process.send_signal(signal.SIGTERM)
         errors = process.communicate(timeout=120)[1]
-    # Signals after the end of the work have no handler any more.
+    # The handler is removed after the work, so that a later signal kills the process.
     ended = {ExitCode.INTERRUPTED, ExitCode.UNDECIDED, -signal.SIGTERM}
     assert process.returncode in ended, errors
     assert "Traceback" not in errors
@@ -235,26 +235,26 @@ print("not reached")
 
 
 def test_nothing_is_left_behind_when_the_command_is_killed(tmp_path: Path) -> None:
-    """The worker ends with its owner: its end of the pipe is closed then."""
+    """The worker exits with the command, which closes its end of an inherited pipe."""
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
-    kept, given = os.pipe()
+    reader, inherited = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, "--format", "json"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        pass_fds=[given],
+        pass_fds=[inherited],
     ) as process:
-        os.close(given)
+        os.close(inherited)
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.readline()
         process.kill()
-    assert os.read(kept, 1) == b"", "nobody has the other end any more"
-    os.close(kept)
+    assert os.read(reader, 1) == b"", "no process has the other end open"
+    os.close(reader)
 
 
 def test_rounds_without_a_deadline_of_one_s_own(tmp_path: Path) -> None:
-    """`--deadline 0` is none; a loop of some rounds ends by itself."""
+    """With `--deadline 0`, there is no deadline."""
     [result] = results(bound(save(tmp_path, "rounds", rounds(100)), *COUNT, "--deadline", "0"))
     assert result["guarantee"]["exact"]
 

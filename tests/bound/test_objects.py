@@ -1,4 +1,4 @@
-"""`slowpath bound` on BPF objects: selection, counts instead of rates, maps, assumptions."""
+"""Tests of `slowpath bound` on BPF objects: selection, counts, maps, assumptions."""
 
 import json
 from pathlib import Path
@@ -27,28 +27,27 @@ def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def refuse(*arguments: str | Path) -> str:
-    """The message of wrong usage."""
+    """Run `slowpath bound` with wrong usage and return its message."""
     run = slowpath("bound", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
     return " ".join(run.stderr.split())
 
 
-@pytest.mark.parametrize("name", ["alaw2ulaw_opt", "count_min.8"])
-def test_full_report(name: str) -> None:
-    run = slowpath("bound", f"examples/{name}.bpf.o", *CARD)
-    assert (run.returncode, run.stderr) == (0, "")
-    check_golden(GOLDEN / f"examples/{name}.txt", run.stdout)
-
-
-@pytest.mark.parametrize("name", ["ddos_filter", "firewall", "flow_monitor"])
-def test_full_report_of_counts(name: str) -> None:
-    run = slowpath("bound", f"examples/{name}.bpf.o", *COUNT)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        *((name, CARD) for name in ("alaw2ulaw_opt", "count_min.8")),
+        *((name, COUNT) for name in ("ddos_filter", "firewall", "flow_monitor")),
+    ],
+)
+def test_full_report(name: str, target: tuple[str, str]) -> None:
+    run = slowpath("bound", f"examples/{name}.bpf.o", *target)
     assert (run.returncode, run.stderr) == (0, "")
     check_golden(GOLDEN / f"examples/{name}.txt", run.stdout)
 
 
 def test_what_the_card_cannot_run() -> None:
-    """Every example that it cannot run, each with a line that says why and what may help."""
+    """For each example that the card cannot run, one line has the reason and a remedy."""
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
     run = slowpath("bound", *examples, *CARD)
     assert run.returncode == 3
@@ -61,7 +60,7 @@ def test_what_the_card_cannot_run() -> None:
 
 
 def test_all_that_the_card_lacks_is_listed() -> None:
-    """At once, the same by every command, each reason once."""
+    """Every command lists all reasons at once, each of them once."""
     run = slowpath("bound", FILTER, *CARD, "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     reasons = [refusal["reason"] for refusal in result["refusals"]]
@@ -203,7 +202,7 @@ def test_wrong_map_content_names_file_map_and_entry(tmp_path: Path) -> None:
 
 
 def test_helpers_can_be_assumed(tmp_path: Path) -> None:
-    """The clock is replaced by a helper that is not supported."""
+    """The test replaces the helper that reads the clock by an unsupported one."""
     call = b"\x85\0\0\0%c\0\0\0"
     changed = tmp_path / "changed.bpf.o"
     changed.write_bytes(Path(ROOT / MONITOR).read_bytes().replace(call % 5, call % 122))

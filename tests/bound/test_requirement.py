@@ -1,4 +1,4 @@
-"""Required rates: decisions, sentences, exit codes."""
+"""Tests of required rates and counts: decisions, sentences, exit codes."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""`slowpath compile`: listings, their sources, refusals, and what `--verify` says."""
+"""Tests of `slowpath compile`: listings with sources, refusals, results of `--verify`."""
 
 import json
 import os
@@ -166,7 +166,7 @@ def test_a_target_description(tmp_path: Path) -> None:
 
 
 def make_verification(**changes: Any) -> Verification:
-    """A program that is proved."""
+    """Return the verification of a program that was proved equal."""
     verification: Verification = {
         "proved": True,
         "paths_proved": 14,
@@ -183,7 +183,7 @@ def make_verification(**changes: Any) -> Verification:
 
 
 def make_counterexample() -> Counterexample:
-    """A packet that the kernel passes and the card drops."""
+    """Return a counterexample: a packet that the kernel passes and the card drops."""
     packet = "ff" * 12 + "0800" + "45" + "00" * 45
     bpf = {"result": 2, "start": 0, "packet": packet, "array": []}
     changed = [{"index": 1, "offset": 4, "byte": 7}]

@@ -1,4 +1,4 @@
-"""The type stub of the compiled engine, generated from the sources of its binding."""
+"""Generates the type stub of the compiled engine from the Rust sources of its Python binding."""
 
 import re
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ _ERROR = '''class Error(Exception):
     refusals: list[Refusal]
     refused: list[list[int]]  # instructions of each refusal; empty: the whole program
 '''
-"""The exception, which gets its fields at run time."""
+"""Stub of the exception, whose fields the binding adds at run time."""
 _RETURNED = {("Analysis", "__next__"): "Bound | Path | SoFar | Result | None"}
-"""Types of values that the sources call `Py<PyAny>`."""
+"""Return types of methods that the sources declare as `Py<PyAny>`."""
 _SCALARS = {
     **dict.fromkeys(("u8", "u32", "u64", "usize", "i32", "i64"), "int"),
     **dict.fromkeys(("str", "String", "PathBuf"), "str"),
@@ -64,7 +64,7 @@ _EXPORTED = re.compile(r"#\[pymodule_export\]\s*use super::(?:\w+::)?\{?([\w, ]+
 
 
 def stub() -> str:
-    """Return the text of the stub, with the names in the order in which the module exports them."""
+    """Return the text of the stub, with names in the order of the module's exports."""
     texts = [path.read_text() for path in sorted(_SOURCES.glob("*.rs"))]
     aliases = {one["name"]: one for text in texts for one in _ALIAS.finditer(text)}
     types = _Types({name: one["type"] for name, one in aliases.items()})
@@ -90,18 +90,18 @@ def stub() -> str:
 
 
 class _Types:
-    """Types of Rust in the notation of Python."""
+    """Converter of Rust types to Python annotations; `aliases` are Rust types by their aliases."""
 
     def __init__(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
         self.used = list[str]()
 
     def parts(self, alias: str) -> list[str]:
-        """Return the types in a tuple that has a name."""
+        """Return the types of the members of a tuple with an alias."""
         return [self.of(one) for one in _split(self._aliases[alias].strip()[1:-1])]
 
     def of(self, rust: str) -> str:
-        """Return a type; tuples that have a name keep it."""
+        """Return the annotation for a Rust type; aliases of tuples are kept."""
         rust = re.sub(r"&|'\w+,? ?", "", " ".join(rust.split())).strip()
         if rust in _SCALARS:
             return _SCALARS[rust]
@@ -121,12 +121,12 @@ class _Types:
     def _named(self, alias: str) -> str:
         if alias not in self.used:
             self.used.append(alias)
-            self.parts(alias)  # for the names that it uses
+            self.parts(alias)  # records the aliases that it uses
         return f"_{alias}"
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that are not within brackets."""
+    """Split a text at the commas outside brackets."""
     depth, start, found = 0, 0, list[str]()
     for at, sign in enumerate(f"{text},"):
         depth += (sign in "(<[") - (sign in ")>]")
@@ -188,7 +188,7 @@ def _function_lines(
 
 
 def _signature(attributes: str) -> list[str]:
-    """Return the arguments as an attribute states them, with defaults."""
+    """Return the arguments with defaults from the attribute `signature`, if there is one."""
     found = re.search(r"signature = \((.*)\)\)\]", attributes, re.DOTALL)
     if found is None:
         return []

@@ -1,6 +1,6 @@
-"""The JSON Schemas of documents that Python shapes, derived from its types.
+"""Derives the JSON Schemas of documents that Python writes from their `TypedDict` classes.
 
-Descriptions are the texts below keys, which Python ignores.
+Descriptions are the string literals below keys, which Python ignores.
 """
 
 import ast
@@ -71,7 +71,7 @@ DOCUMENTS: dict[str, Any] = {
 
 
 def document_schema(name: str) -> Schema:
-    """The schema of what a command writes."""
+    """Return the schema of the documents of a command."""
     definitions: dict[str, Schema] = {}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -81,9 +81,9 @@ def document_schema(name: str) -> Schema:
 
 
 def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    said, hints = _said_of(kind), get_type_hints(kind)
+    texts, hints = _descriptions(kind), get_type_hints(kind)
     properties = {
-        key: {"description": said[key]} | _part(one, definitions) for key, one in hints.items()
+        key: {"description": texts[key]} | _part(one, definitions) for key, one in hints.items()
     }
     required = [key for key in hints if key in kind.__required_keys__]
     head = {"description": inspect.getdoc(kind), "type": "object"}
@@ -91,11 +91,11 @@ def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """The schema of a type; what has a name gets one among the definitions."""
+    """Return the schema of a type; `TypedDict` classes become references to definitions."""
     origin, arguments = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         if kind.__name__ not in definitions:
-            definitions[kind.__name__] = {}  # keeps its place before those that it refers to
+            definitions[kind.__name__] = {}  # comes before the definitions that it refers to
             definitions[kind.__name__] |= _record(kind, definitions)
         return {"$ref": f"#/$defs/{kind.__name__}"}
     if origin in (Union, UnionType):
@@ -110,14 +110,14 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _items(origin: type, inside: list[Schema]) -> Schema:
-    """What is in a list, or at each place of a tuple."""
+    """Return the keywords for the items of a list, or for the members of a tuple."""
     if origin is list:
         return {"items": inside[0]}
     return {"prefixItems": inside, "maxItems": len(inside), "minItems": len(inside)}
 
 
 def _union(choices: list[Schema]) -> Schema:
-    """Plain types, of which at most one has more to it, are written as a list."""
+    """Return the schema of a union: a list of types if possible, else `anyOf`."""
     if any("type" not in choice for choice in choices):
         return {"anyOf": choices}
     merged: Schema = {}
@@ -126,11 +126,11 @@ def _union(choices: list[Schema]) -> Schema:
     return merged | {"type": [choice["type"] for choice in choices]}
 
 
-def _said_of(kind: Any) -> dict[str, str]:
-    """What stands below the keys of a typed dictionary, by key.
+def _descriptions(kind: Any) -> dict[str, str]:
+    """Return the descriptions of the keys of a `TypedDict`.
 
-    Keys that are words of Python, such as `from`, are those of a base without a class statement,
-    and have their texts in their types.
+    Keys that are keywords of Python, such as `from`, come from a base class without a class
+    statement; their descriptions are annotations of their types.
     """
     hints = get_type_hints(kind, include_extras=True)
     named = {key: one.__metadata__[0] for key, one in hints.items() if get_origin(one) is Annotated}

@@ -1,4 +1,4 @@
-"""Python types of the JSON that the engine writes, generated from the schemas of its Rust types."""
+"""Generates Python types for the engine's JSON from the schemas of its Rust types."""
 
 import json
 import keyword
@@ -26,8 +26,8 @@ _GOLDEN = GOLDEN / "schema"
 class Module(NamedTuple):
     """A generated module."""
 
-    about: str
-    schemas: dict[Path, str | None]  # with the name of the type of the document, if it has one
+    about: str  # first line of its docstring
+    schemas: dict[Path, str | None]  # by file: name of the type of the whole document, if any
 
 
 GENERATED = {
@@ -55,12 +55,12 @@ GENERATED = {
         {_GOLDEN / "chain.json": None, _GOLDEN / "graphs.json": "Graphs"},
     ),
 }
-"""All generated modules of the package; later ones import types that earlier ones have."""
+"""All generated modules of the package; later ones import the types of earlier ones."""
 
 
 def modules() -> dict[str, str]:
     """Return the text of each generated module."""
-    homes: dict[str, str] = {}  # module of each type, by its definition with all that it refers to
+    homes: dict[str, str] = {}  # module of each type, by its definition including references
     return {path: _Writer(path, module).text(homes) for path, module in GENERATED.items()}
 
 
@@ -79,7 +79,7 @@ class _Writer:
         self._final = {_name(one) for some in alternatives for one in some if "$ref" in one}
 
     def text(self, homes: dict[str, str]) -> str:
-        """Return the module; types that `homes` has are imported from there."""
+        """Return the text of the module; types in `homes` are imported from their modules."""
         body, imports = list[str](), dict[str, list[str]]()
         for name in self._in_order():
             whole = json.dumps({key: self._definitions[key] for key in self._reached(name)})
@@ -102,14 +102,14 @@ class _Writer:
         return "\n".join([*head, "\n\n\n".join(body), ""])
 
     def _in_order(self) -> list[str]:
-        """Return the names of all types, each after those that it refers to."""
+        """Return the names of all types; each one comes after the types that it refers to."""
         found = dict[str, None]()
         for name in self._definitions:
             found |= dict.fromkeys(self._reached(name))
         return list(found)
 
     def _reached(self, name: str) -> list[str]:
-        """Return the types that a type refers to, and the type itself as the last one."""
+        """Return the types that a type refers to, directly or not, followed by the type itself."""
         found = dict[str, None]()
         for other in _references(self._definitions[name]):
             found |= dict.fromkeys(self._reached(other))
@@ -118,13 +118,13 @@ class _Writer:
     def _definition(self, name: str) -> str:
         schema = self._definitions[name]
         if "properties" not in schema:
-            said = [schema.get("description", "")]
-            said += [
+            texts = [schema.get("description", "")]
+            texts += [
                 f"`{one['const']}`: {one['description']}"
                 for one in schema.get("oneOf", ())
                 if "description" in one
             ]
-            text = " ".join(filter(None, said))
+            text = " ".join(filter(None, texts))
             lines = [f"{name} = {_type(schema)}"]
             if lines[0].endswith("]"):
                 head, _, words = lines[0].partition("[")
@@ -164,9 +164,9 @@ def _name(reference: Schema) -> str:
 
 
 def _type(part: Schema) -> str:
-    """Return a type in the notation of Python."""
+    """Return the annotation for a schema."""
     choices = part.get("anyOf", part.get("oneOf"))
-    if "default" in part:  # older versions did not write it
+    if "default" in part:  # older versions did not write the key
         choices = [{key: part[key] for key in part if key != "default"}, {"type": "null"}]
     elif isinstance(part.get("type"), list):
         choices = [{**part, "type": one} for one in part["type"]]
@@ -199,7 +199,7 @@ def _union(kinds: list[str]) -> str:
 
 
 def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
-    """Return one line, or several where it is too long, as the formatter does."""
+    """Return one line, or several lines if one would be too long, as the formatter does."""
     indent = " " * (len(head) - len(head.lstrip()))
     line = f"{head}{', '.join(inside)}{tail}"
     if len(line) <= _WIDTH:

@@ -1,4 +1,4 @@
-"""What workers do in tests, in a module of its own: they import it."""
+"""Functions that workers run in tests of pools; a separate module, because workers import it."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def squared(common: int, item: int) -> int:
-    """Something that is known."""
+    """Return a value that tests can predict."""
     return common * item * item
 
 
 def dies_once(common: str, item: int) -> tuple[int, int]:
-    """The first worker that gets to it is killed while it works; says who did it then."""
+    """Kill the first worker that gets item 1; return the item and the worker that finished it."""
     if item == 1:
         try:
             Path(common).touch(exist_ok=False)
@@ -25,33 +25,33 @@ def dies_once(common: str, item: int) -> tuple[int, int]:
 
 
 def always_dies(_common: None, _item: int) -> None:
-    """No worker survives it."""
+    """Kill the worker."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def place_of_work(_common: None, _item: int) -> int:
-    """Which process works."""
+    """Return the process that runs this function."""
     return os.getpid()
 
 
-def dies_of_three(common: int, item: int, _asked: Callable[[], bool]) -> int:
-    """No worker survives the number 3."""
+def dies_of_three(common: int, item: int, _stop: Callable[[], bool]) -> int:
+    """Kill the worker that gets item 3; return the product for other items."""
     if item == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return common * item
 
 
-def waits_for_a_file(common: str, item: int, _asked: Callable[[], bool]) -> int:
-    """Each but the first waits until somebody has had the first."""
+def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
+    """Return item 0 at once; for other items, wait until the file `common` exists."""
     while item and not Path(common).exists():
         time.sleep(0.01)
     return item
 
 
-def waits_to_be_asked(common: str, item: int, asked: Callable[[], bool]) -> str:
-    """Does not end by itself; says which process it is in, and that it has ended."""
+def waits_to_be_asked(common: str, item: int, stop_requested: Callable[[], bool]) -> str:
+    """Run until a stop request; mark start, with the process, and end by files in `common`."""
     Path(common, f"begun {item}").write_text(f"{os.getpid()}")
-    while not asked():
+    while not stop_requested():
         time.sleep(0.01)
     Path(common, f"ended {item}").touch()
     return "ended"

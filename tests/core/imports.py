@@ -1,4 +1,4 @@
-"""Which file of the sources uses which: enough of both languages to find circles."""
+"""Dependencies between source files, in Python and in Rust, to find circular ones."""
 
 import ast
 import re
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 Graph = Mapping[str, set[str]]
-"""By file, the files that it uses."""
+"""The files that each file uses, by its name."""
 
 
 def circles(graph: Graph) -> list[set[str]]:
-    """The files that use each other, directly or by way of others (Tarjan 1972)."""
+    """Return the sets of files that depend on each other in a circle (Tarjan 1972)."""
     number, low = dict[str, int](), dict[str, int]()
     stack, found = list[str](), list[set[str]]()
 
@@ -36,7 +36,7 @@ def circles(graph: Graph) -> list[set[str]]:
 
 
 def python_graph(package: Path) -> Graph:
-    """The modules of a package. Imports for annotations and inside functions count too."""
+    """Return the dependencies of a package's modules, even for annotations and in functions."""
     return {
         path.relative_to(package).as_posix(): set(_python_uses(package, path))
         for path in package.rglob("*.py")
@@ -90,17 +90,17 @@ Names = tuple[str, ...]
 class _Module(NamedTuple):
     file: str
     code: str  # without imports, comments, texts and tests
-    own: list[Names]  # what it imports for itself
-    imported: dict[str, Names]  # by name, also of what it passes on
-    globs: list[Names]  # modules of which it imports everything
-    items: set[str]
+    own: list[Names]  # paths that it imports and does not re-export
+    imported: dict[str, Names]  # imported paths by name, with re-exports
+    globs: list[Names]  # modules from which it imports everything
+    items: set[str]  # names that it defines
 
 
 def rust_graph(crate: Path) -> Graph:
-    """The files of a crate: a file uses the one that defines what it names.
+    """Return the dependencies of a crate's files: a file uses the files that define its names.
 
-    What a file passes on (`pub use`) it does not use. Names are resolved as far as that goes
-    without types: methods and the content of macros are not.
+    Re-exports (`pub use`) do not count as uses. Names are resolved without types, so that methods
+    and the content of macros are left out.
     """
     modules = dict(_modules(crate / "src", (), crate / "src/lib.rs", crate / "src"))
     graph = {module.file: set[str]() for module in modules.values()}
@@ -135,7 +135,7 @@ def _modules(src: Path, name: Names, path: Path, folder: Path) -> Iterator[tuple
 
 
 def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
-    """The paths of a tree of imports, each with the name that it gets."""
+    """Yield the paths in a `use` tree, each with its name in the importing module."""
     tree = tree.strip()
     if tree.endswith("}"):
         start, inner = tree[:-1].split("{", 1)
@@ -153,7 +153,7 @@ def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
 
 
 def _pieces(inner: str) -> Iterator[str]:
-    """What commas outside of braces separate."""
+    """Split a text at commas outside braces."""
     depth, piece = 0, ""
     for letter in inner + ",":
         depth += {"{": 1, "}": -1}.get(letter, 0)
@@ -168,9 +168,9 @@ def _pieces(inner: str) -> Iterator[str]:
 def _defined(
     modules: Mapping[Names, _Module], here: Names, path: Names, seen: frozenset[tuple[Names, Names]]
 ) -> tuple[Names, str | None] | None:
-    """The module that defines what a path names, and its name there: None for the module itself.
+    """Return the module that defines the item of a path, and the item's name in it.
 
-    None altogether for what is not of the crate.
+    The name is None if the path names a module. The result is None for items of other crates.
     """
     if not path:
         return here, None

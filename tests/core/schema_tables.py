@@ -1,4 +1,4 @@
-"""The tables of `docs/json.md`: keys with types and descriptions, made of the schemas."""
+"""Generates the tables of `docs/json.md` from the schemas: keys, types and descriptions."""
 
 import re
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 from slowpath.core.schema.validation import schema
 
 MARKS = re.compile(r"(<!-- keys: (\w+)(?:\.(\w+))? -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Where a table stands: that of a document, or of one of its definitions."""
+"""Place of a table in the page, with the name of the document or of one of its definitions."""
 
 Schema = dict[str, Any]
 
 
 def fill_in(page: str) -> str:
-    """The page with all of its tables renewed."""
+    """Return the page with all tables renewed."""
     return MARKS.sub(lambda mark: f"{mark[1]}{_table(mark[2], mark[3])}{mark[4]}", page)
 
 
 def tables_needed(name: str) -> set[tuple[str, str]]:
-    """The document, and those of its definitions that have keys."""
+    """Return the tables for a document: one for itself, and one per definition with keys."""
     definitions = schema(name)["$defs"].items()
     return {(name, "")} | {(name, key) for key, one in definitions if "properties" in one}
 
@@ -35,7 +35,7 @@ def _table(name: str, definition: str | None) -> str:
 
 
 def _words(part: Schema, definitions: dict[str, Schema]) -> str:
-    """A type in words. Definitions without keys are written out."""
+    """Describe a type in words; definitions without keys are written out."""
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
         known = definitions[name]
@@ -46,20 +46,17 @@ def _words(part: Schema, definitions: dict[str, Schema]) -> str:
     if choices is None and isinstance(part["type"], list):
         choices = [{**part, "type": one} for one in part["type"]]
     if choices is not None:
-        return _either([_words(choice, definitions) for choice in choices])
-    return _plain_words(part, definitions)
-
-
-def _plain_words(part: Schema, definitions: dict[str, Schema]) -> str:
+        *first, last = (_words(choice, definitions) for choice in choices)
+        return " or ".join(filter(None, (", ".join(first), last)))
     if part["type"] == "object":
         return f"object of {_words(part['additionalProperties'], definitions)}"
     if part["type"] != "array":
         return str(part["type"])
+    return _array_words(part, definitions)
+
+
+def _array_words(part: Schema, definitions: dict[str, Schema]) -> str:
     if "prefixItems" in part:
         return f"[{', '.join(_words(one, definitions) for one in part['prefixItems'])}]"
     inside = _words(part["items"], definitions)
     return f"array of {f'({inside})' if ' or ' in inside else inside}"
-
-
-def _either(words: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,4 +1,7 @@
-"""Broken input: one line on standard error, exit code 3, and the other files are analysed."""
+"""Tests of the command line: invalid input, wrong usage, general options, targets.
+
+For invalid input, there is one line on standard error, and the other files are analysed.
+"""
 
 import json
 import os
@@ -81,7 +84,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
 
 
 def test_pipe(tmp_path: Path) -> None:
-    """As `slowpath bound <(disassemble ...)` gives one."""
+    """A pipe as in `slowpath bound <(disassemble ...)` is read like a file."""
     pipe = tmp_path / "pipe.asm"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
@@ -96,7 +99,7 @@ def test_endless_file() -> None:
 
 
 def expect_error(bad: Path, place: str, word: str) -> None:
-    """One line that names the file, the place in it and the cause."""
+    """Check that the only output is one line that names the file, the place in it and a word."""
     run = slowpath("bound", bad)
     assert run.returncode == 3
     assert run.stdout == ""
@@ -164,3 +167,77 @@ def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None)
     assert run.returncode == 3
     assert run.stderr.startswith(f"error: {file}:")
     assert run.stderr.count("\n") == 1
+
+
+# --- usage ----------------------------------------------------------------------------------------
+
+
+def test_version() -> None:
+    run = slowpath("--version")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.split()[0] == "slowpath"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bound"],
+        ["bound", "x.asm", "--metric", "speed"],
+        ["bound", "x.asm", "--cores", "0"],
+        ["bound", "x.asm", "--mtu", "59"],
+        ["bound", "x.asm", "--mtu", "65536"],
+        ["bound", "x.asm", "--paths", "none"],
+        ["bound", "x.asm", "--unroll", "many"],
+        ["bound", "x.asm", "--deadline", "-1"],
+        ["bound", "x.asm", "--deadline", "inf"],
+        ["bound", "x.asm", "--require", "40"],
+        ["bound", "x.asm", "--require", "40Gbit/s", "--metric", "packetrate"],
+        ["bound", "x.asm", "--target", "unheard-of"],
+        ["bound", "x.asm", "--format", "yaml"],
+        ["bound", "x.asm", "--no-such-option"],
+        ["no-such-command"],
+        ["targets", "show", "unheard-of"],
+    ],
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    run = slowpath(*arguments)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert "Error: " in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_targets() -> None:
+    names = [line.split()[0] for line in slowpath("targets", "list").stdout.splitlines()]
+    assert "agilio-cx-2x40" in names
+    for name in names:
+        shown = slowpath("targets", "show", name)
+        assert shown.stdout == (ROOT / f"targets/{name}.toml").read_text()
+
+
+def test_targets_check(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("schema = 1\nnonsense = true\n")
+    good = ROOT / "targets/agilio-cx-2x40.toml"
+    run = slowpath("targets", "check", good, broken, tmp_path, tmp_path / "missing.toml")
+    assert run.returncode == 3
+    assert run.stdout == f"{good}: fine\n"
+    errors = run.stderr.splitlines()
+    assert all(line.startswith("error: ") for line in errors)
+    assert any(line.startswith(f"error: {broken}") for line in errors)
+    assert f"error: {tmp_path}: is a directory; name the files in it" in errors
+    assert f"error: {tmp_path / 'missing.toml'}: no such file" in errors
+    assert slowpath("targets", "check", good).returncode == 0
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "slowpath", "targets", "show", "agilio-cx-2x40"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""

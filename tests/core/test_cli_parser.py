@@ -1,4 +1,4 @@
-"""How words of a command line are read, and what its help text says."""
+"""Tests of the command-line parser and of help texts."""
 
 import re
 from argparse import Namespace

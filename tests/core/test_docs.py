@@ -1,4 +1,4 @@
-"""The documentation agrees with the program."""
+"""Tests that the documentation agrees with the program."""
 
 import os
 import re
@@ -54,7 +54,7 @@ COMMANDS: tuple[list[str], ...] = (
 
 
 def command_reference() -> str:
-    """`docs/cli.md`: the help texts of all commands."""
+    """Return the content of `docs/cli.md`: the help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
     for command in COMMANDS:
         run = slowpath(*command, "--help")
@@ -89,7 +89,7 @@ def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
     assert len(commands) > 5
     for command in commands:
         run = shell(command, tmp_path, {})
-        # The filter has a variable that a loader can set, which its requirements depend on.
+        # A loader can set a variable of the filter, so that its guarantee has a condition.
         file = "examples/ddos_filter.bpf.o"
         met = "--require is met if active in .rodata is as the object has it"
         condition = f"note: {file}:ddos_filter: {met}"
@@ -124,7 +124,7 @@ def test_pages_show_real_output(page: str, number: int) -> None:
 
 
 def beginning(command: str, lines: int) -> str:
-    """So many lines of what a command says."""
+    """Return the first lines of a command's output."""
     return "".join(slowpath(*command.split()[1:]).stdout.splitlines(keepends=True)[:lines])
 
 
@@ -135,7 +135,7 @@ def assert_shows(command: str, excerpt: str) -> None:
 
 
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
-    """The variables of the workflow, and its scripts by the names of the steps."""
+    """Return the variables of the workflow in `docs/ci.md`, and its scripts by step."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
     variables = dict(re.findall(r"^  ([A-Z_]+): (.+)$", text, re.MULTILINE))
     steps = re.findall(r"- name: (.+)\n(?: {8}if: .+\n)? {8}run: \|\n((?: {10}.+\n)+)", text)
@@ -146,7 +146,10 @@ STEPS = ("Guarantees of the base branch", "Guarantees of this change", "Compare"
 
 
 def run_workflow(folder: Path, old: str, new: str, **changes: str) -> list[int]:
-    """The exit codes of the steps that run slowpath, with an object on each side."""
+    """Run the workflow for a change of an object; return the exit codes of its `STEPS`.
+
+    `changes` are environment variables in place of those of the workflow.
+    """
     variables, scripts = workflow()
     for place, file in (("base/xdp", old), ("xdp", new)):
         (folder / place).mkdir(parents=True)
@@ -157,7 +160,7 @@ def run_workflow(folder: Path, old: str, new: str, **changes: str) -> list[int]:
 
 
 def shell(script: str, folder: Path, variables: dict[str, str]) -> CompletedProcess[str]:
-    """Runs a script as GitHub does; `slowpath` is the one under test."""
+    """Run a script as GitHub does, with the tested `slowpath` in PATH."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     environment = os.environ | variables | {"PATH": path}

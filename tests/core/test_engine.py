@@ -1,4 +1,4 @@
-"""The modules that talk to the compiled engine, against an engine made for the test."""
+"""Tests of the Python side of the engine's interface, most of them with a fake engine."""
 
 import json
 import os
@@ -22,19 +22,19 @@ FEATURES = "crates/bpf/tests/data/features.bpf.o"
 
 
 class Bound(SimpleNamespace):
-    """Stands for `_core.Bound`."""
+    """Fake of `_core.Bound`."""
 
 
 class Path(SimpleNamespace):
-    """Stands for `_core.Path`."""
+    """Fake of `_core.Path`."""
 
 
 class SoFar(SimpleNamespace):
-    """Stands for `_core.SoFar`."""
+    """Fake of `_core.SoFar`."""
 
 
 class Result(SimpleNamespace):
-    """Stands for `_core.Result`."""
+    """Fake of `_core.Result`."""
 
 
 DETAIL: dict[str, object] = {"paths": [], "code": [], "failure": None}
@@ -43,7 +43,7 @@ Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
 class FakeAnalysis:
-    """Stands for `_core.Analysis`: runs a script of events."""
+    """Fake of `_core.Analysis` that yields the events of a script."""
 
     def __init__(self, script: Callable[["FakeAnalysis"], Iterator[object]], file: str) -> None:
         self.file = file
@@ -68,7 +68,7 @@ def _heed_interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Replaces the compiled engine."""
+    """Return a function that replaces the engine by one whose analyses run a script."""
 
     def replace(script: Callable[[FakeAnalysis], Iterator[object]]) -> None:
         core = SimpleNamespace(
@@ -85,7 +85,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None) -> Outcome | None:
-    """The outcome of the script; None if it ends without one."""
+    """Run an analysis of the fake engine; return its outcome, None if it ends without one."""
     run = Run()
     subject = Subject(file, objects.Object(b""), 0, None)
     with heeding_signals() as stopping:
@@ -94,7 +94,7 @@ def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None)
             if done is not None:
                 return analyses.outcome(*done)
             if message[0] in {"bound", "path"}:
-                on_progress(run.news)
+                on_progress(run.progress)
     return None
 
 
@@ -181,15 +181,15 @@ def test_odd_file_names_reach_the_engine(install: Install) -> None:
 
 
 def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is analysed comes from handles, and only these two read anything."""
+    """Files and targets become handles once, and all analyses use the handles."""
     read = list[str]()
 
     def counting(name: str) -> Callable[..., object]:
         make = getattr(_core, name)
 
-        def made(*given: object) -> object:
+        def made(*arguments: object) -> object:
             read.append(name)
-            return make(*given)
+            return make(*arguments)
 
         return made
 
@@ -201,14 +201,14 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_options_are_those_of_the_engine() -> None:
-    """Every field is known there, and what there is not is refused."""
-    program = (Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
-    given = Options()._asdict()
-    _core.Analysis(*program[0], program[1], given)
+    """The engine knows every field of `Options`, and rejects other fields and types."""
+    program = (*Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
+    options = Options()._asdict()
+    _core.Analysis(*program, options)
     with pytest.raises(TypeError, match="unknown field `speed`"):
-        _core.Analysis(*program[0], program[1], given | {"speed": 1})
+        _core.Analysis(*program, options | {"speed": 1})
     with pytest.raises(TypeError, match="invalid type"):
-        _core.Analysis(*program[0], program[1], given | {"mtu": "long"})
+        _core.Analysis(*program, options | {"mtu": "long"})
 
 
 def test_errors_have_fields() -> None:

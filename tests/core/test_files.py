@@ -1,4 +1,4 @@
-"""Files that commands write: whole or as they were, and never over what is read."""
+"""Tests of files that commands write: atomically, and never over an input file."""
 
 import errno
 import hashlib
@@ -7,35 +7,23 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from slowpath.app import ROOT as COMMANDS
 from slowpath.core import inputs
-from slowpath.core.command import Command, Group, load
 from slowpath.core.errors import InputError
-from slowpath.core.programs.sources import known_as
-from support import ROOT, slowpath
+from slowpath.core.programs.sources import advice_for
+from support import ROOT, commands, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
-
-
-def _commands(group: Group) -> Iterator[Command]:
-    for place in group.commands.values():
-        one = load(place)
-        if isinstance(one, Group):
-            yield from _commands(one)
-        else:
-            yield one
 
 
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-# --- whole, or as it was --------------------------------------------------------------------------
+# --- atomic writes --------------------------------------------------------------------------------
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -106,7 +94,7 @@ def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
 
 
 def test_files_are_written_in_one_place() -> None:
-    """Others do not leave half of one: temporary files, streams and devices are none."""
+    """Only `core/inputs.py` writes files; the other places write streams and temporary files."""
     writing = re.compile(r"""open\([^)]*["'][wax]b?["']|\.write_(text|bytes)\(|savefig\(""")
     allowed = {
         "core/inputs.py": 2,  # the new file, and devices
@@ -134,18 +122,18 @@ def test_files_are_there_where_nobody_reads_the_report(tmp_path: Path) -> None:
     assert page.read_text().rstrip().endswith("</html>")
 
 
-# --- never over what is read ----------------------------------------------------------------------
+# --- inputs are not overwritten -------------------------------------------------------------------
 
 
 def test_options_that_write_are_known_as_such() -> None:
     seen = 0
-    for command in _commands(COMMANDS):
+    for _, command in commands():
         for option in command.options:
             text = str(option.settings.get("help", ""))
             writes = text.startswith(("Write ", "Draw "))
             if option.settings.get("metavar") == "FILE" and writes and option.names:
-                says_what = option.names != ("--predict",)  # reads the x, writes to the output
-                assert option.writes == says_what, option.names
+                to_file = option.names != ("--predict",)  # an input; results go to the output
+                assert option.writes == to_file, option.names
                 seen += 1
     assert seen > 8
 
@@ -186,7 +174,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     assert "load_balancer, and all programs as one" in run.stderr
 
 
-# --- what is no program ---------------------------------------------------------------------------
+# --- files that are not programs ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("of", ["bound", "chain"])
@@ -220,18 +208,18 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_is_known_is_called_by_its_name(tmp_path: Path, name: str) -> None:
-    content, said = KNOWN[name]
+    content, message = KNOWN[name]
     file = tmp_path / name
     file.write_bytes(content.encode("latin-1"))
     for command in ("bound", "insights"):
         run = slowpath(command, file)
         assert run.returncode == 3
         (line,) = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
-        assert said in line
+        assert message in line
 
 
 def test_programs_and_descriptions_are_nothing_else() -> None:
     for pattern in ("examples/**/*", "crates/**/*.c", "crates/**/*.o", "targets/*"):
         for file in ROOT.glob(pattern):
             if file.is_file() and file.suffix not in {".pcap", ".csv", ".p4", ".spec", ".click"}:
-                assert known_as(str(file), file.read_bytes()) is None, file
+                assert advice_for(str(file), file.read_bytes()) is None, file

@@ -1,11 +1,10 @@
-"""Pools of processes: of this machine, and of a Dask cluster; workers that die."""
+"""Tests of process pools on this machine and on a Dask cluster, with workers that die."""
 
 import json
 import os
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,11 @@ from fleet_work import (
     waits_to_be_asked,
 )
 from slowpath.core.errors import OptionError, UnavailableError
-from slowpath.core.jobs import ordered
+from slowpath.core.jobs import pool as pools
 from slowpath.core.jobs.cluster_pool import ClusterPool, connected
 from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.ordered import Pool, PoolObserver, Unfinished
-from slowpath.core.jobs.pool import open_pool
-from support import ROOT, slowpath
+from slowpath.core.jobs.pool import Pool, PoolObserver, Unfinished, open_pool
+from support import ROOT, slowpath, wait_until
 
 FLEET = ROOT / "examples/fleet/fleet.yaml"
 ITEMS = list(range(5))
@@ -35,25 +33,17 @@ NOBODY = "tcp://127.0.0.1:9"
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
-    """Nobody waits any more."""
+    """The caller stops waiting for results."""
 
 
 def gone_once_two_work(folder: Path) -> PoolObserver:
-    """Who waits until two are at work."""
+    """Return an observer that raises `Gone` once two items of `waits_to_be_asked` are running."""
 
     def look(_done: int) -> None:
         if len(list(folder.glob("begun *"))) == 2:
             raise Gone
 
     return PoolObserver(look=look)
-
-
-def awaited(happened: Callable[[], bool]) -> None:
-    """Waits until something has happened; a minute is far more than it takes."""
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture(params=["local", "cluster"])
@@ -75,7 +65,7 @@ def test_other_processes_work(pool: Pool) -> None:
 
 
 def test_nothing_is_left_of_a_pool_whose_results_nobody_wants_any_more(tmp_path: Path) -> None:
-    # A thread that still ended its executor when the interpreter ended used to be told of there.
+    # A thread that is still ending an executor when the interpreter exits would print an error.
     before = set(threading.enumerate())
     with closing(LocalPool(2).each(waits_for_a_file, str(tmp_path / "never"), ITEMS)) as found:
         assert next(found) == 0
@@ -95,7 +85,7 @@ def test_workers_that_all_die_are_an_error(pool: Pool) -> None:
 
 
 def test_nobody_tries_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordered, "_HOPELESS", 4)
+    monkeypatch.setattr(pools, "_HOPELESS", 4)
     with pytest.raises(UnavailableError, match="all worker processes die"):
         LocalPool(2).map(always_dies, None, list(range(100)))
 
@@ -106,7 +96,7 @@ def test_what_takes_its_workers_down_has_no_result_and_the_others_have(pool: Poo
 
 
 def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
-    """The others wait for who waits here."""
+    """The other items wait for a file that this test writes after the first result."""
     mark = tmp_path / "had"
     with closing(pool.each(waits_for_a_file, str(mark), ITEMS)) as found:
         first = next(found)
@@ -115,36 +105,36 @@ def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Pat
 
 
 def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path) -> None:
-    told = list[int]()
-    begun = PoolObserver(lambda: len(list(tmp_path.glob("begun *"))) >= 2, told.append)
+    counts = list[int]()
+    begun = PoolObserver(lambda: len(list(tmp_path.glob("begun *"))) >= 2, counts.append)
     found = list(pool.each(waits_to_be_asked, str(tmp_path), list(range(50)), begun))
     ended = len(list(tmp_path.glob("ended *")))
     assert found == ["ended"] * ended + [Unfinished(died=False)] * (50 - ended)
     assert 2 <= ended < 50
-    assert told
+    assert counts
 
 
 def test_work_that_nobody_waits_for_ends(pool: Pool, tmp_path: Path) -> None:
     with pytest.raises(Gone):
         list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
     if isinstance(pool, LocalPool):
-        # With its processes, whatever they do.
+        # Local work ends because its processes are killed.
         for begun in tmp_path.glob("begun *"):
             process = Path("/proc", begun.read_text())
-            awaited(lambda process=process: not process.exists())  # type: ignore[misc]
+            wait_until(lambda process=process: not process.exists())  # type: ignore[misc]
     else:
-        awaited(lambda: len(list(tmp_path.glob("ended *"))) == 2)
+        wait_until(lambda: len(list(tmp_path.glob("ended *"))) == 2)
 
 
 def test_work_ends_when_whoever_asked_for_it_is_gone(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the process was killed, which then says nothing to workers."""
+    """Workers notice the end of a process that was killed and cannot ask them to stop."""
     with connected(scheduler) as pool:
         monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):
             list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
-    awaited(lambda: len(list(tmp_path.glob("ended *"))) == 2)
+    wait_until(lambda: len(list(tmp_path.glob("ended *"))) == 2)
 
 
 def test_one_process_is_this_one() -> None:
@@ -179,7 +169,7 @@ def test_what_is_no_address_of_a_scheduler_is_named(address: str, reason: str) -
     assert reason in wrong.value.reason
 
 
-def test_a_scheduler_that_is_starting_is_awaited(
+def test_a_scheduler_that_is_starting_is_wait_until(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []

@@ -1,4 +1,4 @@
-"""The kit's graphs: boxes in layers and in a column, whatever graph it is."""
+"""Tests of drawn control-flow graphs, in layers and as columns, with random graphs."""
 
 import random
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ GAPS = Gaps(7, 9, 1)
 
 
 def graphs(count: int = 60) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Random graphs: a way through all nodes, and edges to anywhere; how many nodes, edges."""
+    """Yield random graphs, number of nodes and edges: most of a path, and arbitrary edges."""
     draw = random.Random(3)  # noqa: S311 - no secrets
     for _ in range(count):
         size = draw.randrange(1, 40)
@@ -57,7 +57,7 @@ def test_nodes_have_room_and_edges_lead_down() -> None:
 
 
 def _closing_circles(size: int, edges: list[tuple[int, int]]) -> set[int]:
-    """The nodes that can get to themselves."""
+    """Return the nodes that can reach themselves."""
     found = set[int]()
     for node in range(size):
         seen, open_nodes = set[int](), [node]
@@ -119,7 +119,7 @@ def test_straight_runs_of_a_kind_are_one_box() -> None:
     boxes = [Box(at + 1, kind, "") for at, kind in enumerate(kinds)]
     arrows = [Arrow(0, 1), Arrow(1, 2), Arrow(2, 3), Arrow(3, 4), Arrow(4, 3)]
     drawn = shape(Flow(boxes, arrows)).flow
-    # What something else leads to as well begins a box of its own.
+    # A box with a second predecessor is not merged into the box before it.
     assert [(box.size, box.kind) for box in drawn.boxes] == [
         (3, "kept"), (3, "gone"), (4, "gone"), (5, "kept"),
     ]  # fmt: skip
@@ -136,7 +136,8 @@ def test_arrows_of_a_column_begin_and_end_at_their_boxes(never: bool) -> None:
     assert "<script>" in texts(root)
     kinds = [[one.attrib.get("class", "").split() for one in row.iter("i")] for row in found]
     plain = [sorted("".join(kind).removesuffix("n") for kind in row) for row in kinds]
-    # Leaves; passes and leaves; passes and arrives from below; arrives; leaves upwards.
+    # By row: an arrow starts; one passes, one starts; one passes, one arrives from below; two
+    # arrive; one starts upwards.
     assert plain == [["e", "o"], ["", "o"], ["", "i", "z"], ["", "a", "i"], ["m", "o"]]
     assert all(("n" in kind) is never for row in kinds for kind in row)
     connected = [row.find("./div/b") is not None for row in found]

@@ -1,4 +1,4 @@
-"""Output formats: every value of `--format` has a reporter."""
+"""Tests that every value of `--format` has a reporter."""
 
 from importlib import import_module
 
@@ -23,8 +23,8 @@ def test_every_format_has_a_reporter() -> None:
     ]
     assert len(declared) > 20
     for formats in declared:
-        for form in formats.option().settings["choices"]:
-            assert callable(load(formats.reporter(form).places[form]))
+        for name in formats.option().settings["choices"]:
+            assert callable(load(formats.reporter(name).references[name]))
 
 
 @pytest.mark.parametrize("file", [None, "report.json"])
@@ -39,5 +39,5 @@ def test_the_suffix_of_a_file_names_its_format(
 
 
 def fields(report: list[object]) -> list[str]:
-    """A reporter with a line for each value."""
+    """Return a report with a line for each value."""
     return [str(one) for one in report]

@@ -1,4 +1,4 @@
-"""The kit of HTML reports: texts stay texts, axes and charts hold whatever numbers come."""
+"""Tests of HTML reports: escaping of texts, and charts of arbitrary numbers."""
 
 import math
 import random
@@ -25,7 +25,7 @@ HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 
 
 def parsed(text: str) -> ElementTree.Element:
-    """A page, or a piece of one; what is not well-formed is an error."""
+    """Parse a page or a part of one, which must be well-formed XML."""
     return ElementTree.fromstring(text.removeprefix("<!doctype html>\n"))  # noqa: S314 - our own
 
 

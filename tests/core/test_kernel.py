@@ -1,4 +1,4 @@
-"""The running kernel as commands get it, with privileges and without."""
+"""Tests of opening the running kernel, with and without privileges."""
 
 import platform
 import shutil
@@ -21,7 +21,7 @@ try:
 except UnavailableError as problem:
     print(problem)
 """
-"""Opens the kernel in a process of its own, and tells."""
+"""Opens the kernel, and prints `opened` or the reason against it."""
 KIND = """
 from slowpath import _core
 try:
@@ -40,11 +40,11 @@ libc = ctypes.CDLL(None)
 assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
 assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # PR_SET_SECCOMP
 """
-"""A seccomp filter as containers have it: bpf(2) is answered with EPERM."""
+"""Installs a seccomp filter like that of containers: bpf(2) fails with EPERM."""
 
 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
-    """What a process says that a command starts; skips where there is nothing to compare with."""
+    """Return the output of code under a command that takes privileges; skip without the kernel."""
     try:
         kernel.open_kernel()
     except UnavailableError as problem:

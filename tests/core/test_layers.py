@@ -1,4 +1,4 @@
-"""Crates and folders of the Python package depend on each other as layers.toml permits."""
+"""Tests that crates and folders of the package depend on each other only as layers.toml permits."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ PACKAGE = ROOT / "python/slowpath"
 
 
 def _manifests() -> dict[str, set[str]]:
-    """Return the crates of the project that each crate depends on, without those of its tests."""
+    """Return the crates of the project that each crate depends on, except for its tests."""
     found = {}
     for path in sorted(ROOT.glob("crates/*/Cargo.toml")):
         manifest = tomllib.loads(path.read_text())
@@ -50,7 +50,7 @@ def test_python_folders_use_only_what_they_may() -> None:
 
 @pytest.mark.parametrize("layers", [CRATES, FOLDERS], ids=["crates", "python"])
 def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
-    """The order of entries rules out circles."""
+    """An entry uses only earlier entries, which rules out circles."""
     above = set[str]()
     for name, uses in layers.items():
         assert {*uses} <= above, name
@@ -58,7 +58,7 @@ def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
 
 
 def test_every_entry_has_files() -> None:
-    """An entry without files permits imports that nobody would notice."""
+    """An entry without files would permit imports by mistake."""
     entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
     assert entries == {*FOLDERS}
 
@@ -69,19 +69,17 @@ def test_every_path_on_the_page_exists() -> None:
     named |= {f"docs/{link}" for link in re.findall(r"\]\(([\w.-]+)[)#]", page)}
     ends = {f"/{path.relative_to(ROOT).as_posix()}" for path in _files()}
     ends |= {path.rpartition("/")[0] for path in ends}
-    missing = {name for name in named if not _is_an_end(f"/{name.rstrip('/')}", ends)}
+    missing = {
+        name for name in named if not any(path.endswith(f"/{name.rstrip('/')}") for path in ends)
+    }
     assert not missing - {"targets/NAME.toml", "crates/NAME"}
 
 
 def _files() -> Iterator[Path]:
-    """Files of the repository, and its top folders."""
+    """Yield the files of the repository, and the folders at its top."""
     yield from ROOT.iterdir()
     for folder in (".ci", "crates", "docs", "examples", "python", "research", "targets", "tests"):
         yield from (ROOT / folder).rglob("*")
-
-
-def _is_an_end(name: str, paths: set[str]) -> bool:
-    return any(path.endswith(name) for path in paths)
 
 
 def test_only_one_folder_imports_the_compiled_engine() -> None:
@@ -93,14 +91,14 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
 
 
 def test_the_package_does_not_use_research() -> None:
-    """Manifests of crates cannot name its crate, because layers.toml does not."""
+    """Crates need no such test: the manifests may name only crates of layers.toml."""
     modules = "|".join(path.stem for path in (ROOT / "research").glob("*.py"))
     importing = re.compile(rf"^\s*(?:from|import) (?:{modules}|research)\b", re.MULTILINE)
     assert not [path for path in PACKAGE.rglob("*.py") if importing.search(path.read_text())]
 
 
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
-    """Tests of a crate are one program, which links once: `tests/main.rs` names the files."""
+    """The tests of a crate are one program, to link once; `tests/main.rs` names its files."""
     for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}
         if "main" not in files:
@@ -119,7 +117,7 @@ def test_no_rust_file_uses_another_in_a_circle() -> None:
 
 
 def test_no_python_module_uses_another_in_a_circle() -> None:
-    """Imports for annotations, and inside functions, are uses like others."""
+    """Imports for annotations and inside functions count, too."""
     assert not circles(python_graph(PACKAGE))
 
 
@@ -134,7 +132,7 @@ def test_no_python_module_uses_another_in_a_circle() -> None:
     ],
 )
 def test_circles_of_rust_files_are_found(tmp_path: Path, uses: str) -> None:
-    """However a file names what another one defines, past `pub use` and in braces."""
+    """A file depends on another one however it names its items, even through re-exports."""
     source = tmp_path / "src"
     (source / "a").mkdir(parents=True)
     (source / "lib.rs").write_text("mod a;\npub use a::B;")

@@ -1,4 +1,4 @@
-"""What no kernel loads: the stack along calls, and helpers that call back."""
+"""Tests of programs that kernels reject: too much stack along calls, and callbacks."""
 
 import json
 import random
@@ -11,25 +11,10 @@ import pytest
 
 import oracles
 from running_kernel import needs_kernel
-from slowpath.core.programs.clang import compile_c
-from slowpath.core.programs.sources import Clang
 from support import slowpath
+from test_configuration import compiled
 
 pytestmark = pytest.mark.usefixtures("with_clang")
-
-_START = """
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-"""
-_END = '\nchar _license[] SEC("license") = "GPL";\n'
-
-
-def compiled(folder: Path, text: str) -> Path:
-    source = folder / "program.bpf.c"
-    source.write_text(_START + text + _END)
-    made = folder / "program.bpf.o"
-    made.write_bytes(compile_c(str(source), Clang(())))
-    return made
 
 
 def shown(file: Path) -> Any:
@@ -40,7 +25,7 @@ def shown(file: Path) -> Any:
 
 
 def nested(bytes_: list[int]) -> str:
-    """Functions that call each other, each with so many bytes of stack."""
+    """Return C functions that call each other in a chain, with these sizes of their stacks."""
     lines = []
     for number, size in reversed(list(enumerate(bytes_))):
         head = f"static __attribute__((noinline)) int f{number}(__u32 a)"
@@ -59,7 +44,7 @@ def nested(bytes_: list[int]) -> str:
 
 
 def loads(file: Path) -> bool:
-    """Whether the running kernel takes it, as bpftool loads it."""
+    """Return true if bpftool can load an object into the running kernel."""
     pin = f"/sys/fs/bpf/slowpath-{file.parent.name}"
     run = subprocess.run(
         [shutil.which("bpftool") or "bpftool", "prog", "load", file, pin],

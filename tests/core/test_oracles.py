@@ -1,4 +1,4 @@
-"""Tests cannot pass without having compared something, where they say what they compare with."""
+"""Tests that comparisons with oracles are reported, and that comparing nothing fails."""
 
 from pathlib import Path
 

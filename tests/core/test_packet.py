@@ -1,4 +1,7 @@
-"""Witness packets: notation, hex dump, names of headers."""
+"""Tests of witness packets: notation, hex dumps, names of headers, capture files."""
+
+import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,18 +12,23 @@ from slowpath.core.programs.packet import (
     find_headers,
     hex_dump,
     memory_dump,
+    pcap_bytes,
     wire_bytes,
     witness_bytes,
+    write_pcap,
 )
+from slowpath.core.schema.results import Witness
 from support import make_path
 
 
 def packet(text: str) -> list[int | None]:
-    """A packet from hex with `--`; blanks are for the reader."""
+    """Return a packet in hexadecimal with `--` for arbitrary bytes; blanks are ignored."""
     cells = "".join(text.split())
-    return witness_bytes(
-        {"packet": cells, "length": len(cells) // 2, "maps": {}, "unknowns": [], "environment": []}
-    )
+    return witness_bytes(witness(cells, len(cells) // 2))
+
+
+def witness(cells: str, length: int) -> Witness:
+    return {"packet": cells, "length": length, "maps": {}, "unknowns": [], "environment": []}
 
 
 def names(text: str) -> list[tuple[str, int]]:
@@ -31,28 +39,17 @@ ANY_MACS = "--" * 12
 
 
 def test_notation() -> None:
-    assert witness_bytes(
-        {"packet": "0a--ff", "length": 5, "maps": {}, "unknowns": [], "environment": []}
-    ) == [
-        10,
-        None,
-        255,
-        None,
-        None,
-    ]
+    assert witness_bytes(witness("0a--ff", 5)) == [10, None, 255, None, None]
 
 
 @pytest.mark.parametrize("broken", ["0", "zz", "0a-"])
 def test_broken_notation(broken: str) -> None:
     with pytest.raises(ValueError, match="hex"):
-        witness_bytes(
-            {"packet": broken, "length": 2, "maps": {}, "unknowns": [], "environment": []}
-        )
+        witness_bytes(witness(broken, 2))
 
 
 def test_wire_bytes_fill_with_zeros() -> None:
-    witness = make_path()["witness"] | {"packet": "01--03", "length": 5}
-    assert wire_bytes(witness) == b"\x01\x00\x03\x00\x00"
+    assert wire_bytes(witness("01--03", 5)) == b"\x01\x00\x03\x00\x00"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_any_packet_has_headers_in_order(data: list[int | None]) -> None:
 
 @given(st.lists(st.none() | st.integers(0, 255), max_size=200))
 def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
-    """Fixing what may be anything can only make more headers known."""
+    """Replacing arbitrary bytes by fixed ones never hides a header."""
     filled = [0 if byte is None else byte for byte in data]
     known = [(header.name, header.offset) for header in find_headers(data)]
     assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known
@@ -158,3 +155,27 @@ def test_hex_dump_of_nothing() -> None:
 
 def test_memory_dump() -> None:
     assert list(memory_dump(0x20, "00" * 17))[1] == "0030  00"
+
+
+def read_pcap(data: bytes) -> list[bytes]:
+    """Read a capture file, following the description of the format."""
+    magic, major, minor, zone, accuracy, snaplen, link = struct.unpack_from("<IHHiIII", data)
+    assert (magic, major, minor, zone, accuracy, link) == (0xA1B2C3D4, 2, 4, 0, 0, 1)
+    packets, at = [], 24
+    while at < len(data):
+        _, microseconds, captured, length = struct.unpack_from("<IIII", data, at)
+        assert microseconds < 1_000_000
+        assert captured == length <= snaplen
+        packets.append(data[at + 16 : at + 16 + captured])
+        at += 16 + captured
+    return packets
+
+
+@given(st.lists(st.binary(max_size=100), max_size=10))
+def test_pcap_round_trip(packets: list[bytes]) -> None:
+    assert read_pcap(pcap_bytes(packets)) == packets
+
+
+def test_pcap_file(tmp_path: Path) -> None:
+    write_pcap(str(tmp_path / "out.pcap"), [b"abc"])
+    assert read_pcap((tmp_path / "out.pcap").read_bytes()) == [b"abc"]

@@ -1,14 +1,14 @@
-"""What others wrote stays text: no output of any command acts on what shows or reads it.
+"""Tests that untrusted text in the output of any command has no effect on terminals or programs.
 
-Files, objects, saved results and options are made of what steers terminals, hides or turns letters
-around, and looks like a formula; every command writes every format that it has.
+Files, objects, saved results and options have control sequences, invisible characters, characters
+that reverse the writing direction, and formulas. Every command writes each of its formats.
 """
 
 import csv
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -17,15 +17,15 @@ import pytest
 
 from contention_tables import MEMORY
 from slowpath import app as cli
-from slowpath.core.command import Command, Group, load
+from slowpath.core.command import Command
 from slowpath.core.parser import command_parser, read
 from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_line, one_line
-from support import ROOT, make_result
+from support import ROOT, commands, make_result
 
 HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
-"""Sets a window's title, starts lines, turns letters around, takes no room."""
+"""Sets a window's title, starts lines, reverses the writing direction, is partly invisible."""
 ODD_BYTES = os.fsdecode(b"\xff\xfe")
-"""Part of a file name that is no UTF-8; Python has lone surrogates for it."""
+"""Part of a file name that is not UTF-8; Python represents it by lone surrogates."""
 OBJECT = ROOT / "examples/count_min.1.bpf.o"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
@@ -37,7 +37,7 @@ REPLACED = {
 }
 SECTION = {b".relxdp\0": b".rel\x1b[H\0"}
 BROKEN = {b"sketch\0": b"\xc2\x9b\xe2\x80\x8bk\0"}
-"""The name of a map, which no map can have."""
+"""Replacement of a map's name by one that no map can have."""
 FORMULA = ("=", "+", "-", "@")
 COLUMN = "=\x1b[2J\x7f\x9b\u202e\u200b"
 EXPERIMENT = """schema: 1
@@ -71,7 +71,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command line in this process: exit code, output and errors."""
+    """Return a function that runs a command in this process: exit code, output and errors."""
 
     def call(*words: str | Path) -> tuple[int, str, str]:
         try:
@@ -85,7 +85,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of hostile files."""
+    """Return a folder of hostile files."""
     made = tmp_path / f"={HOSTILE}{ODD_BYTES}\n"
     made.mkdir()
     variants = (
@@ -160,11 +160,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def hostile_result(side: str) -> dict[str, Any]:
-    """A saved result with something in all texts that a program's author, or anybody, chooses."""
+    """Return a saved result with hostile characters in all its texts."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
-            # The verdict is one of a few words, or the results are refused.
+            # Results with another word as a verdict would be rejected.
             return {k: one if k == "verdict" else changed(one) for k, one in value.items()}
         if isinstance(value, list):
             return [changed(one) for one in value]
@@ -175,26 +175,15 @@ def hostile_result(side: str) -> dict[str, Any]:
 
 
 def formats(command: Command) -> list[str]:
-    """The formats of a command; an empty name where there is no choice."""
+    """Return the formats of a command; an empty name if it has no option `--format`."""
     for entry in command.options:
         if "--format" in entry.names:
             return list(entry.settings["choices"])
     return [""]
 
 
-def commands(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tuple[str, Command]]:
-    """All commands with the words that call them."""
-    if isinstance(member, Command):
-        yield path.strip(), member
-        return
-    if member.of_file is not None:
-        yield from commands(load(member.of_file), path)
-    for name, one in member.commands.items():
-        yield from commands(load(one), f"{path} {name}")
-
-
 def calls(command: str, folder: Path) -> list[list[str | Path]]:
-    """What is typed after a command, so that it writes hostile texts; formats left out."""
+    """Return arguments of a command, except the format, that make it write hostile texts."""
     thing = folder / "object.bpf.o"
     listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
     all_of = ["-s", "*"]
@@ -464,7 +453,7 @@ def check_plain(text: str) -> None:
 
 
 def check_texts(value: Any) -> None:
-    """All texts can be written as UTF-8: readers need not know lone surrogates."""
+    """Check that all texts can be encoded as UTF-8, which lone surrogates cannot."""
     json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -485,7 +474,7 @@ def is_number(text: str) -> bool:
 
 
 def test_the_files_say_what_they_are_to_say(folder: Path, run: Run) -> None:
-    """Else the test above tests nothing: what is replaced does come out."""
+    """The replaced texts do appear in outputs; otherwise `test_nothing_acts` would test nothing."""
     code, output, _ = run("show", folder / "object.bpf.o", "--listing")
     assert code == 0
     for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):
@@ -551,6 +540,6 @@ def test_json_has_no_numbers_that_are_none(number: float) -> None:
 
 
 def test_options_are_read_as_typed() -> None:
-    """The namespace of argparse has what was typed: only what is written is changed."""
-    given = read(command_parser("slowpath show", dict(commands())["show"]), [HOSTILE])
-    assert given.file == [HOSTILE]
+    """Escaping changes only outputs, not the values of options."""
+    args = read(command_parser("slowpath show", dict(commands())["show"]), [HOSTILE])
+    assert args.file == [HOSTILE]

@@ -1,4 +1,4 @@
-"""Rates as people write them."""
+"""Tests of reading and formatting rates."""
 
 from decimal import ROUND_FLOOR, Context, Decimal
 

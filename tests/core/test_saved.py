@@ -1,4 +1,4 @@
-"""Saved results: read back as they were written, and refused when they are something else."""
+"""Tests of saved results: they are read as written, and anything else is rejected."""
 
 import copy
 import json
@@ -92,7 +92,7 @@ def test_other_json_is_refused(document: object) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """All places in a document."""
+    """Return the paths of all values in a document."""
     items = (
         value.items()
         if isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""Documents, their JSON Schemas, and the Python types that are generated from these."""
+"""Tests of JSON documents, their schemas, and the Python types generated from the schemas."""
 
 import json
 from pathlib import Path
@@ -25,18 +25,17 @@ def test_types_of_python_are_those_of_the_engine(path: str) -> None:
     check_golden(ROOT / "python/slowpath" / path, modules()[path])
 
 
-def described(part: object, place: str = "") -> list[str]:
-    """Places of properties and definitions that nothing is said about."""
+def undescribed(part: object, place: str = "") -> list[str]:
+    """Return the paths of properties and definitions without a description."""
     if not isinstance(part, dict):
         return []
-    silent = []
+    missing = []
     for group in ("properties", "$defs"):
         for key, inner in part.get(group, {}).items():
-            there = f"{place}.{key}"
-            silent += described(inner, there)
+            missing += undescribed(inner, f"{place}.{key}")
             if "description" not in inner and not (group == "$defs" and "properties" not in inner):
-                silent.append(there)
-    return silent
+                missing.append(f"{place}.{key}")
+    return missing
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -59,10 +58,10 @@ def test_every_key_is_in_a_table() -> None:
 
 @pytest.mark.parametrize("name", schema_names())
 def test_everything_is_described(name: str) -> None:
-    assert described(schema(name)) == []
+    assert undescribed(schema(name)) == []
 
 
-# --- documents fit their schemas, says a validator that others wrote ------------------------------
+# --- documents are valid for an independent validator ---------------------------------------------
 
 OBJECTS = ("examples/count_min.8.bpf.o", "examples/tunnel.bpf.o")
 FEATURES = "crates/kernel/tests/objects/features.bpf.o"
@@ -76,7 +75,7 @@ EXPECTED = [
 
 
 def closed(part: Any) -> Any:
-    """A schema that allows no keys but those that it names."""
+    """Return a schema that allows only the keys that it names."""
     if isinstance(part, list):
         return [closed(one) for one in part]
     if not isinstance(part, dict):
@@ -86,7 +85,7 @@ def closed(part: Any) -> Any:
 
 
 def check(name: str, text: str) -> None:
-    """Holds a document against its schema: with a validator, and as saved results are checked."""
+    """Check a document against its schema, with an independent and with slowpath's validator."""
     shape, document = schema(name), json.loads(text)
     Draft202012Validator(closed(shape)).validate(document)
     check_shape(document, shape, shape["$defs"], "")

@@ -1,4 +1,4 @@
-"""Which programs of an object are analysed where nobody says, and what is said of the others."""
+"""Tests of the default selection of programs in an object, and of remarks on the others."""
 
 import json
 from pathlib import Path
@@ -14,9 +14,9 @@ COUNT = ("--target", "ebpf")
 
 
 def renamed(folder: Path, section: str) -> Path:
-    """The object with another name of its only section of instructions, in three letters.
+    """Return a copy of `OBJECT` whose program is in `section`, a name of three letters.
 
-    Nor does the type of the program's argument say what it is.
+    The type of the program's argument does not tell the program type either.
     """
     content = OBJECT.read_bytes()
     for old, new in ((b".relxdp\0", f".rel{section}\0".encode()), (b"xdp_md\0", b"our_md\0")):
@@ -57,7 +57,7 @@ def test_a_comparison_takes_it_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["bound", "compile"])
 def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) -> None:
-    """There is no option that would help, so none is named."""
+    """No option would help, so the error names none."""
     file = renamed(tmp_path, "tcx")
     run = slowpath(command, file)
     reason = (
@@ -88,7 +88,7 @@ def test_one_of_several_of_unknown_type_is_chosen_by_name_only() -> None:
 
 
 def test_the_hint_names_options_where_they_help(tmp_path: Path) -> None:
-    """Two programs, neither of which says that it is XDP."""
+    """The object has two programs of unknown type."""
     legacy = (ROOT / "crates/bpf/tests/data/legacy.bpf.o").read_bytes()
     assert legacy.count(b"xdp_filter\0") >= 1
     file = tmp_path / "legacy.bpf.o"

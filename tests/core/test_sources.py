@@ -1,4 +1,4 @@
-"""C sources are compiled by clang; what else a compiler reads or writes is named."""
+"""Tests of the compilation of C sources by clang, and of errors for other kinds of source."""
 
 import json
 import os
@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from compiler import accepted_compilers, needs_clang
 from slowpath.core.programs import clang
 from slowpath.core.programs.compilers import CompilerError, find_compiler
 from slowpath.core.programs.sources import kind_of
-from support import ROOT, heed_interrupts, slowpath
+from support import ROOT, heed_interrupts, slowpath, wait_until
 
 OBJECT = ROOT / "examples/alaw2ulaw.bpf.o"
 SOURCE = """
@@ -35,7 +33,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def compiler() -> list[str]:
-    """The command that is clang."""
+    """Return the command of clang."""
     return needs_clang()
 
 
@@ -47,7 +45,10 @@ def source(tmp_path: Path) -> Path:
 
 
 def stand_in(folder: Path, script: str, version: str = "clang version 19.1.7") -> Path:
-    """A program that stands for clang, in Python; `object` is a path, `result` where it goes."""
+    """Write a fake clang that runs a Python script; return its path.
+
+    In the script, `object` is the path of a BPF object, and `result` that of the output.
+    """
     file = folder / "clang"
     head = f"#!{sys.executable}\nimport sys, shutil, time, os, pathlib\nobject = {str(OBJECT)!r}\n"
     head += f"if '--version' in sys.argv: print({version!r}), sys.exit()\n"
@@ -129,7 +130,7 @@ def test_errors_are_shortened(source: Path) -> None:
 
 
 def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What clang is told, and that nothing is left behind."""
+    """Clang gets the user's flags, and its temporary files are removed."""
     script = "shutil.copy(object, result)\n"
     script += "pathlib.Path(os.environ['TOLD']).write_text(repr(sys.argv[1:]))\n"
     monkeypatch.setenv("CLANG", f"{stand_in(tmp_path, script)} --first")
@@ -311,7 +312,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.bpf.c"))
 
 @pytest.mark.usefixtures("compiler")
 def test_every_clang_compiles_what_bound_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All examples, with each installed version that is accepted."""
+    """Each accepted version of clang that is installed compiles all examples."""
     for name in accepted_compilers():
         monkeypatch.setenv("CLANG", name)
         flags = "-fno-unroll-loops -DHASHES=4"
@@ -357,14 +358,6 @@ def alive(process: int) -> bool:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(6000):
-        if holds():
-            return
-        time.sleep(0.01)
-    pytest.fail("nothing happened for a minute")
-
-
 def test_flags_without_a_source_are_wrong_usage() -> None:
     for command, number in (("bound", 1), ("diff", 2), ("show", 1)):
         run = slowpath(command, *[OBJECT] * number, "--cflags", "-DX")
@@ -375,7 +368,7 @@ def test_flags_without_a_source_are_wrong_usage() -> None:
     assert "No closing quotation" in run.stderr
 
 
-# --- what is no program yet ----------------------------------------------------------------------
+# --- sources that the user must compile ----------------------------------------------------------
 
 OTHERS = {
     "bc": (b"BC\xc0\xde\x35\x14\x00\x00", "LLVM bitcode"),
@@ -418,7 +411,7 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
 
 @pytest.mark.parametrize("piece", [b"\n", b" ", b"\t#", b"define @", b"a:", b"0123456789:", b". "])
 def test_what_repeats_is_looked_at_once(piece: bytes) -> None:
-    """A pattern that goes back and forth would not be done with this."""
+    """Patterns take linear time; one with backtracking would not finish."""
     assert kind_of("a", piece * (1 << 20)) in {None, "ll"}
 
 

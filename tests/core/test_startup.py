@@ -1,6 +1,6 @@
-"""What a run imports: start-up is part of every run, and most runs take a fraction of a second.
+"""Tests of imports at start-up, which takes a large part of short runs.
 
-A limit on the time would depend on the machine; what is imported does not.
+A limit on the time would depend on the machine; the set of imported modules does not.
 """
 
 import re
@@ -23,62 +23,22 @@ REPORT = (
     "finally:\n"
     "    print(*sorted(set(sys.modules) - bare), file=sys.stderr)\n"
 )
-"""Runs the command line and tells what it imported."""
+"""Runs the command line and prints the modules that it imported."""
 
 EXTRAS = {
-    "dask",
-    "distributed",
-    "highspy",
-    "llvmlite",
-    "matplotlib",
-    "numpy",
-    "ortools",
-    "pandas",
-    "pyarrow",
-    "scipy",
-    "sklearn",
-    "yaml",
-}
-"""Packages of the extras in `pyproject.toml` and what they bring along: some have none of them."""
+    "dask", "distributed", "highspy", "llvmlite", "matplotlib", "numpy", "ortools", "pandas",
+    "pyarrow", "scipy", "sklearn", "yaml",
+}  # fmt: skip
+"""Packages of the extras in `pyproject.toml` and their dependencies; users may lack all of them."""
 
 HEAVY = {
-    *EXTRAS,
-    "asyncio",
-    "ast",
-    "click",
-    "concurrent",
-    "ctypes",
-    "dataclasses",
-    "difflib",
-    "email",
-    "http",
-    "importlib.metadata",
-    "importlib.resources",
-    "inspect",
-    "ipaddress",
-    "logging",
-    "pathlib",
-    "pydantic",
-    "random",
-    "rich",
-    "shutil",
-    "socket",
-    "ssl",
-    "subprocess",
-    "tempfile",
-    "textwrap",
-    "tokenize",
-    "tomllib",
-    "traceback",
-    "typer",
-    "typing_extensions",
-    "unittest",
-    "urllib",
-    "uuid",
-    "xml",
-    "zipfile",
-}
-"""Modules that take milliseconds, and packages that are none of a short run's business."""
+    *EXTRAS, "asyncio", "ast", "click", "concurrent", "ctypes", "dataclasses", "difflib", "email",
+    "http", "importlib.metadata", "importlib.resources", "inspect", "ipaddress", "logging",
+    "pathlib", "pydantic", "random", "rich", "shutil", "socket", "ssl", "subprocess", "tempfile",
+    "textwrap", "tokenize", "tomllib", "traceback", "typer", "typing_extensions", "unittest",
+    "urllib", "uuid", "xml", "zipfile",
+}  # fmt: skip
+"""Modules that take milliseconds to import, and packages that a short run does not need."""
 
 MODULES = {"scikit-learn": "sklearn", "PyYAML": "yaml"}
 """Packages whose module has another name."""
@@ -88,7 +48,7 @@ OBJECT = "examples/count_min.1.bpf.o"
 
 
 def imported(*words: str) -> set[str]:
-    """The modules that a run without a terminal imports, those of bare Python left out."""
+    """Return the modules that a run without a terminal imports, except those of bare Python."""
     run = subprocess.run(
         [sys.executable, "-c", REPORT, *words],
         cwd=ROOT,
@@ -149,7 +109,7 @@ def test_no_command_imports_an_extra(words: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("command", ["predict", "diagnose"])
 def test_stored_models_take_no_package_that_learns(command: str) -> None:
-    """scikit-learn, and SciPy with it, takes longer to import than a prediction."""
+    """Importing scikit-learn and SciPy takes longer than a prediction."""
     pytest.importorskip("numpy")
     traffic = ["--traffic", "flows=16000,size=1500,mtbr=200"]
     model, beside = (f"examples/fleet/{name}.model.json" for name in ("ids", "nat"))

@@ -1,7 +1,7 @@
-"""Standard streams that are closed, full, or not read: the exit code says what is true.
+"""Tests of standard streams that are closed, full, or not read: exit codes stay right.
 
-What cannot be told to the user changes nothing; output that cannot be written is an error of its
-own, with exit code 3.
+Messages that cannot be written to standard error have no effect on the exit code. Output that
+cannot be written is an error with exit code 3.
 """
 
 import json
@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath import app as cli
-from slowpath.core.command import Command, Group, load
-from support import ROOT, make_bound, make_result, slowpath, without_progress
+from support import ROOT, commands, make_bound, make_result, slowpath, without_progress
 
 LISTING = "examples/two_protocols.asm"
 CHAIN = "crates/slowpath/tests/objects/chain.yaml"
@@ -25,7 +23,7 @@ TINY = "tests/contention/contention_tiny.yaml"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
 FRESH = "fresh"
-"""A folder that is not there yet."""
+"""Name of a folder that does not exist yet."""
 
 CASES = {
     "fine": (["bound", LISTING], 0),
@@ -36,13 +34,13 @@ CASES = {
     "input": (["bound", LISTING, "missing.asm"], 3),
     "remark": (["compile", OBJECT, "--verify"], 0),
 }
-"""Runs that write to standard error, but for the first, and their exit codes."""
+"""Runs and their exit codes; all but the first write to standard error."""
 
 
 def run_on(
     words: list[str], prepare: Callable[[], None], **streams: int | None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command with standard streams as `prepare` leaves them."""
+    """Run the command; `prepare` changes its standard streams before it starts."""
     settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-m", "slowpath", *words],
@@ -57,7 +55,7 @@ def run_on(
 
 
 def closed(*numbers: int) -> Callable[[], None]:
-    """As `0<&-`, `>&-` and `2>&-` do."""
+    """Return a preparation that closes standard streams, as `0<&-`, `>&-` and `2>&-` do."""
 
     def prepare() -> None:
         for number in numbers:
@@ -67,12 +65,12 @@ def closed(*numbers: int) -> Callable[[], None]:
 
 
 def full(number: int) -> Callable[[], None]:
-    """As `>/dev/full` does: nothing can be written, as on a full disk."""
+    """Return a preparation that makes a stream fail as on a full disk, as `>/dev/full` does."""
     return lambda: (os.dup2(os.open("/dev/full", os.O_WRONLY), number), None)[1]
 
 
 def unread(number: int) -> Callable[[], None]:
-    """A pipe whose reader has left."""
+    """Return a preparation that makes a stream a pipe whose reader has closed its end."""
 
     def prepare() -> None:
         reader, writer = os.pipe()
@@ -95,8 +93,8 @@ def test_errors_that_nobody_can_read_change_no_exit_code(case: str, errors: str)
         assert run.stdout == slowpath(*words).stdout
 
 
-def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tuple[str, ...]]:
-    """A run of each command in each of its formats, that succeeds."""
+def every_command() -> Iterator[tuple[str, ...]]:
+    """Yield a successful call of each command in each of its formats."""
     words = {
         "bound": [LISTING],
         "annotate": [LISTING],
@@ -136,15 +134,10 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "targets check": ["targets/ebpf.toml"],
         "targets models": ["linux-xdp"],
     }
-    if isinstance(member, Group):
-        if member.of_file is not None:
-            yield from every_command(load(member.of_file), path)
-        for name, one in member.commands.items():
-            yield from every_command(load(one), f"{path} {name}".strip())
-        return
-    command = (*path.split(), *words[path])
-    forms = [o.settings["choices"] for o in member.options if "--format" in o.names]
-    yield from ((*command, "--format", form) for form in forms[0]) if forms else [command]
+    for name, command in commands():
+        called = (*name.split(), *words[name])
+        forms = [o.settings["choices"] for o in command.options if "--format" in o.names]
+        yield from ((*called, "--format", form) for form in forms[0]) if forms else [called]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +148,7 @@ def test_output_that_cannot_be_written_is_an_error(words: tuple[str, ...], tmp_p
     assert run.returncode == 3
     *progress, error = without_progress(run.stderr).splitlines()
     assert error == "error: standard output: cannot be written: no space left on device"
-    assert not progress or words[0] == "calibrate"  # of what takes minutes
+    assert not progress or words[0] == "calibrate"  # which reports progress, as it takes minutes
 
 
 def test_closed_output() -> None:
@@ -171,7 +164,7 @@ def test_output_and_errors_that_cannot_be_written() -> None:
 
 
 def test_output_that_is_not_read_to_its_end() -> None:
-    """As `slowpath | head` does; the exit code is that of a process that SIGPIPE ended."""
+    """After `slowpath | head`, the exit code is that of a process killed by SIGPIPE."""
     for words in (["bound", LISTING], ["show", OBJECT, "--listing"], ["bound", "--help"]):
         run = run_on(words, unread(1))
         assert (run.returncode, run.stderr) == (141, "")
@@ -185,7 +178,7 @@ def test_closed_input() -> None:
 
 
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
-    """A packet file would be opened as descriptor 2, and get the error messages too."""
+    """Otherwise the packet file would get descriptor 2, and with it the error messages."""
     packets = tmp_path / "out.pcap"
     words = ["bound", LISTING, "missing.asm", "--pcap", str(packets)]
     assert run_on(words, closed(0, 2)).returncode == 3
@@ -197,7 +190,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 def test_files_that_cannot_be_written() -> None:
     for words in (["bound", LISTING, "--pcap"], ["compile", OBJECT, "-o"]):
         run = run_on([*words, "/dev/full"], lambda: None)
-        # What was found is printed all the same.
+        # Results are printed nevertheless.
         assert (run.returncode, bool(run.stdout)) == (3, words[0] == "bound")
         assert run.stderr == "error: /dev/full: cannot be written: no space left on device\n"
         assert run_on([*words, "/dev/full"], closed(2)).returncode == 3

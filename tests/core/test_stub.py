@@ -1,4 +1,4 @@
-"""The type stub of the compiled engine: generated from its sources, with the names that it has."""
+"""Tests that the type stub of the compiled engine is current and has the engine's names."""
 
 import ast
 

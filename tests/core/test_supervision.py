@@ -1,4 +1,4 @@
-"""Worker process and thread: jobs that crash, hang, run out of memory, what their owner learns."""
+"""Tests of the worker process and thread with jobs that crash, hang or run out of memory."""
 
 import faulthandler
 import os
@@ -72,7 +72,7 @@ def worker() -> Iterator[ProcessWorker]:
 def do(
     worker: JobWorker, job: object, seconds: float | None = None, stopping: Stopping | None = None
 ) -> tuple[list[Message], EarlyEnd | None]:
-    """The messages of a job, and how it ended."""
+    """Run a job; return its messages, and the reason if it ended early."""
     messages = list[Message]()
 
     def take(message: Message) -> bool:
@@ -134,20 +134,20 @@ def test_a_job_that_listens_is_not(worker: ProcessWorker) -> None:
 
 
 def test_a_thread_does_jobs_too() -> None:
-    companion = ThreadWorker(JOBS)
-    messages, ending = do(companion, talk)
+    thread = ThreadWorker(JOBS)
+    messages, ending = do(thread, talk)
     assert ending is None
     assert [message[0] for message in messages] == ["large", "done"]
     stopping = Stopping()
     stopping.ask()
-    assert do(companion, obey, stopping=stopping) == ([("asked",), ("done",)], None)
-    failed = do(companion, fail)[1]
+    assert do(thread, obey, stopping=stopping) == ([("asked",), ("done",)], None)
+    failed = do(thread, fail)[1]
     assert failed is not None
     assert (failed.reason, failed.defect) == ("RuntimeError: a defect", True)
-    for late in (do(companion, hang, 0.01)[1], do(companion, hang, stopping=stopping)[1]):
+    for late in (do(thread, hang, 0.01)[1], do(thread, hang, stopping=stopping)[1]):
         assert late is not None
         assert late.reason in {"deadline", "interrupted"}
-    assert do(companion, talk)[1] is None
+    assert do(thread, talk)[1] is None
 
 
 def test_errands_say_what_is_wrong() -> None:
@@ -156,8 +156,8 @@ def test_errands_say_what_is_wrong() -> None:
         raise InputError("a.bpf.o", "no object")
 
     messages = list[Message]()
-    with IsolatedJob(None, work) as errand, pytest.raises(InputError, match="no object"):
-        errand.run(None, Stopping(), messages.append)
+    with IsolatedJob(None, work) as job, pytest.raises(InputError, match="no object"):
+        job.run(None, Stopping(), messages.append)
     assert messages == [("begun",)]
 
 
@@ -198,7 +198,7 @@ def test_the_first_signal_asks_and_the_second_ends(number: int) -> None:
         assert (stopping.asked, calls) == (True, [1])
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
-        os.kill(os.getpid(), number)  # what unwinds is not disturbed
+        os.kill(os.getpid(), number)  # does not disturb the cleanup
     assert calls == [1]
     assert signal.getsignal(number) is before
 

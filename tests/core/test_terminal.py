@@ -1,9 +1,10 @@
-"""What people see on a terminal: styles, and the line that shows how an analysis goes on."""
+"""Tests of output on terminals: styles, and the progress line of an analysis."""
 
 import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from io import StringIO
 
 import pytest
@@ -16,7 +17,7 @@ COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.as
 
 
 class Screen(StringIO):
-    """A terminal."""
+    """Fake of a terminal without a size."""
 
     def isatty(self) -> bool:
         return True
@@ -26,7 +27,7 @@ class Screen(StringIO):
 
 
 def replace_errors(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Has a screen stand for standard error; a fixture would be too early, pytest does so too."""
+    """Replace standard error by a fake terminal; in a fixture, pytest would replace it again."""
     made = Screen()
     monkeypatch.setattr(sys, "stderr", made)
     monkeypatch.setenv("TERM", "xterm")
@@ -69,23 +70,18 @@ def test_the_live_line_fits_into_the_terminal() -> None:
 
 
 def on_terminal(**variables: str) -> str:
-    """What the command writes to a terminal."""
+    """Return the output of the command on a terminal."""
     ours, its = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    output = b""
     with subprocess.Popen(COMMAND, cwd=ROOT, env=environment | variables, stdout=its) as process:
         os.close(its)
-        parts = []
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            parts.append(part)
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 4096):
+                output += part
     os.close(ours)
     assert process.returncode == 0
-    return b"".join(parts).decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def test_styles() -> None:

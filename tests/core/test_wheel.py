@@ -1,4 +1,4 @@
-"""The package as users install it: what is in it, and whether it works where nothing else is."""
+"""Tests of the package as users install it: its content, and its use without other packages."""
 
 import email
 import os
@@ -15,8 +15,8 @@ import pytest
 from support import ROOT
 
 LARGEST = 30_000_000
-"""Bytes of the installed package of the profile `quick`; with debug information it has twice as
-many. `make wheel` checks the size of the release."""
+"""Maximum bytes of the installed package in the profile `quick`; debug information would double
+them. `make wheel` checks the size of the release."""
 OBJECT = "count_min.8.bpf.o"
 
 
@@ -31,7 +31,7 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The programs of an environment that has nothing but the package."""
+    """Yield the folder with the programs of an environment that has only the package."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
@@ -43,14 +43,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """A folder with an object and nothing else."""
+    """Return a folder that contains only `OBJECT`."""
     shutil.copy(ROOT / "examples" / OBJECT, tmp_path)
     return tmp_path
 
 
-def run(programs: Path, folder: Path, *command: str) -> str:
-    """What a program of the environment writes, where no other program is found."""
-    done = subprocess.run(
+def start(programs: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of the environment, which finds no other programs."""
+    return subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
         env={"PATH": str(programs), "HOME": str(folder), "LC_ALL": "C.UTF-8"},
@@ -59,6 +59,11 @@ def run(programs: Path, folder: Path, *command: str) -> str:
         timeout=60,
         check=False,
     )
+
+
+def run(programs: Path, folder: Path, *command: str) -> str:
+    """Run a program of the environment without errors, and return its output."""
+    done = start(programs, folder, *command)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -93,7 +98,7 @@ def test_it_says_which_python_it_needs(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         about = email.message_from_bytes(archive.read(name))
-    # The engine uses the stable interface of the oldest Python that is allowed.
+    # The engine uses the stable ABI of the oldest supported Python.
     manifest = (ROOT / "crates/python/Cargo.toml").read_text()
     major, minor = re.findall(r'"abi3-py(3)(\d+)"', manifest)[0]
     assert about["Requires-Python"] == f">={major}.{minor}"
@@ -132,17 +137,9 @@ def test_its_commands_work_without_anything_else(installed: Path, empty: Path) -
 def test_missing_extras_are_named(
     installed: Path, empty: Path, words: str, package: str, extra: str
 ) -> None:
-    done = subprocess.run(
-        [installed / "slowpath", *words.split()],
-        cwd=empty,
-        env={"PATH": str(installed), "HOME": str(empty), "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    wanted = f"error: this machine: {package} is not installed; pip install slowpath[{extra}]\n"
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", wanted)
+    done = start(installed, empty, "slowpath", *words.split())
+    error = f"error: this machine: {package} is not installed; pip install slowpath[{extra}]\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", error)
 
 
 def test_python_programs_work_without_anything_else(installed: Path, empty: Path) -> None:

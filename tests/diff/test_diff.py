@@ -1,4 +1,4 @@
-"""`slowpath diff` as users run it."""
+"""Tests of the command `slowpath diff`."""
 
 import csv
 import json
@@ -120,7 +120,7 @@ def test_what_is_not_available_does_not_pass(saved: list[str]) -> None:
         run = slowpath("diff", *saved, "-n", name, "--fail-on", "bitrate_pct < -5")
         assert run.returncode == 1
         assert f"bitrate_pct is N/A ({reason})" in run.stderr
-    # What such a program has can be asked for.
+    # A gate on the side that has the program works.
     assert diff(*saved, "-n", "added", "--fail-on", "bitrate_b < 1Gbit/s")
     run = slowpath("diff", *saved, "-n", "same", "--fail-on", "instructions_pct > 5")
     assert run.returncode == 1
@@ -128,7 +128,7 @@ def test_what_is_not_available_does_not_pass(saved: list[str]) -> None:
 
 
 def test_programs_that_come_and_go_can_be_allowed(saved: list[str]) -> None:
-    """Each by its own option, which the failure names; what only the new side tells still holds."""
+    """Each failure names the option that allows it; gates on NEW alone still apply."""
     gate = ("--fail-on", "bitrate_pct < -50")
     for name, option in (("lost", "--allow-gone"), ("added", "--allow-new")):
         run = slowpath("diff", *saved, "-n", name, *gate)
@@ -224,7 +224,7 @@ def test_unreadable_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n"])
 def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
-    """As after a run that was to save its results and failed."""
+    """A run that fails to save its results leaves an empty file."""
     empty = tmp_path / "empty.json"
     empty.write_text(content)
     for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):
@@ -276,7 +276,7 @@ def test_a_file_that_was_not_there_before_had_no_programs(tmp_path: Path) -> Non
 
 
 def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first Ctrl-C stops the analysis of OLD; that of NEW is not begun."""
+    """The first Ctrl-C stops the analysis of OLD; the analysis of NEW is not started."""
     analysed = list[str]()
 
     def interrupted(*_: object) -> analyses.Outcome:

@@ -1,4 +1,4 @@
-"""Expressions for `--filter`, `--fail-on` and `--sort`."""
+"""Tests of expressions for `--filter`, `--fail-on` and `--sort`."""
 
 import operator
 from collections.abc import Callable
@@ -38,7 +38,7 @@ NUMBER = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 def row(percent: float = 0.0, **changes: object) -> Row:
-    """A pair whose bit rate changed by so many percent."""
+    """Return a pair whose bit rate changed by `percent` percent."""
     made = make_row(Pair(make_result(**changes), make_result(**changes)))
     made.values["bitrate_pct"] = percent
     return made

@@ -1,4 +1,4 @@
-"""The parts of a comparison: pairs, columns, gates, lines, texts."""
+"""Tests of the parts of a comparison: pairs, columns, gates, lines, texts."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from support import make_bound, make_profile, make_result
 
 
 def rate(bits: float, **changes: Any) -> Result:
-    """A result with this bit rate."""
+    """Return a result with a guaranteed bit rate."""
     return make_result(guarantee=make_bound(bitrate_bps=bits, **changes))
 
 
 def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
-    """A result of a target that counts."""
+    """Return a result for a counting target."""
     counts = {"instructions": instructions, "memory accesses": accesses}
     none = {"bitrate_bps": None, "packetrate_pps": None, "bottleneck": None, "components": None}
     guarantee = make_bound(counts=counts, **none)
@@ -37,7 +37,7 @@ def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
 
 
 def named(*names: str) -> list[Result]:
-    """Results of programs `FILE:PROGRAM`."""
+    """Return results of programs named `FILE:PROGRAM`."""
     pieces = (name.split(":") for name in names)
     return [make_result(file=file, program=program) for file, program in pieces]
 

@@ -1,4 +1,4 @@
-"""`slowpath show`: what BPF objects contain."""
+"""Tests of `slowpath show`, which describes the content of BPF objects."""
 
 import json
 from pathlib import Path

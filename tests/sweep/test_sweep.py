@@ -1,4 +1,4 @@
-"""`slowpath sweep`: a program by a definition of its source, value by value as `bound` has it."""
+"""Tests of `slowpath sweep`: each value of a definition has the results of `slowpath bound`."""
 
 import csv
 import json
@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from running_kernel import needs_kernel
 from slowpath import app as cli
 from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
-from slowpath.core.programs import clang
 from slowpath.sweep.definitions import (
     Definition,
     check_definitions,
@@ -27,8 +25,9 @@ from slowpath.sweep.definitions import (
     parse_definition,
     points,
 )
-from support import ROOT, heed_interrupts, refuses_pictures, slowpath
+from support import ROOT, heed_interrupts, refuses_pictures, slowpath, wait_until
 from test_schema import check
+from test_sources import stand_in
 
 COUNT_MIN = "examples/count_min.bpf.c"
 SOURCE = """
@@ -49,7 +48,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A program that can be compiled."""
+    """Write a program whose code depends on definitions; return its path."""
     needs_clang()
     file = tmp_path / "program.bpf.c"
     file.write_text(SOURCE)
@@ -57,7 +56,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def swept(*words: str | Path, code: int = 0) -> dict[str, Any]:
-    """What a sweep says in JSON."""
+    """Run a sweep and return its JSON document."""
     run = slowpath("sweep", *words, "--format", "json")
     assert run.returncode == code, run.stderr
     check("sweep", run.stdout)
@@ -65,7 +64,7 @@ def swept(*words: str | Path, code: int = 0) -> dict[str, Any]:
     return document
 
 
-# --- what -D says --------------------------------------------------------------------------------
+# --- definitions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_several_definitions_are_a_grid() -> None:
             check_definitions(wrong)
 
 
-# --- what comes out ------------------------------------------------------------------------------
+# --- results -------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("source")
@@ -275,26 +274,19 @@ def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(source: Path) ->
     assert refuses_pictures("sweep", source, "-D", "VALUE=1", "--plot", "a.svg")
 
 
-# --- being stopped -------------------------------------------------------------------------------
+# --- interrupts and deadlines --------------------------------------------------------------------
 
 
 def test_an_interrupt_keeps_what_there_is(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled, began = tmp_path / "compiled.o", tmp_path / "began"
-    (compiler,) = needs_clang()
-    words = ["-O2", "-g", "-target", "bpf", *clang._headers(), "-DVALUE=1", "-c", str(source)]
-    subprocess.run([compiler, *words, "-o", str(compiled)], check=True, timeout=60)
-    stand_in = tmp_path / "clang"
-    stand_in.write_text(
-        f"#!{sys.executable}\nimport sys, shutil, time, pathlib\n"
-        "if '--version' in sys.argv: print('clang version 16.0.6'), sys.exit()\n"
+    began = tmp_path / "began"
+    script = (
         "if '-DVALUE=3' in sys.argv:\n"
         f"    pathlib.Path({str(began)!r}).write_text('now')\n    time.sleep(600)\n"
-        f"shutil.copy({str(compiled)!r}, sys.argv[sys.argv.index('-o') + 1])\n"
+        "shutil.copy(object, result)\n"
     )
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("CLANG", str(stand_in))
+    monkeypatch.setenv("CLANG", str(stand_in(tmp_path, script)))
     command = [sys.executable, "-m", "slowpath", "sweep", str(source), "-D", "VALUE=1..5"]
     with subprocess.Popen(
         [*command, "--target", "ebpf", "--format", "json"],
@@ -303,10 +295,7 @@ def test_an_interrupt_keeps_what_there_is(
         text=True,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread runs
     ) as run:
-        for _ in range(6000):
-            if began.exists():
-                break
-            time.sleep(0.01)
+        wait_until(began.exists)
         run.send_signal(signal.SIGINT)
         output, errors = run.communicate(timeout=60)
     assert run.returncode == 4
@@ -365,11 +354,11 @@ def test_a_source_is_compiled_once_for_all_targets(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = shutil.which(needs_clang()[0])
-    stand_in, calls = tmp_path / "clang", tmp_path / "calls"
-    stand_in.write_text(
+    wrapper, calls = tmp_path / "clang", tmp_path / "calls"
+    wrapper.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] || echo call >> "{calls}"\nexec {found} "$@"\n'
     )
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("CLANG", str(stand_in))
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("CLANG", str(wrapper))
     swept(source, "-D", "VALUE=1,2", *BOTH)
     assert calls.read_text().split() == ["call", "call"]

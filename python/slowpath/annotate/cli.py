@@ -9,12 +9,12 @@ from slowpath.core.formats import OUTPUT, STABLE, Formats
 _FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="annotations_json")
 
 
-def _annotate(given: Namespace) -> int:
+def _annotate(args: Namespace) -> int:
     from slowpath.annotate.run import annotate
     from slowpath.bounds.options import read_request
 
-    request = read_request(given.file, written_options(given, given.file))
-    return annotate(request, _FORMATS.reporter(given.format), instructions=given.instructions)
+    request = read_request(args.file, written_options(args, args.file))
+    return annotate(request, _FORMATS.reporter(args.format), instructions=args.instructions)
 
 
 ANNOTATE = Command(

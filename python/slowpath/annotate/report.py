@@ -1,6 +1,6 @@
 """Annotated source code as text: costs on the left, code on the right.
 
-The costs of all rows, including overhead and code without a source line, add up to the last row.
+The last row has the sum of the costs in all rows, including overhead and code without source lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from slowpath.core.terminal import Line, grid
 
 _HOT = 0.05
 _WARM = 0.005
-"""Shares above which code is marked, as in `perf annotate`."""
+"""Shares of the cost from which on code is marked, as in `perf annotate`."""
 _FILL = 8
-"""Maximum number of lines without code that are copied from the source file; more become a gap."""
+"""Maximum number of consecutive lines without code that are shown; more become a gap."""
 _LEAD = 3
-"""Maximum number of lines shown above code that follows a gap."""
+"""Maximum number of lines without code that are shown between a gap and code."""
 _FOLD = 4
-"""Maximum number of consecutive instructions off the path that are listed; more are folded."""
+"""Maximum number of consecutive instructions off the path that are shown; more become a gap."""
 _INDENT = "        "
 
 
@@ -40,7 +40,7 @@ class _Row(NamedTuple):
 
 
 def headline(result: Result) -> Iterator[Line]:
-    """Yield the program and its guarantee, in the wording of `slowpath bound`."""
+    """Yield the lines about a program and its guarantee, as `slowpath bound` writes them."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return
@@ -66,8 +66,8 @@ def annotation_report(
         return
     rows = list(_rows(annotated, sources, instructions=instructions))
     if any(annotated["overhead"].values()):
-        around = component == NANOSECONDS
-        text = "the kernel's loop" if around else "per-packet overhead of the device"
+        in_loop = component == NANOSECONDS
+        text = "the kernel's loop" if in_loop else "per-packet overhead of the device"
         rows.append(_Row(text, "", None, annotated["overhead"]))
     rows.append(_Row("total", "", None, annotated["cost"], "bold"))
     used = [name for name, cost in annotated["cost"].items() if cost or name == component]
@@ -151,7 +151,10 @@ def _between(
 
 
 def _leading(line: int, above: int, source: Source | None) -> Iterator[_Row]:
-    """Yield the lines directly above a line, up to a blank one: the head of a function."""
+    """Yield the lines above `line` up to a blank one, such as the head of a function.
+
+    They are below the line `above`, and at most `_LEAD`.
+    """
     texts = list[tuple[int, str]]()
     while source is not None and len(texts) < _LEAD and line - 1 > above:
         line -= 1
@@ -169,7 +172,7 @@ def _instruction_row(entry: AnnotatedInstruction) -> _Row:
 
 
 def _joined(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield one row for each run of adjacent instructions with equal execution counts."""
+    """Yield one row for each group of adjacent instructions with equal execution counts."""
     group = list[AnnotatedInstruction]()
     for entry in entries:
         last = group[-1] if group else entry

@@ -3,7 +3,7 @@
 The costs come from the engine and add up to the cost of the path. This module combines them with
 the code off the path, and joins lines that are inlined into several functions.
 
-A source file is used only if it contains unchanged every line that the object has.
+A source file is used only if it agrees with all lines in the object's debug information.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ Place = tuple[str, int]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """Return the sum of costs by component; components of `like` are always present."""
+    """Return the sum of costs by component, at least for the components of `like`."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -39,7 +39,7 @@ def _tidy(cost: float) -> float:
 
 
 def annotation(result: Result, detail: Detail) -> Annotation:
-    """Return a program with its costs; without them if it has no guarantee."""
+    """Return a program with its costs; they are empty if it has no guarantee."""
     guarantee, profile = result["guarantee"], result["profile"]
     component = main_component(result)
     annotated: Annotation = {
@@ -68,7 +68,7 @@ def annotation(result: Result, detail: Detail) -> Annotation:
 
 
 def share_of(cost: Mapping[str, float], whole: Mapping[str, float], component: str) -> float:
-    """Return the share of the whole cost on a component, from 0 to 1."""
+    """Return the share of a cost in the whole cost on a component, from 0 to 1."""
     total = whole[component]
     return cost.get(component, 0) / total if total else 0.0
 
@@ -127,18 +127,18 @@ def _unused(file: str, line: int, text: str) -> AnnotatedLine:
 
 
 class Source(NamedTuple):
-    """The lines of a source file, or the reason why they are not used."""
+    """The lines of a source file, or the reason for not using them."""
 
     lines: Sequence[str]  # empty: file not found or not used
     remark: str | None
 
     def text(self, line: int) -> str | None:
-        """Return the text of a line, counted from 1, or None if it is not known."""
+        """Return the text of a line, counted from 1; None if it is unknown."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else None
 
 
 def find_sources(annotated: Annotation) -> dict[str, Source]:
-    """Return the sources of a program, by file name in the debug information."""
+    """Return the source files of a program, by their names in the debug information."""
     known = dict[str, dict[int, str]]()
     for line in annotated["lines"]:
         known.setdefault(line["file"], {})[line["line"]] = line["text"]
@@ -146,10 +146,9 @@ def find_sources(annotated: Annotation) -> dict[str, Source]:
 
 
 def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
-    """Return the source file that the debug information of `program` names `file`.
+    """Search for a source file under its name in the debug information, and beside the program.
 
-    Search for it under its name and beside the program. `known` maps line numbers to the text that
-    the object has.
+    `program` is the file of the program; `known` has the texts in the object by line number.
     """
     remark = None
     folder = Path(program).parent

@@ -20,9 +20,9 @@ _Annotated = Iterable[tuple[Result, Annotation]]
 
 
 def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> ExitCode:
-    """Annotate every program; an error does not stop the others.
+    """Annotate every program; an error in one does not end the work.
 
-    With `instructions`, text has them below each source line.
+    With `instructions`, text reports show the instructions below each source line.
 
     Raises:
         OptionError: if an option makes no sense for these files.
@@ -49,14 +49,14 @@ def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> Exi
 def annotations_json(
     head: Mapping[str, object], annotated: _Annotated, **_unused: object
 ) -> Iterator[str]:
-    """Return the JSON document, with one line for each program."""
+    """Return the lines of the JSON document, one for each program."""
     return json_items(head, "annotations", (one for _, one in annotated))
 
 
 def annotations_text(
     head: Mapping[str, object], annotated: _Annotated, *, instructions: bool
 ) -> Iterator[Line]:
-    """Yield the text report of each program; print remarks on sources to standard error."""
+    """Yield the text report of each program; print remarks on source files to standard error."""
     separator = list[Line]()
     for result, one in annotated:
         if one["error"] is not None:

@@ -1,7 +1,7 @@
 """Analysis of programs, usually in a worker process.
 
-If the process dies, or does not stop in time, the result is the last one that it reported. A single
-small program runs on a thread of this process instead (`slowpath.core.jobs.thread_worker`).
+If the process dies or has to be killed, its last reported bound is the result. A single small
+program is analysed on a thread of this process instead (`slowpath.core.jobs.thread_worker`).
 """
 
 import json
@@ -29,11 +29,11 @@ _QUIET = 0.05
 
 
 class RunContext(NamedTuple):
-    """Callbacks of the caller that waits for analyses."""
+    """Connections between analyses and the caller that waits for them."""
 
-    stopping: Stopping  # stop request
+    stopping: Stopping  # through which the caller can stop the analyses
     watching: Watching = Watch  # creates the progress display of each analysis
-    meanwhile: Callable[[], None] = lambda: None  # called once while the first analysis runs
+    meanwhile: Callable[[], None] = lambda: None  # called once, while the first analysis runs
 
 
 class Analyst:
@@ -45,26 +45,25 @@ class Analyst:
         target: targets.Target,
         options: analyses.Options,
         btf: KernelBtf,
-        audience: RunContext,
+        context: RunContext,
         *,
-        apart: bool = False,
+        always_process: bool = False,
     ) -> None:
-        """Prepare the analyses without starting one. The metric comes from each task.
+        """Prepare the analyses. The metric of `options` is replaced by that of each task.
 
-        With `apart`, a single small program runs in a worker process, too.
+        With `always_process`, even a single small program is analysed in a worker process.
         """
         self.options = options
         self._tasks = tasks
         self._target = target
         self._btf = btf
-        self._stopping = audience.stopping
-        self._watching = audience.watching
-        self._meanwhile: Callable[[], None] | None = audience.meanwhile
-        self._most: tuple[int | None] | None = None  # computed on first use
+        self._stopping = context.stopping
+        self._watching = context.watching
+        self._meanwhile: Callable[[], None] | None = context.meanwhile
+        self._memory_limit: tuple[int | None] | None = None  # computed on first use
         jobs = [self._job(task) for task in tasks]
-        alone = len(tasks) == 1 and tasks[0].size <= _SMALL and not apart
         self._worker: JobWorker
-        if alone:
+        if len(tasks) == 1 and tasks[0].size <= _SMALL and not always_process:
             from slowpath.core.jobs.thread_worker import ThreadWorker
 
             self._worker = ThreadWorker(jobs)
@@ -81,14 +80,14 @@ class Analyst:
 
     def _memory(self) -> int | None:
         """Return the memory limit of an analysis in bytes; None: no limit."""
-        if self._most is None:
+        if self._memory_limit is None:
             from slowpath.core.jobs.memory import default_limit
 
-            self._most = (self.options.memory_bytes or default_limit(),)
-        return self._most[0]
+            self._memory_limit = (self.options.memory_bytes or default_limit(),)
+        return self._memory_limit[0]
 
     def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
-        """Analyse a program, given by its number, within `seconds`.
+        """Analyse task `number` within `seconds`; None: no limit.
 
         Raises:
             InputError: if the types of the kernel cannot be read.
@@ -116,7 +115,7 @@ class Analyst:
         finally:
             watch.close()
         if ending is not None:
-            return _cut(task, run, ending)
+            return _early_outcome(task, run, ending)
         match done:
             case [InputError() as problem]:
                 raise problem
@@ -133,7 +132,7 @@ class Analyst:
                 for message in self._messages(task, seconds, stopping):
                     send(message)
             except InputError as problem:
-                send(("input", problem.file, problem.reason, list(problem.more)))
+                send(("input", problem.file, problem.reason, list(problem.further)))
 
         return job
 
@@ -156,7 +155,7 @@ class Analyst:
         for message in analyses.messages(subject, self._target, options, stopping):
             now = time.monotonic()
             if message[0] == "bound" and now - last < _QUIET:
-                continue  # there can be thousands of bounds, and only the last one counts
+                continue  # there can be thousands of bounds, of which only the last one counts
             last = now if message[0] == "bound" else last
             yield message
             if message[0] == "result":
@@ -164,26 +163,21 @@ class Analyst:
         yield ("failed", "the engine ended without a result")
 
 
-def _cut(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.Outcome:
+def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.Outcome:
     """Return the outcome of a killed or crashed analysis: the last result that it reported."""
-    doing = run.stage or "reading the program"
+    stage = run.stage or "reading the program"
     if ending.defect:
-        return defect(task, f"internal error while {doing}: {ending.reason}; please report it")
+        return defect(task, f"internal error while {stage}: {ending.reason}; please report it")
     named = ending.reason if ending.reason in {"deadline", "interrupted"} else None
-    why = f"{ending.reason} while {doing}"
-    if run.so_far is None:
-        return stopped(task, f"{why}: there is no bound yet", ending.reason)
-    result: Result = json.loads(run.so_far)
+    reason = f"{ending.reason} while {stage}"
+    if run.partial_result is None:
+        return stopped(task, f"{reason}: there is no bound yet", ending.reason)
+    result: Result = json.loads(run.partial_result)
     if result["guarantee"] is not None:
-        result["guarantee"]["stopped"] = named or why
-    news = run.news
-    result["stats"] |= {"candidates": news.candidates, "nogoods": news.nogoods}
+        result["guarantee"]["stopped"] = named or reason
+    progress = run.progress
+    result["stats"] |= {"candidates": progress.candidates, "nogoods": progress.nogoods}
     return analyses.Outcome(result, json_line(result), NO_DETAIL)
-
-
-def unreadable(task: Task, reason: str) -> analyses.Outcome:
-    """Return the outcome of a file without a program."""
-    return _failed(task, NO_FAILURE | {"what": reason})
 
 
 def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
@@ -205,7 +199,7 @@ def _failed(task: Task, failure: Failure) -> analyses.Outcome:
 
 
 TOTAL = "total deadline"
-"""Reason for programs that are not analysed because the time for all programs is over."""
+"""Reason if an analysis ended, or was not started, because the time for all programs was over."""
 
 
 class Session:
@@ -223,9 +217,9 @@ class Session:
         self.plan = make_plan(request) if plan is None else retarget(plan, request)
 
     def analyse(
-        self, audience: RunContext, options: analyses.Options | None = None
+        self, context: RunContext, options: analyses.Options | None = None
     ) -> Iterator[Analysed]:
-        """Analyse all programs; a stop request ends the work, but a failed program does not.
+        """Analyse all programs until a stop request; a failed program does not end the work.
 
         `options` replaces the options of the request, except the metric.
 
@@ -234,17 +228,17 @@ class Session:
         """
         tasks, target, until = self.plan.tasks, self._request.target, self._request.until
         options = options or self._request.options
-        with Analyst(tasks, target, options, self.btf, audience) as analyst:
+        with Analyst(tasks, target, options, self.btf, context) as analyst:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
-                outcome = _outcome(analyst, number, task, left, audience.stopping)
+                outcome = _outcome(analyst, number, task, left, context.stopping)
                 yield Analysed(task, outcome.result, outcome.text, outcome.detail)
 
 
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Return the outcome of a program if `left` seconds are left for all programs."""
+    """Analyse a program if time is left; `left` is the seconds for all programs, None: no limit."""
     if stopping.asked:
         return not_begun(task, "interrupted")
     if task.error is not None:
@@ -258,17 +252,19 @@ def _outcome(
 
 
 def not_a_program(task: Task, reason: str) -> analyses.Outcome:
-    """Return the outcome of a file without a program, or that was not read in time."""
-    return stopped(task, reason, TOTAL) if task.stopped else unreadable(task, reason)
+    """Return the outcome of a file that has no program, or that was not read in time."""
+    if task.stopped:
+        return stopped(task, reason, TOTAL)
+    return _failed(task, NO_FAILURE | {"what": reason})
 
 
 def not_begun(task: Task, reason: str) -> analyses.Outcome:
-    """Return the outcome of a program that was not analysed because all work ended before."""
+    """Return the outcome of a program whose analysis was not started for a reason."""
     return stopped(task, f"{reason} before it was analysed", reason)
 
 
 def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
-    """Return the outcome with another reason for its early end."""
+    """Replace the reason `old` for the early end of an analysis by `new`; return the outcome."""
     result, detail = outcome.result, outcome.detail
     ended = [
         part

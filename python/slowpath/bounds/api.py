@@ -1,4 +1,4 @@
-"""`slowpath.bound(...)` for Python programs, its results, and their display in notebooks."""
+"""The function `slowpath.bound(...)`, its results, and their display in notebooks."""
 
 import json
 import os
@@ -38,7 +38,7 @@ from slowpath.core.schema.results import (
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """Return the table of results as HTML, with the slowest packet of a single program below."""
+    """Return a table of results as HTML, for a single program with a dump of its slowest packet."""
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
     head = "".join(f"<th>{name}</th>" for name in heads)
@@ -77,7 +77,7 @@ def _packet(result: Result) -> str:
 
 
 class Program:
-    """A program with its result. `str()` is the report of `slowpath bound`."""
+    """A program with its result; `str()` returns the report of `slowpath bound`."""
 
     def __init__(self, analysed: Analysed, request: Request) -> None:
         """Store a program; `bound` creates instances."""
@@ -86,7 +86,7 @@ class Program:
         self.result: Result = analysed.result
         """The complete result, as described in `docs/json.md`."""
         self.label = analysed.task.label
-        """File, with the name of the program if a file can have several."""
+        """File and name of the program; the file alone if it cannot have several programs."""
 
     @property
     def file(self) -> str:
@@ -186,7 +186,7 @@ class Program:
 
 
 class Results(Sequence[Program]):
-    """Programs in the order of the files. `str()` is the table of `slowpath bound`."""
+    """Programs in the order of the files; `str()` returns the table of `slowpath bound`."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
         """Store programs; `bound` creates instances."""
@@ -238,7 +238,7 @@ class Results(Sequence[Program]):
 
 File = str | os.PathLike[str]
 OnProgress = Callable[[str, Progress], None]
-"""Callback with a program's label and the progress of its analysis, ten times a second."""
+"""Callback that gets a program's label and the progress of its analysis, ten times a second."""
 
 
 def bound(  # noqa: PLR0913 - one parameter for each option of the command
@@ -274,11 +274,11 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         prog_name: Globs for names of programs.
         cflags: Flags for clang.
         target: Name of a built-in target, or file of a description (`*.toml`); by default
-            `linux-xdp`, a server, or `agilio-cx-2x40` if a file is a listing.
-        metric: Guaranteed metric: `bitrate`, `packetrate`, or a count of the target.
-        cores: Number of cores; by default all of the target.
+            `linux-xdp`, a server, or `agilio-cx-2x40` if one of the files is a listing.
+        metric: Metric to guarantee: `bitrate`, `packetrate`, or a count of the target.
+        cores: Number of cores; by default all cores of the target.
         require: A rate or count that the guarantees have to meet; see `Program.met`.
-        accept_assumptions: True to let `require` be met although limits cut loops short.
+        accept_assumptions: True to let `require` be met although `unroll` cuts loops short.
         unroll: Limit of loops whose limit is unknown, or `N@FILE:LINE,...`.
         paths: Number of slowest satisfiable paths to report.
         mtu: Bytes of the longest packet, with Ethernet header, without frame check sequence; by
@@ -332,11 +332,11 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     session = Session(request)
     options = request.options._replace(path_details=DESCRIBED_PATHS)
     with heeding_signals() as stopping:
-        audience = RunContext(stopping, lambda label, *_: _Told(label, progress))
-        return Results([Program(each, request) for each in session.analyse(audience, options)])
+        context = RunContext(stopping, lambda label, *_: _CallbackWatcher(label, progress))
+        return Results([Program(each, request) for each in session.analyse(context, options)])
 
 
-class _Told(Watcher):
+class _CallbackWatcher(Watcher):
     """Watcher that passes progress on to the caller's callback."""
 
     def __init__(self, label: str, progress: OnProgress | None) -> None:
@@ -345,11 +345,11 @@ class _Told(Watcher):
 
     def look(self, run: Run) -> None:
         if self._progress is not None:
-            self._progress(self._label, run.news)
+            self._progress(self._label, run.progress)
 
 
-def _words(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _words(words: str | Sequence[str]) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)
 
 
 def _path(file: File | None) -> str | None:

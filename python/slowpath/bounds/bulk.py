@@ -1,6 +1,6 @@
-"""Analysis of many programs by a pool of processes.
+"""Analysis of many programs in a pool of processes.
 
-The calling process compiles C sources and reads the files that options name.
+The calling process compiles C sources and reads the files of options, which workers may not have.
 """
 
 import json
@@ -28,14 +28,14 @@ from slowpath.core import engine
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import UnavailableError
-from slowpath.core.jobs.ordered import Pool, PoolObserver, StopRequested, Unfinished
+from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf, SerializedBtf
 from slowpath.core.terminal import about_left
 
 
 class Part(NamedTuple):
-    """Target, metric and options that programs have in common."""
+    """Target, metric and options, which several programs share."""
 
     target: targets.Description
     metric: str
@@ -43,38 +43,38 @@ class Part(NamedTuple):
 
 
 class Common(NamedTuple):
-    """Data that each worker gets once."""
+    """Data for all programs, which each worker gets only once."""
 
     parts: tuple[Part, ...]
     btf: SerializedBtf
-    beside: int  # concurrent analyses on a machine; they share the free memory
+    concurrency: int  # maximum number of analyses on one machine, which share its memory
 
 
 class Item(NamedTuple):
     """A program to analyse."""
 
-    part: int
+    part: int  # index in `Common.parts`
     file: str  # name in messages
     data: bytes
     program: objects.ProgramInfo | None
 
 
 class Answer(NamedTuple):
-    """Result of a worker."""
+    """A worker's result for a program."""
 
-    version: str  # of the worker's engine
-    text: str  # the result, as JSON
-    detail: str  # the detail, as JSON
+    version: str  # of the worker's slowpath
+    text: str  # the result as JSON
+    detail: str  # its detail as JSON
 
 
 def part_of(request: Request, described_paths: int) -> Part:
-    """Return target, metric and options of a request."""
+    """Return target, metric and options of a request; `described_paths` paths get details."""
     options = request.options._replace(path_details=described_paths)
     return Part(request.description, request.metric, options)
 
 
 def item_of(part: int, task: Task) -> Item | None:
-    """Return a program in a form for workers; None if the task has no program."""
+    """Return the program of a task in a form for workers; None if the task has no program."""
     if task.error is not None or task.data is None:
         return None
     return Item(part, task.file, task.data, task.program)
@@ -86,34 +86,36 @@ def needs_kernel(items: Sequence[Item]) -> bool:
 
 
 _FILES = 4
-"""Number of cached files; a few suffice, because programs of a file follow each other."""
+"""Number of cached files; a few suffice, because the programs of a file follow each other."""
 _TARGETS = 64
+"""Number of cached targets."""
 
 
-def analyse(common: Common, item: Item, asked: StopRequested) -> Answer:
-    """Analyse a program in a worker; failures are results, too."""
+def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer:
+    """Analyse a program in a worker; the result can be a failure."""
     part = common.parts[item.part]
     target = _target(part.target)
     found = _object(item.file, item.data)
     task = Task(item.file, found, len(item.data), item.program, target.name, part.metric)
     options = part.options
     if options.memory_bytes is None:
-        options = options._replace(memory_bytes=_memory(common.beside))
+        options = options._replace(memory_bytes=_memory(common.concurrency))
     stopping = Stopping()
-    audience = RunContext(stopping, lambda *_: _Heeding(asked, stopping))
-    with Analyst([task], target, options, _btf(common.btf), audience, apart=True) as analyst:
+    context = RunContext(stopping, lambda *_: _StopWatcher(stop_requested, stopping))
+    btf = _btf(common.btf)
+    with Analyst([task], target, options, btf, context, always_process=True) as analyst:
         outcome = analyst.analyse(0, options.deadline_seconds)
     return Answer(engine.version(), outcome.text, json.dumps(outcome.detail))
 
 
-class _Heeding(Watcher):
-    """Watcher that passes a stop request on to the analysis."""
+class _StopWatcher(Watcher):
+    """Watcher that passes the pool's stop request on to the analysis."""
 
-    def __init__(self, asked: StopRequested, stopping: Stopping) -> None:
-        self._asked, self._stopping = asked, stopping
+    def __init__(self, stop_requested: StopRequested, stopping: Stopping) -> None:
+        self._stop_requested, self._stopping = stop_requested, stopping
 
     def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
-        if not self._stopping.asked and self._asked():
+        if not self._stopping.asked and self._stop_requested():
             self._stopping.ask()
 
 
@@ -128,20 +130,20 @@ def _object(file: str, data: bytes) -> objects.Object:
 
 
 @lru_cache(1)
-def _btf(carried: SerializedBtf) -> KernelBtf:
-    return KernelBtf.arrived(carried)
+def _btf(sent: SerializedBtf) -> KernelBtf:
+    return KernelBtf.restored(sent)
 
 
 @lru_cache(1)
-def _memory(beside: int) -> int | None:
-    """Return the share of this machine's memory for each of `beside` analyses."""
+def _memory(concurrency: int) -> int | None:
+    """Return the share of this machine's memory for each of `concurrency` analyses."""
     from slowpath.core.jobs.memory import default_limit
 
-    return default_limit(beside)
+    return default_limit(concurrency)
 
 
 class BulkProgress:
-    """A progress line for the analysis of many programs, which disappears at the end."""
+    """A progress line for the analysis of many programs, which disappears when the work ends."""
 
     def __init__(self, count: int) -> None:
         """Start with the number of programs to analyse."""
@@ -171,7 +173,7 @@ class BulkProgress:
         )
 
     def clear(self) -> None:
-        """Clear the line before output is written to standard output."""
+        """Clear the line, for example before the caller writes results to standard output."""
         self._shown.close()
 
     def _left(self, done: int, elapsed: float) -> str:
@@ -182,7 +184,7 @@ _DIED = "worker died"
 
 
 class Found(NamedTuple):
-    """An analysed program, with the number of its request."""
+    """An analysed program, and the index of its request."""
 
     part: int
     analysed: Analysed
@@ -204,31 +206,31 @@ def analyse_all(
     """
     tasks = [(at, task) for at, (_, session) in enumerate(parts) for task in session.plan.tasks]
     items = [item_of(at, task) for at, task in tasks]
-    given = [item for item in items if item is not None]
+    programs = [item for item in items if item is not None]
     common = Common(
         tuple(part_of(request, described_paths) for request, _ in parts),
-        parts[0][1].btf.carried(needed=needs_kernel(given)),
-        pool.beside,
+        parts[0][1].btf.serialized(needed=needs_kernel(programs)),
+        pool.concurrency,
     )
-    ends = _Ends(parts[0][0].until, stopping)
-    with BulkProgress(len(given)) as shown:
-        audience = PoolObserver(ends.asked, shown.look)
-        with closing(pool.each(analyse, common, given, audience)) as answers:
+    conditions = _EndConditions(parts[0][0].until, stopping)
+    with BulkProgress(len(programs)) as shown:
+        observer = PoolObserver(conditions.hold, shown.look)
+        with closing(pool.each(analyse, common, programs, observer)) as answers:
             for (at, task), item in zip(tasks, items, strict=True):
-                outcome = ends.outcome(task, None if item is None else next(answers))
+                outcome = conditions.outcome(task, None if item is None else next(answers))
                 shown.clear()
                 yield Found(at, Analysed(task, outcome.result, outcome.text, outcome.detail))
 
 
-class _Ends:
-    """Conditions that end all work: the total deadline, or a stop request."""
+class _EndConditions:
+    """Conditions that end the work on all programs: the total deadline, or a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping
         self._reason = ""
 
-    def asked(self) -> bool:
-        """Return true if the work has to end."""
+    def hold(self) -> bool:
+        """Return true once the work has to end."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:

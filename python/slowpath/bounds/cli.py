@@ -18,7 +18,7 @@ from slowpath.core.formats import OUTPUT, Formats
 FORMATS = Formats(
     "slowpath.bounds.report", table="text_reporter", json="JsonReporter", csv="CsvReporter"
 )
-"""Formats of `bound` and `chain bound`, each with the place of a `MakeReporter`."""
+"""Formats of `bound` and `chain bound`, each with a reference to a `MakeReporter`."""
 REPORTING = (
     GUARANTEE.option(
         "--require RATE|'<=COUNT'",
@@ -44,21 +44,21 @@ REPORTING = (
 )
 """Options for requirements and reports."""
 
-_OWN = {"--target": TARGETS, "--metric": METRICS}
-"""Options of `bound` that replace those of other commands, because they take several targets."""
+_REPLACED = {"--target": TARGETS, "--metric": METRICS}
+"""Options that replace those of other commands, because `bound` accepts several targets."""
 
 
-def _bound(given: Namespace) -> int:
+def _bound(args: Namespace) -> int:
     from slowpath.bounds.multi_target import read_requests
     from slowpath.bounds.run import Output, Place, run
 
-    if given.jobs is not None or given.scheduler is not None:
+    if args.jobs is not None or args.scheduler is not None:
         from slowpath.core.jobs.pool import check_place
 
-        check_place(given.scheduler, given.jobs)
-    requests = read_requests(given.file, written_options(given, given.file))
-    output = Output(FORMATS.reporter(given.format), given.pcap, given.verbose)
-    return run(requests, output, Place(given.jobs, given.scheduler))
+        check_place(args.scheduler, args.jobs)
+    requests = read_requests(args.file, written_options(args, args.file))
+    output = Output(FORMATS.reporter(args.format), args.pcap, args.verbose)
+    return run(requests, output, Place(args.jobs, args.scheduler))
 
 
 BOUND = Command(
@@ -74,7 +74,7 @@ BOUND = Command(
     ),
     (
         FILES,
-        *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
+        *(_REPLACED.get(one.names[-1], one) for one in ANALYSIS),
         *REPORTING,
         WHERE.option(
             "--jobs N",

@@ -10,14 +10,14 @@ from slowpath.core.programs.sources import HEAD, is_listing
 SERVER = "linux-xdp"
 """The default target of BPF objects and of sources that are compiled to them."""
 CARD = "agilio-cx-2x40"
-"""The SmartNIC that objects are compiled for, and whose code listings contain."""
+"""The SmartNIC: listings contain its code, and objects can be compiled for it."""
 
 
 def default_target(files: Sequence[str]) -> str:
-    """Return the default target of all files: the server, unless some file is a listing.
+    """Return the default target for files: the card if one of them is a listing, else the server.
 
-    All files get the same target, so that rows of a table can be compared. Files that cannot be
-    read, or only once, such as pipes, count as objects; later reading reports errors.
+    All files get the same target, so that rows of a table can be compared. Unreadable files, and
+    pipes, which can be read only once, count as objects; errors are reported by later readers.
     """
     return CARD if any(map(_has_listing, files)) else SERVER
 
@@ -37,9 +37,9 @@ CALIBRATED = "linux-xdp"
 
 
 def calibration_file() -> str:
-    """Return the path of this machine's calibration, in the user's data directory (XDG).
+    """Return the path of this machine's calibration in the user's data directory (XDG).
 
-    The file need not exist.
+    The file may be missing.
     """
     data = os.environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(data):  # the XDG specification ignores relative paths
@@ -51,8 +51,8 @@ def calibration() -> str | None:
     """Read the calibrated target description of this machine; None if it was not calibrated.
 
     Raises:
-        InputError: if the file exists but cannot be read; the shipped times of another machine
-            would look like those of this one.
+        InputError: if the file exists but cannot be read. The target that is shipped with slowpath
+            does not replace it, because it has the times of another machine.
     """
     file = calibration_file()
     return read_text(file) if os.path.lexists(file) else None
@@ -64,10 +64,10 @@ def keep_calibration(text: str) -> str:
     Raises:
         InputError: if the file cannot be written.
     """
-    kept = calibration_file()
+    file = calibration_file()
     try:
-        os.makedirs(os.path.dirname(kept), exist_ok=True)
-        replace_file(kept, text.encode())
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        replace_file(file, text.encode())
     except OSError as problem:
-        raise write_error(kept, problem) from None
-    return kept
+        raise write_error(file, problem) from None
+    return file

@@ -151,11 +151,11 @@ ANALYSIS = (
     RECEIVE,
     BTF,
 )
-"""The options of all commands that analyse programs."""
+"""The options that all commands share that analyse programs."""
 
 
 def cpu_option(group: Heading) -> Option:
-    """Return the option for the CPU of measurements, under a heading."""
+    """Return the option `--cpu` for measurements, with its heading in the help."""
     return group.option(
         "--cpu NUMBER",
         "Measure on this CPU (default: the last one that this process may use).",
@@ -163,38 +163,38 @@ def cpu_option(group: Heading) -> Option:
     )
 
 
-def selection(given: Namespace) -> "Selection":
-    """Return the selection of programs; all if the command has no such options."""
+def selection(args: Namespace) -> "Selection":
+    """Return the selection of programs; a command without these options selects all programs."""
     from slowpath.core.programs.selection import Selection
 
-    sections, names = getattr(given, "section", ()), getattr(given, "prog_name", ())
+    sections, names = getattr(args, "section", ()), getattr(args, "prog_name", ())
     return Selection(tuple(sections), tuple(names))
 
 
-def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags for clang, which compiles some of the files.
+def cflags(args: Namespace, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags for clang, which compiles the C sources among the files.
 
     Raises:
         OptionError: if the flags are invalid, or no file is C source.
     """
-    if given.cflags is None:
+    if args.cflags is None:
         return ()
     from slowpath.bounds.options import parse_cflags, read_option
 
-    return read_option("--cflags", lambda text: parse_cflags(text, files), given.cflags)
+    return read_option("--cflags", lambda text: parse_cflags(text, files), args.cflags)
 
 
-def written_options(given: Namespace, files: Sequence[str]) -> "WrittenOptions":
+def written_options(args: Namespace, files: Sequence[str]) -> "WrittenOptions":
     """Return the analysis options of a command; `files` are the files to analyse.
 
-    Options are matched with fields by name; options that the command lacks have their defaults.
+    Each field gets the option of its name, or its default if the command lacks this option.
 
     Raises:
         OptionError: if flags for clang are invalid, or no file is C source.
     """
     from slowpath.bounds.options import WrittenOptions
 
-    typed = {name: value for name, value in vars(given).items() if name in WrittenOptions._fields}
-    typed |= {"selection": selection(given), "cflags": cflags(given, files)}
-    typed["set"] = tuple(typed.get("set", ()))
-    return WrittenOptions(**typed)
+    values = {name: value for name, value in vars(args).items() if name in WrittenOptions._fields}
+    values |= {"selection": selection(args), "cflags": cflags(args, files)}
+    values["set"] = tuple(values.get("set", ()))
+    return WrittenOptions(**values)

@@ -1,4 +1,4 @@
-"""Requests for several targets in one call, with the options that apply to each target."""
+"""Requests for several targets in one call, each with the options that apply to its target."""
 
 import os.path
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from slowpath.core.schema.rates import METRICS
 
 
 def named_targets(text: str) -> list[str]:
-    """Return the target names that commas separate.
+    """Split a comma-separated list of targets into names.
 
     Raises:
         OptionError: if a target is named twice.
@@ -39,28 +39,28 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
         return [read_request(files, written._replace(target=names[0]))]
     known = [read_option("--target", choose_target, name) for name in names]
     requests = [
-        read_request(files, without_others(written._replace(target=name), target, known))
+        read_request(files, applicable(written._replace(target=name), target, known))
         for name, target in zip(names, known, strict=True)
     ]
-    # The total deadline of all targets counts from the same moment.
+    # The total deadline of all targets starts at the same moment.
     until = requests[0].until
     return [one._replace(until=until, clang=requests[0].clang) for one in requests]
 
 
-def without_others(
-    written: WrittenOptions, target: Target, all_of_them: Sequence[Target]
+def applicable(
+    written: WrittenOptions, target: Target, targets: Sequence[Target]
 ) -> WrittenOptions:
     """Return the options for one of several targets, without those that only others support."""
 
     def has_metric(one: Target) -> bool:
         return written.metric in (one.counters or METRICS)
 
-    if not has_metric(target) and any(map(has_metric, all_of_them)):
+    if not has_metric(target) and any(map(has_metric, targets)):
         written = written._replace(metric=None)
-    if target.counters is not None and any(one.counters is None for one in all_of_them):
+    if target.counters is not None and any(one.counters is None for one in targets):
         written = written._replace(cores=None)
-    if target.machine is None and any(one.machine is not None for one in all_of_them):
+    if target.machine is None and any(one.machine is not None for one in targets):
         written = written._replace(entries=None)
-    if target.counters is None and any(one.counters is not None for one in all_of_them):
+    if target.counters is None and any(one.counters is not None for one in targets):
         written = written._replace(receive=None)
     return written

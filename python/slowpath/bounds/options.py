@@ -1,4 +1,4 @@
-"""Conversion of options, as written by users, into requests for analyses."""
+"""Conversion of options, as users write them, into requests for analyses."""
 
 import os.path
 import time
@@ -33,7 +33,7 @@ V = TypeVar("V")
 class WrittenOptions(NamedTuple):
     """The options of an analysis as written on a command line or in a call.
 
-    Fields have the names of the options. Their order is that of the options in `repeat`.
+    Fields have the names of the options; `repeat` writes options in the order of the fields.
     """
 
     selection: Selection = Selection()
@@ -42,7 +42,7 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int | None = None  # bytes; None: maximum that can arrive
+    mtu: int | None = None  # bytes of a packet; None: the device's maximum
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
@@ -59,7 +59,7 @@ class WrittenOptions(NamedTuple):
 
 
 def parse_unroll(text: str) -> list[str]:
-    """Split `N` or `N@LOCATION,...` into limits of all loops or of the loop at a location.
+    """Split a list of loop limits, each `N` or `N@LOCATION`.
 
     Raises:
         ValueError: if a limit is malformed.
@@ -82,7 +82,7 @@ def _is_loop_limit(piece: str) -> bool:
 
 
 def parse_paths(text: str) -> int | None:
-    """Read a number of paths: `K`, or `all` (None).
+    """Read a number of paths; return None for `all`.
 
     Raises:
         ValueError: if the text is neither.
@@ -95,12 +95,12 @@ def parse_paths(text: str) -> int | None:
 
 
 def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
-    """Return the metric of the search: the requested one, else that of the requirement.
+    """Return the metric of the search: that of `--metric`, else that of the requirement.
 
-    None if neither is given: the target's first metric is used.
+    None, if neither is given, stands for the target's first metric.
 
     Raises:
-        ValueError: if the requirement has another metric than the requested one.
+        ValueError: if both are given and differ.
     """
     if requirement is None:
         return metric
@@ -117,7 +117,7 @@ def _words(metric: str) -> str:
 
 
 def check_metric(metric: str | None, target: targets.Target) -> str | None:
-    """Check that a metric is a rate or a count of the target, and return it; None is allowed.
+    """Check that a metric is a rate or a count of the target, or None, and return it.
 
     Raises:
         ValueError: if the metric is unknown.
@@ -137,9 +137,10 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
 
 
 def check_required(requirement: Requirement | None, target: targets.Target) -> None:
-    """Check that a requirement fits the target: a rate if it has rates, else one of its counts.
+    """Check that a target supports a requirement.
 
-    On targets with time estimates, a packet rate is allowed, too.
+    Targets with rates support rates. Other targets support their counts, and if they estimate
+    times, packet rates.
 
     Raises:
         ValueError: if the target does not support the requirement.
@@ -168,12 +169,12 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
 
 
 def choose_target(name: str) -> targets.Target:
-    """Return a built-in target by name, or the target that a file describes.
+    """Return the built-in target with a name, or the target that a file describes.
 
     For `linux-xdp`, this machine's calibration is used if it exists.
 
     Raises:
-        ValueError: if the text is neither a known name nor looks like a file.
+        ValueError: if the text is not the name of a target and does not look like a file name.
         InputError: if the file cannot be read, or this machine's calibration is invalid.
     """
     return targets.target_of(find_target(name))
@@ -204,7 +205,7 @@ def _calibrated(text: str) -> targets.Description:
     """Return this machine's calibration as a description.
 
     Raises:
-        InputError: if it is invalid; names the file, which the user has not named.
+        InputError: if it is invalid; names the file, because the user did not.
     """
     found = targets.Description(CALIBRATED, text)
     try:
@@ -216,10 +217,10 @@ def _calibrated(text: str) -> targets.Description:
 
 
 def check_valid(target: targets.Target, file: str) -> None:
-    """Check that a target is valid; problems that leave it usable are ignored.
+    """Check that a target is usable; minor problems are ignored.
 
     Raises:
-        InputError: if the target is invalid; with the first problem.
+        InputError: if the target is invalid; has the first problem.
     """
     if target.max_packet is None:
         raise InputError(file, target.problems()[0])
@@ -236,11 +237,10 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     name = default_target(files) if written.target is None else written.target
     description = read_option("--target", find_target, name)
     target = targets.target_of(description)
-    asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
-    if target.machine is not None and isinstance(requirement, Rate):
-        metric = asked  # the guarantee is a count; the rate is compared with the estimate
-    else:
-        metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
+    metric = read_option("--metric", lambda name: check_metric(name, target), written.metric)
+    # If the target estimates times, a required rate is compared with the estimate.
+    if target.machine is None or not isinstance(requirement, Rate):
+        metric = read_option("--require", lambda name: choose_metric(name, requirement), metric)
     read_option("--require", lambda required: check_required(required, target), requirement)
     total = read_option("--total-deadline", check_deadline, written.total_deadline)
     until = None if total is None else time.monotonic() + total
@@ -263,7 +263,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
 
 
 def read_options(written: WrittenOptions) -> analyses.Options:
-    """Return the engine's options: parse texts, read named files, and copy all others.
+    """Return the options for the engine: texts are parsed, named files are read.
 
     Raises:
         OptionError: if an option is invalid.
@@ -304,10 +304,10 @@ def _read_requirement(written: WrittenOptions) -> Requirement | None:
 
 
 def read_option(option: str, read: Callable[[V], T], value: V) -> T:
-    """Return the value of an option, as converted by `read`.
+    """Convert the value of an option by `read`.
 
     Raises:
-        OptionError: if `read` raises a ValueError.
+        OptionError: if `read` raises a ValueError; names the option.
     """
     try:
         return read(value)
@@ -316,7 +316,7 @@ def read_option(option: str, read: Callable[[V], T], value: V) -> T:
 
 
 def parse_deadline(seconds: float | None) -> float | None:
-    """Return the deadline of one program: the default for None, no deadline for 0.
+    """Return the deadline of one program in seconds; None stands for the default, 0 for none.
 
     Raises:
         ValueError: if the deadline is invalid.
@@ -362,10 +362,9 @@ def check_deadline(seconds: float | None) -> float | None:
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """Split flags for clang as a shell would.
 
-    Descriptions of chains and topologies are accepted, because they can name C sources.
-
     Raises:
-        ValueError: if a quotation is open, or no file is compiled.
+        ValueError: if a quotation is open, or no file is C source. Descriptions of chains and
+            topologies are accepted, because they can name C sources.
     """
     import shlex
 
@@ -382,10 +381,10 @@ def join_flags(flags: Sequence[str]) -> str:
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
-    """Check that an output file is not a program; it is if an option swallows the program's name.
+    """Check that an output file is not one of the programs, as after an option without a value.
 
     Raises:
-        ValueError: if the output file is one of the programs.
+        ValueError: if it is one of the programs.
     """
     for file in files:
         if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
@@ -393,11 +392,10 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
-    """Return the options that repeat an analysis of one program on a target.
+    """Return the options that repeat the analysis of one program on a target.
 
-    They include the target's current maximum packet length, which may change later. They exclude
-    target and metric, which depend on the program, and the total deadline, which is for all
-    programs.
+    They state the maximum packet length, because a later version of the target may have another.
+    They lack target and metric, which the caller adds, and the total deadline of all programs.
     """
     if written.mtu is None and target.counters is None:
         written = written._replace(mtu=target.max_packet)

@@ -1,7 +1,4 @@
-"""Outcomes of analyses: exit codes, and messages about failures on standard error.
-
-The commands themselves report the results.
-"""
+"""Exit codes of analyses, and messages about failures on standard error."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,7 +20,7 @@ class Analysed(NamedTuple):
 
 
 def note_remarks(plan: Plan) -> None:
-    """Print to standard error which programs are skipped, or analysed as XDP."""
+    """Print remarks to standard error on programs that are skipped, or analysed as XDP."""
     for file, remark in plan.remarks:
         note(f"note: {file}: {remark}")
 
@@ -35,10 +32,10 @@ def code_of(failure: Failure) -> ExitCode:
 
 
 class Unmatched:
-    """Limits of `--unroll` for source lines that no program contains."""
+    """Limits of `--unroll` whose location is not in any analysed program."""
 
     def __init__(self) -> None:
-        self._pieces: set[str] | None = None
+        self._pieces: set[str] | None = None  # None: no program yet
 
     def add(self, analysed: Analysed) -> None:
         """Record the limits that a program has no code for."""
@@ -48,7 +45,7 @@ class Unmatched:
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Report limits that no program has code for; return the exit code."""
+        """Report limits for which no program has code; return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(f"--unroll {piece}", "no program that was analysed has code at this line")
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
@@ -64,32 +61,29 @@ class Complaints:
         self._request = request
         self._unmatched = unmatched
         self._say = say
-        self._said = set[tuple[str, str]]()
+        self._reported = set[tuple[str, str]]()
 
     def add(self, analysed: Analysed) -> ExitCode:
         """Report the failure of a program, if any, and return the exit code of its analysis.
 
-        If several programs fail for the same reason, such as an option's file, it is reported once.
+        Failures of several programs with the same cause, such as an option's file, are reported
+        once.
         """
         self._unmatched.add(analysed)
         failure = analysed.detail["failure"]
         if failure is None:
             return ExitCode.FINE
-        self._say_once(analysed, failure)
+        complaint = self._complaint(analysed.task, failure)
+        if complaint not in self._reported:
+            self._reported.add(complaint)
+            self._say(*complaint)
+            name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
+            for refusal in (analysed.result["refusals"] or [])[1:]:
+                note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
         return code_of(failure)
 
-    def _say_once(self, analysed: Analysed, failure: Failure) -> None:
-        complaint = self._blamed(analysed.task, failure)
-        if complaint in self._said:
-            return
-        self._said.add(complaint)
-        self._say(*complaint)
-        name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
-        for refusal in (analysed.result["refusals"] or [])[1:]:
-            note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
-
-    def _blamed(self, task: Task, failure: Failure) -> tuple[str, str]:
-        """Return the file that caused the failure, and the message."""
+    def _complaint(self, task: Task, failure: Failure) -> tuple[str, str]:
+        """Return the file that caused a failure, and the message."""
         if failure["option"] is not None:
             name = self._request.option_files[failure["option"]]
             line = "" if failure["line"] is None else f":{failure['line']}"

@@ -28,13 +28,13 @@ class Request(NamedTuple):
     clang: Clang
     target: targets.Target
     description: targets.Description  # of the target
-    options: analyses.Options  # metric None: the target's first one
-    btf: str | None
+    options: analyses.Options  # metric None: the target's first metric
+    btf: str | None  # file with kernel types; None: those of the running kernel
     until: float | None  # total deadline, by the monotonic clock
     requirement: Requirement | None
     accept_assumptions: bool  # true: accept limits that cut loops short
     reproduce: list[str]  # options that repeat the analysis, except target and metric
-    option_files: Mapping[str, str]  # file of each option that names one, such as --assume
+    option_files: Mapping[str, str]  # file names by option, such as `--assume`
 
     @property
     def metric(self) -> str:
@@ -51,10 +51,10 @@ class Task(NamedTuple):
     program: objects.ProgramInfo | None  # None: a listing, or not readable
     target: str
     metric: str
-    error: str | None = None  # reason why there is no program to analyse
+    error: str | None = None  # reason for not having a program to analyse
     stopped: bool = False  # true if the reason is lack of time
     data: bytes | None = None  # content of the file, or compiled object; None: not from a file
-    compiled: bool = False  # true if C sources were compiled for it
+    compiled: bool = False  # true: the program was compiled from C
 
     @property
     def label(self) -> str:
@@ -88,7 +88,7 @@ def make_plan(request: Request) -> Plan:
 
 
 def retarget(plan: Plan, request: Request) -> Plan:
-    """Return the same programs for the target of a request; files are not read or compiled again.
+    """Return the plan with the target and metric of a request; files are not read again.
 
     Raises:
         OptionError: if an option does not fit the target.
@@ -102,7 +102,10 @@ def retarget(plan: Plan, request: Request) -> Plan:
 def _tasks(
     file: str, request: Request, remarks: list[tuple[str, str]], known: list[str]
 ) -> Iterator[Task]:
-    """Yield the chosen programs of one file; add to `known` those that the selection rejects."""
+    """Yield the selected programs of one file.
+
+    Remarks are added to `remarks`, the programs of a file without a match to `known`.
+    """
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
@@ -140,7 +143,7 @@ def _tasks(
 
 
 def _check_count(request: Request) -> None:
-    """Check that the options apply to the target: some need time estimates, cores or rates.
+    """Check that the target supports options that need time estimates, cores or rates.
 
     Raises:
         OptionError: if an option does not apply.

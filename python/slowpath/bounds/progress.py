@@ -1,8 +1,8 @@
 """Progress on standard error.
 
 A terminal shows a live line with the current program, the stage and the finished amount of work. In
-addition, long work prints one permanent line with its state and the ways to end it. Both lines are
-for the whole command, also if it does several kinds of work.
+addition, long work prints one permanent line with its state and the ways to end it. A command has
+only one of each line, even if it does several kinds of work.
 """
 
 import os
@@ -23,7 +23,7 @@ _LONG = 10.0
 
 
 class Watcher:
-    """Observer of the analysis of one program; this base class ignores the progress."""
+    """Observer of the analysis of one program; this base class does nothing."""
 
     def look(self, run: Run) -> None:
         """Observe the state of the analysis; called ten times a second."""
@@ -33,7 +33,7 @@ class Watcher:
 
 
 Watching = Callable[[str, str, float | None], Watcher]
-"""Function that creates a watcher from a program's label, the metric, and the seconds allowed."""
+"""Function that creates a watcher from a program's label, the metric, and the deadline."""
 
 
 class ProgressLines:
@@ -45,27 +45,27 @@ class ProgressLines:
         self._start = time.monotonic()
         self._live = is_terminal(sys.stderr)
         self._drawn = False
-        self._said = False
+        self._noted = False
 
     def show(
         self,
         live: Callable[[float], str],
-        staying: Callable[[float], str],
+        permanent: Callable[[float], str],
         *,
         after: float = 0.0,
     ) -> None:
-        """Update the live line, and print the permanent one once if it is due.
+        """Update the live line, and print the permanent line once when it is due.
 
         Args:
-            live: Text of the live line for the elapsed seconds.
-            staying: Text of the permanent line for the elapsed seconds.
+            live: Returns the text of the live line for the elapsed seconds.
+            permanent: Returns the text of the permanent line for the elapsed seconds.
             after: Seconds before the live line appears.
         """
         elapsed = time.monotonic() - self._start
-        if elapsed >= _LONG and not self._said:
-            self._said = True
+        if elapsed >= _LONG and not self._noted:
+            self._noted = True
             self.close()
-            note(f"note: {self._subject}: {staying(elapsed)}")
+            note(f"note: {self._subject}: {permanent(elapsed)}")
         if self._live and elapsed >= after:
             text = one_line(f"{self._subject}: {live(elapsed)}")
             tell(f"{_CLEAR}{cut(text, _columns() - 1)}")
@@ -82,7 +82,7 @@ class Watch(Watcher):
     """Progress display of the analysis of one program; call `look` ten times a second."""
 
     def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
-        """Start; `seconds` is the deadline of the analysis, None without one."""
+        """Start the clock; `seconds` is the deadline of the analysis, None without one."""
         self._shown = ProgressLines(subject)
         self._metric = metric
         self._seconds = seconds
@@ -100,24 +100,25 @@ class Watch(Watcher):
 
 
 def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:
-    """Describe the state of a long analysis, and the options that shorten it."""
-    bound = _bound(run.news, metric) if run.news.candidates or run.news.value else "no bound yet"
-    doing = run.stage or "reading the program"
-    ends = "nothing ends it by itself (--deadline SECONDS does)"
-    if seconds is not None:
-        ends = f"--deadline ends it after {seconds:g} s"
-    ways = [ends, "Ctrl-C ends it now with the bound by then"]
-    if not run.news.paths:
+    """Describe the state of a long analysis, and the options that shorten it.
+
+    `elapsed` is in seconds; `seconds` is the deadline, if any.
+    """
+    progress, stage = run.progress, run.stage or "reading the program"
+    known = progress.candidates or progress.value
+    bound = _bound(progress, metric) if known else "no bound yet"
+    ways = [_time_limit(seconds, "--deadline"), "Ctrl-C ends it now with the bound by then"]
+    if not progress.paths:
         ways.append("--unroll N@LOCATION limits a loop")
-    return f"{elapsed:.0f} s so far, {doing}, {bound}; {', '.join(ways)}"
+    return f"{elapsed:.0f} s so far, {stage}, {bound}; {', '.join(ways)}"
 
 
 def describe_run(run: Run, metric: str, elapsed: float) -> str:
     """Describe the state of an analysis in a few words; `elapsed` is in seconds."""
-    if not (run.news.candidates or run.news.value or run.news.paths):
+    if not (run.progress.candidates or run.progress.value or run.progress.paths):
         doing = f"{run.stage}, " if run.stage else ""
         return f"{doing}{elapsed:.1f} s"
-    return describe(run.news._replace(seconds=elapsed), metric)
+    return describe(run.progress._replace(seconds=elapsed), metric)
 
 
 def _columns() -> int:
@@ -128,7 +129,7 @@ def _columns() -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """Cut a text to a number of columns; some characters take two columns."""
+    """Cut a text to a number of terminal columns, of which wide characters take two."""
     from unicodedata import east_asian_width
 
     for at, character in enumerate(text):
@@ -138,19 +139,20 @@ def cut(text: str, columns: int) -> str:
     return text
 
 
-def describe(news: Progress, metric: str) -> str:
+def describe(progress: Progress, metric: str) -> str:
     """Describe the progress of an analysis that has a bound or candidates, in a few words."""
-    tried = f"{_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
-    return f"{_bound(news, metric)}, {tried}"
+    tried = f"{_paths(progress.candidates)} tried, {progress.nogoods} nogoods"
+    return f"{_bound(progress, metric)}, {tried}, {progress.seconds:.1f} s"
 
 
-def _bound(news: Progress, metric: str) -> str:
+def _bound(progress: Progress, metric: str) -> str:
     rate = as_metric(metric)
     if rate is None:
-        bound, loose = f"{int(news.value)} {metric_words(metric)}", "at most"
+        bound, limit = f"{int(progress.value)} {metric_words(metric)}", "at most"
     else:
-        bound, loose = format_rate(news.value, rate), "at least"
-    return f"{bound}, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
+        bound, limit = format_rate(progress.value, rate), "at least"
+    paths = progress.paths
+    return f"{bound}, {_paths(paths)} found" if paths else f"{limit} {bound}"
 
 
 def _paths(count: int) -> str:
@@ -166,26 +168,26 @@ class WorkWatch:
     """Progress display of one command; call `look` ten times a second."""
 
     def __init__(self, file: str, ends: str) -> None:
-        """Start; `ends` is a text such as `--deadline ends it after 60 s`."""
+        """Start the clock; `ends` is a text such as `--deadline ends it after 60 s`."""
         self._shown = ProgressLines(file)
         self._ends = ends
-        self._doing = _QUIET
+        self._stage = _QUIET
 
-    def take(self, doing: StageProgress) -> None:
+    def take(self, stage: StageProgress) -> None:
         """Store the current stage."""
-        self._doing = doing
+        self._stage = stage
 
     def look(self) -> None:
         """Show the current stage."""
         self._shown.show(
-            lambda elapsed: f"{describe_work(self._doing)}, {elapsed:.1f} s",
-            lambda elapsed: f"{elapsed:.0f} s so far, {describe_work(self._doing)}; {self._ends}",
+            lambda elapsed: f"{describe_work(self._stage)}, {elapsed:.1f} s",
+            lambda elapsed: f"{elapsed:.0f} s so far, {describe_work(self._stage)}; {self._ends}",
             after=_SOON,
         )
 
-    def see(self, doing: StageProgress) -> None:
+    def see(self, stage: StageProgress) -> None:
         """Store and show the current stage."""
-        self.take(doing)
+        self.take(stage)
         self.look()
 
     def close(self) -> None:
@@ -197,25 +199,28 @@ class PartWatcher(Watcher):
     """Watcher of an analysis that is part of larger work."""
 
     def __init__(self, watch: WorkWatch, subject: str) -> None:
-        """Start; `subject` is the object of the analysis, such as the name of a program."""
+        """Store the display of the larger work, and the name of the analysed program."""
         self._watch = watch
         self._subject = subject
 
     def look(self, run: Run) -> None:
         """Show the progress of the analysis."""
-        self._watch.see(StageProgress(self._subject, run.stage, run.news.candidates, "paths"))
+        self._watch.see(StageProgress(self._subject, run.stage, run.progress.candidates, "paths"))
 
 
 def ending(seconds: float | None, option: str) -> str:
     """Describe the ways to end the work; `option` limits its time to `seconds`."""
-    ends = f"nothing ends it by itself ({option} SECONDS does)"
-    if seconds is not None:
-        ends = f"{option} ends it after {seconds:g} s"
-    return f"{ends}, Ctrl-C ends it now with what is known by then"
+    return f"{_time_limit(seconds, option)}, Ctrl-C ends it now with what is known by then"
 
 
-def describe_work(doing: StageProgress) -> str:
-    """Describe the current stage in a few words."""
-    stage = doing.stage or "reading"
-    count = f", {doing.done} {doing.unit}" if doing.done and doing.unit else ""
-    return f"{doing.subject}: {stage}{count}" if doing.subject else f"{stage}{count}"
+def _time_limit(seconds: float | None, option: str) -> str:
+    if seconds is None:
+        return f"nothing ends it by itself ({option} SECONDS does)"
+    return f"{option} ends it after {seconds:g} s"
+
+
+def describe_work(progress: StageProgress) -> str:
+    """Describe the current stage of work in a few words."""
+    stage = progress.stage or "reading"
+    count = f", {progress.done} {progress.unit}" if progress.done and progress.unit else ""
+    return f"{progress.subject}: {stage}{count}" if progress.subject else f"{stage}{count}"

@@ -1,6 +1,6 @@
 """Reporters of results, one for each output format.
 
-Separate modules format the texts; each is imported only when its format is requested.
+Other modules format the texts; each of them is imported only when its format is requested.
 """
 
 from abc import ABC, abstractmethod
@@ -35,10 +35,7 @@ class Reporter(ABC):
         self.provenance: Provenance = {}  # of the programs
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
-        """Import modules that results with this metric will need.
-
-        The caller waits anyway, while another process analyses the first program.
-        """
+        """Import modules for results with this metric, while another process is analysing."""
 
     def start(self) -> Iterable[Line]:
         """Return the lines before the first result."""
@@ -54,16 +51,16 @@ class Reporter(ABC):
 
 
 class MakeReporter(Protocol):
-    """A reporter's class, or a function that chooses one; the values of `bound.cli.FORMATS`."""
+    """A class of reporters, or a function that chooses one; `bounds.cli.FORMATS` refers to them."""
 
     def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
         """Return the reporter for programs with these labels."""
 
 
 def text_reporter(labels: Sequence[str], *, verbose: bool) -> Reporter:
-    """Return a reporter with a full report for a single program, or a row for each of several."""
-    made = FullReporter if len(labels) == 1 else TableReporter
-    return made(labels, verbose=verbose)
+    """Return a reporter that writes a full report of a single program, or a table of several."""
+    reporter = FullReporter if len(labels) == 1 else TableReporter
+    return reporter(labels, verbose=verbose)
 
 
 class JsonReporter(Reporter):
@@ -106,6 +103,13 @@ class CsvReporter(Reporter):
 class TextReporter(Reporter):
     """Text for people, which ends with the version of the compiler."""
 
+    def prepare(self, metric: str) -> None:
+        """See `Reporter.prepare`."""
+        if as_metric(metric) is None:
+            import slowpath.bounds.report_counts
+        else:
+            import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
+
     def finish(self) -> Iterable[Line]:
         """Return the version of the compiler, if programs were compiled."""
         return provenance_lines(self.provenance)
@@ -115,13 +119,6 @@ class FullReporter(TextReporter):
     """A full text report of a single program."""
 
     described_paths = DESCRIBED_PATHS
-
-    def prepare(self, metric: str) -> None:
-        """See `Reporter.prepare`."""
-        if as_metric(metric) is None:
-            import slowpath.bounds.report_counts
-        else:
-            import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """Return the report."""
@@ -148,13 +145,6 @@ class TableReporter(TextReporter):
         self._tables: dict[str, CompactTable | CountTable] = {}
         self._current = ""
         self._waiting: list[Line] = []  # failures before the first header
-
-    def prepare(self, metric: str) -> None:
-        """See `Reporter.prepare`."""
-        if as_metric(metric) is None:
-            import slowpath.bounds.report_counts
-        else:
-            import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """Yield the row of a program, after a header if the row starts a table."""

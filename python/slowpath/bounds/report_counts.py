@@ -1,7 +1,7 @@
-"""Reports on programs for counting targets.
+"""Reports on programs for targets that count instructions or memory accesses.
 
-The bound is for the component of the metric. Counts of other components are those of the path that
-sets this bound; other paths can have more of them.
+The metric names the bounded count. Other counts are those of the path that sets the bound; other
+paths can have higher ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,13 @@ from slowpath.bounds.report_path import (
     format_ns,
     format_ranges,
     labelled,
+    path_title,
     program_lines,
     source_lines,
     style_of,
     witness_lines,
 )
-from slowpath.bounds.report_rates import NotedTable, exact_cell, failed_row
+from slowpath.bounds.report_rates import Notes, exact_cell, failed_row, label_width
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import condition, counted, estimate_notes, is_found, program_label
 from slowpath.core.schema.results import Bound, Detail, PathDetail, PathResult, Result
@@ -55,7 +56,7 @@ def title_line(result: Result) -> Line:
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """Yield the guaranteed count and the counts of other components."""
+    """Yield the guaranteed count, and the other counts of the path that sets it."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
     if is_found(guarantee):
@@ -74,7 +75,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the count that holds while other CPUs write to shared maps, if it is larger."""
+    """Yield the bound that holds while other CPUs write to shared maps, if there is one."""
     bound = result.get("interleaved")
     if bound is not None:
         name, count = counted(bound["counts"] or {}, result["metric"])
@@ -105,7 +106,7 @@ def _less(count: int, base: int) -> str:
 
 
 def _value(path: PathResult) -> str:
-    """Format the value that orders paths."""
+    """Format the value by which paths are ordered: the estimate if there is one, else counts."""
     estimate = path["estimate"]
     return (
         format_counts(path["cost"])
@@ -115,11 +116,7 @@ def _value(path: PathResult) -> str:
 
 
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
-    path, guarantee = result["paths"][index], result["guarantee"]
-    proven = guarantee is not None and is_found(guarantee)
-    title = "slowest path" if proven and index == 0 else "satisfiable path"
-    if len(result["paths"]) > 1:
-        title += f" {index + 1} of {len(result['paths'])}"
+    path, title = result["paths"][index], path_title(result, index)
     estimate = path["estimate"]
     if estimate is not None:
         title = f"{title} by its estimate" if title == "slowest path" else title
@@ -137,11 +134,12 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
         yield detail_line("instructions", format_ranges(detail["ranges"]))
 
 
-class CountTable(NotedTable):
+class CountTable:
     """A table with one row per program, and notes about conditions below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        super().__init__(labels)
+        self._label_width = label_width(labels)
+        self._notes = Notes()
         self._others: list[str] = []
         self._measured = ""
         self._estimates = False  # true if the target estimates times
@@ -184,12 +182,12 @@ class CountTable(NotedTable):
                 remarks.append(f"estimate stopped: {estimate['stopped']}")
         texts = [f"if {condition(text)}" for text in result["assumptions"]]
         texts += [f"{_ESTIMATED}: {text}" for text in estimate_notes(result)]
-        remarks += self._marks(texts)
+        remarks += self._notes.marks(texts)
         return Line(self._row(one_line(label), cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """Return explanations of columns and of the marks at the ends of rows."""
-        notes = [f"[{number}] {text}" for number, text in enumerate(self._notes, start=1)]
+        """Return explanations of the columns and of the marks in rows."""
+        notes = [f"[{number}] {text}" for number, text in enumerate(self._notes.texts, start=1)]
         if self._measured:
             text = f"{self._measured}: at most so many per packet"
             if self._others:

@@ -38,17 +38,17 @@ INDENT = "  "
 
 
 def labelled(label: str, text: str, style: str = "") -> Line:
-    """Return a line about a result."""
+    """Return a line about a result, with its label on the left."""
     return Line(f"{label:<{LABEL}}{text}", style)
 
 
 def detail_line(label: str, text: str) -> Line:
-    """Return a line about a path."""
+    """Return a line about a path, indented and with its label on the left."""
     return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
 
 
 def exactness(result: Result) -> str:
-    """Describe how exact the guarantee of a slowest path is, with its first condition if any."""
+    """Return `exact`, or `exact if` with the first condition of the guarantee of a known path."""
     if verdict_of(result) != "conditional":
         return "exact"
     first, *others = result["assumptions"]
@@ -62,10 +62,10 @@ def style_of(guarantee: Bound) -> str:
 
 
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """Yield the notes and the assumptions, except the one that `exactness` states."""
-    said = 1 if verdict_of(result) == "conditional" else 0
+    """Yield the notes and the assumptions, except an assumption that `exactness` states."""
+    stated = 1 if verdict_of(result) == "conditional" else 0
     for label, texts in (
-        ("assuming", result["assumptions"][said:]),
+        ("assuming", result["assumptions"][stated:]),
         ("note", result["notes"] or []),
     ):
         for number, text in enumerate(texts):
@@ -80,9 +80,10 @@ def all_paths(
     *,
     verbose: bool,
 ) -> Iterator[Line]:
-    """Yield the paths of a report, each as described by `one_path`, and the end of the search.
+    """Yield the paths of a report, and the reason if the search ended early.
 
-    `value` formats the value that orders the paths.
+    `one_path` yields the lines about the path with an index. `value` formats the value by which
+    paths are ordered, for those without a description.
     """
     if not result["paths"]:
         yield Line("")
@@ -110,6 +111,14 @@ def all_paths(
         yield from stats_lines(result["stats"])
 
 
+def path_title(result: Result, index: int) -> str:
+    """Return the title of the path with an index: its rank, if the search has found the slowest."""
+    guarantee, count = result["guarantee"], len(result["paths"])
+    proven = guarantee is not None and is_found(guarantee)
+    title = "slowest path" if proven and index == 0 else "satisfiable path"
+    return f"{title} {index + 1} of {count}" if count > 1 else title
+
+
 def witness_lines(path: PathResult) -> Iterator[Line]:
     """Yield the packet, map content and values that a path needs."""
     witness = path["witness"]
@@ -124,8 +133,8 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             yield from (Line(f"{INDENT * 2}{row}") for row in _content_rows(entry))
     if witness["environment"]:
         yield detail_line("at the start", "besides the packet")
-    for given in witness["environment"] or []:
-        yield Line(f"{INDENT * 2}{one_line(given_text(given))}")
+    for value in witness["environment"] or []:
+        yield Line(f"{INDENT * 2}{one_line(given_text(value))}")
     if witness["unknowns"]:
         yield detail_line("results", "that instructions have to yield, in order")
     for unknown in witness["unknowns"]:
@@ -133,7 +142,7 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
 
 
 def given_text(given: Named | Surroundings) -> str:
-    """Format an initial value or initial bytes that a path needs."""
+    """Format a named value, or bytes of memory, that a path needs at its start."""
     if "memory" in given:
         return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
     return f"{given['name']} = {given['value']}"
@@ -150,7 +159,7 @@ def unknown_text(unknown: Unknown) -> str:
 
 
 def _content_rows(content: MapContent) -> Iterator[str]:
-    """Yield the content of a map: a memory dump, or one line."""
+    """Yield the lines about an entry of a map: a memory dump, or one line."""
     if "offset" in content:
         yield from memory_dump(content["offset"], content["bytes"])
     elif "others" in content:
@@ -168,7 +177,7 @@ def _content_rows(content: MapContent) -> Iterator[str]:
 
 
 def _value_text(value: str | dict[str, str] | None) -> str:
-    """Format the value of an element; of a large value, only the bytes that the path needs."""
+    """Format the value of an element; a dictionary has the needed bytes of a large value."""
     if isinstance(value, dict):
         pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
         return ", ".join(pieces) or "anything"
@@ -213,10 +222,10 @@ def format_counts(counts: Mapping[str, float]) -> str:
 
 
 Range = tuple[int, int]
-"""First and last instruction of a stretch that is executed in order."""
+"""Numbers of the first and the last instruction of a stretch that is executed in order."""
 
 _LONGEST_BODY = 64
-"""Maximum number of ranges in a loop body that is folded; longer bodies are written out."""
+"""Maximum number of ranges in a folded loop body; loops with longer bodies are written out."""
 
 T = TypeVar("T")
 
@@ -229,7 +238,7 @@ class Repeat(NamedTuple, Generic[T]):
 
 
 def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
-    """Join stretches that continue each other."""
+    """Join each range with the next one if its instructions follow directly."""
     joined: list[Range] = []
     for first, last in ranges:
         if joined and joined[-1][1] + 1 == first:
@@ -240,7 +249,7 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Fold repeated sequences; of several folds at a position, take the one that covers most."""
+    """Fold repeated sequences; of several folds at a position, choose the one that covers most."""
     folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
@@ -269,21 +278,21 @@ def format_ranges(ranges: Sequence[Range]) -> str:
 
 
 _LONGEST_LOOP = 512
-"""Maximum length of a loop body that is folded, in stretches of one line."""
+"""Maximum length of a folded loop body, in stretches of one source line."""
 _NESTING = 3
 """Maximum depth of nested loops that are folded."""
 
 
 class Part(NamedTuple):
-    """Instructions of one line that are executed one after the other."""
+    """Instructions of one source line that are executed one after the other."""
 
     line: int | None  # index into the lines of the path; None: unknown line
-    span: tuple[int, int] | None  # first and last instruction, if the line is unknown
-    instructions: int
+    span: tuple[int, int] | None  # first and last instruction, only if the line is unknown
+    instructions: int  # their number
 
 
 class Group(NamedTuple):
-    """A sequence of parts that is executed several times in a row."""
+    """A loop: a sequence of parts that is executed several times in a row."""
 
     body: tuple["Node", ...]
     times: int
@@ -318,7 +327,7 @@ def _nodes(repeat: Repeat[Node]) -> tuple[Node, ...]:
 
 
 def source_lines(path: PathResult, detail: PathDetail) -> Iterator[Line]:
-    """Yield a table of source lines with numbers of instructions, in order of execution."""
+    """Yield a table of source lines in order of execution, each with its instruction count."""
     nodes = fold(detail["stretches"])
     places = {_place(path["lines"], part): None for part in _parts(nodes)}
     width = max(map(len, places), default=0)
@@ -358,12 +367,12 @@ def _rows(
 
 _LARGE = 100.0
 _ROUNDED = 0.002
-"""Tolerance for rounding, as a share of the estimate: the ends of intervals are rounded to
-thousandths of the estimate, and estimates to picoseconds."""
+"""Tolerance for rounding, as a share of the estimate: its interval is rounded to thousandths of it,
+and the estimate itself to picoseconds."""
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
-    """Yield the estimated time of the slowest path with its machine; nothing without estimate."""
+    """Yield the estimated time of the slowest path, and the machine that it is for, if any."""
     estimate = result["estimate"]
     if estimate is None:
         return
@@ -382,7 +391,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
 
 
 def is_wide(estimate: PathEstimate) -> bool:
-    """Return true if the interval is wider than that of calibrations that fit their checks."""
+    """Return true if the interval exceeds `USUAL_ENDS`, those of good calibrations."""
     low, high = (estimate["ns"] * end for end in USUAL_ENDS)
     slack = _ROUNDED * estimate["ns"]
     return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
@@ -403,7 +412,7 @@ def format_estimate(estimate: PathEstimate) -> str:
 
 
 def format_ns(nanoseconds: float) -> str:
-    """Format nanoseconds with one decimal below 100, else without."""
+    """Format nanoseconds, below 100 with one decimal."""
     return f"{_number(nanoseconds)} ns"
 
 
@@ -423,7 +432,7 @@ def program_lines(result: Result) -> Iterator[Line]:
 
 
 def _cost(cost: Mapping[str, float]) -> str:
-    """Format counts, after the time if there is an estimate."""
+    """Format costs: the estimated time, if there is one, then the counts."""
     counts = {name: count for name, count in cost.items() if name != NANOSECONDS}
     time = [format_ns(cost[NANOSECONDS])] if NANOSECONDS in cost else []
     return ", ".join([*time, format_counts(counts)])

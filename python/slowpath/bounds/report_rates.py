@@ -1,7 +1,7 @@
-"""Reports on rates: one program in full, several in a table.
+"""Reports on rates: a full report of one program, a table of several.
 
-The guarantee is for the rate of the metric. The other rate is that of the path that sets this
-guarantee; other paths can have a lower one.
+The metric names the guaranteed rate. The other rate is that of the path that sets the guarantee;
+other paths can have a lower one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from slowpath.bounds.report_path import (
     exactness,
     format_ranges,
     labelled,
+    path_title,
     source_lines,
     style_of,
     witness_lines,
@@ -85,7 +86,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the rate that holds while other cores write to shared maps, if it is lower."""
+    """Yield the bound that holds while other cores write to shared maps, if there is one."""
     bound = result.get("interleaved")
     if bound is not None:
         metric = rate_metric(result)
@@ -96,7 +97,7 @@ def interleaved_lines(result: Result) -> Iterator[Line]:
 
 
 def bottleneck_line(result: Result, guarantee: Bound) -> Line:
-    """Return the component or limit that sets the guarantee."""
+    """Return a line with the component or fixed limit that sets the guarantee."""
     text, own = guarantee["bottleneck"] or "none", own_rate(result)
     if is_capped(result) and own is not None:
         rate = format_rate(own, rate_metric(result))
@@ -143,12 +144,7 @@ def format_cycles(cycles: float) -> str:
 
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     path, metric = result["paths"][index], rate_metric(result)
-    guarantee = result["guarantee"]
-    proven = guarantee is not None and is_found(guarantee)
-    title = "slowest path" if proven and index == 0 else "satisfiable path"
-    if len(result["paths"]) > 1:
-        title += f" {index + 1} of {len(result['paths'])}"
-    rate = format_rate(metric_rate(path, metric), metric)
+    title, rate = path_title(result, index), format_rate(metric_rate(path, metric), metric)
     yield Line(f"{title}: {rate} predicted, {path['bottleneck']} is its bottleneck", "bold")
     costs = (f"{name} {format_cycles(cycles)} cycles" for name, cycles in path["cost"].items())
     yield detail_line("cost", ", ".join(costs))
@@ -176,7 +172,7 @@ def failed_row(result: Result, labels: Sequence[str]) -> Line:
 
 
 def exact_cell(guarantee: Bound) -> str:
-    """Return `yes`, `no` or `if`: the exactness; notes at the end of the row explain `if`."""
+    """Return the cell of the column `exact`: `yes`, `no`, or `if`, which notes explain."""
     return {"exact": "yes", "conditional": "if", "bound": "no"}[guarantee["verdict"] or "bound"]
 
 
@@ -185,30 +181,30 @@ def notes_of(assumptions: Sequence[str]) -> list[str]:
     return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
-class NotedTable:
-    """A table with one row per program, and numbered notes below it."""
+class Notes:
+    """Numbered notes below a table, to which marks in its rows refer."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self._label_width = label_width(labels)
-        self._notes: list[str] = []
+    def __init__(self) -> None:
+        self.texts: list[str] = []
 
-    def _marks(self, texts: Iterable[str]) -> list[str]:
-        """Return the mark at the end of a row that refers to the notes with these texts, if any."""
+    def marks(self, texts: Iterable[str]) -> list[str]:
+        """Add notes with these texts; return the mark that refers to them in a row, if any."""
         lines = [one_line(text) for text in texts]
-        self._notes += [line for line in dict.fromkeys(lines) if line not in self._notes]
-        marks = sorted({self._notes.index(line) + 1 for line in lines})
+        self.texts += [line for line in dict.fromkeys(lines) if line not in self.texts]
+        marks = sorted({self.texts.index(line) + 1 for line in lines})
         return [f"[{','.join(map(str, marks))}]"] if marks else []
 
 
-class CompactTable(NotedTable):
-    """A table with one row per program; remarks end a row, assumptions become notes below."""
+class CompactTable:
+    """A table of rates with one row per program; assumptions become notes below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        super().__init__(labels)
+        self._label_width = label_width(labels)
+        self._notes = Notes()
         self._capped: set[str] = set()
 
     def header(self, result: Result) -> Line:
-        """Return the names of the columns for the metric of this result and the next ones."""
+        """Return the names of the columns for the metric of a result."""
         metric = rate_metric(result)
         other = "packet rate" if metric == "bitrate" else "bit rate"
         names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
@@ -235,12 +231,12 @@ class CompactTable(NotedTable):
             format_improvement(rate, base),
         )
         remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
-        remarks += self._marks(result["assumptions"])
+        remarks += self._notes.marks(result["assumptions"])
         return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """Return explanations of the marks at the ends of rows, and of columns if needed."""
-        notes = notes_of(self._notes)
+        """Return explanations of the marks in rows, and of the column `uncapped` if it is used."""
+        notes = notes_of(self._notes.texts)
         if self._capped:
             limits = ", ".join(sorted(self._capped))
             notes.append(f"uncapped: what the program by itself allows, without {limits}")

@@ -1,4 +1,4 @@
-"""Reading and checking of required rates and counts (`--require`)."""
+"""Requirements for guarantees (`--require`): reading them, and deciding whether they are met."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _NANOSECONDS = 1e9
 
 
 class Decision(Enum):
-    """Decision on a requirement; values are exit codes."""
+    """Decision on a requirement; the values are exit codes."""
 
     MET = ExitCode.FINE
     FAILED = ExitCode.FAILED
@@ -58,10 +58,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def decide(result: Result, required: Requirement) -> Decision:
-    """Compare the guarantee with the requirement.
+    """Decide whether the guarantee meets the requirement.
 
-    A bound that misses the requirement leaves it undecided, unless a known satisfiable path misses
-    it, too.
+    If only a bound is known and misses the requirement, the decision is open, unless a satisfiable
+    path misses it, too.
     """
     guarantee = _binding(result)
     if guarantee is None:
@@ -75,15 +75,14 @@ def decide(result: Result, required: Requirement) -> Decision:
 
 
 def _binding(result: Result) -> Bound | None:
-    """Return the guarantee for requirements: that for any number of CPUs, if there is one."""
+    """Return the guarantee that requirements apply to: that for any number of CPUs, if known."""
     return result.get("interleaved") or result["guarantee"]
 
 
 def _decide_estimate(result: Result, required: Rate) -> Decision:
-    """Compare the pessimistic end of an estimate with a required rate.
+    """Decide whether the pessimistic end of an estimate meets a required rate.
 
-    If the estimate meets the rate but the search was stopped, the result is undecided: a slower
-    path may exist.
+    If it does but the search was stopped, the decision is open, because a slower path may exist.
     """
     estimate = result["estimate"]
     if estimate is None:
@@ -103,13 +102,13 @@ class Judgement(NamedTuple):
 
     decision: Decision
     reason: str
-    relied_on: list[str]  # conditions of a requirement that is met, one sentence each
+    relied_on: list[str]  # conditions under which the requirement is met, one sentence each
 
 
 def judge(result: Result, required: Requirement, *, accept: bool) -> Judgement:
     """Judge whether a result meets a requirement.
 
-    A guarantee whose loop limits cut loops short fails, unless `accept` is true.
+    If limits cut loops short, a met requirement counts as failed unless `accept` is true.
     """
     decision = decide(result, required)
     if decision is Decision.MET and result["cuts"] and not accept:
@@ -199,7 +198,7 @@ def _is_of_estimate(result: Result, required: Requirement) -> bool:
 
 
 def relied_on(result: Result, required: Requirement) -> list[str]:
-    """Return the conditions of a requirement that is met, one sentence each."""
+    """Return the conditions under which a requirement is met, one sentence each."""
     # If a guarantee for any number of CPUs exists, the first assumption excludes other CPUs.
     others = result["assumptions"][1 if "interleaved" in result else 0 :]
     texts = [condition(text) for text in others]
@@ -209,7 +208,7 @@ def relied_on(result: Result, required: Requirement) -> list[str]:
 
 
 def refusal(result: Result, required: Requirement) -> str:
-    """Explain why a requirement fails although its number is met: limits cut loops short."""
+    """Explain that a requirement would be met only because limits cut loops short."""
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
@@ -219,7 +218,7 @@ def refusal(result: Result, required: Requirement) -> str:
 
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
-    """Return the shell command that runs `command` on the files with the same options."""
+    """Return the shell command that runs a command of slowpath on files with these options."""
     import shlex
 
     protected = [f"./{file}" if file.startswith("-") else file for file in files]

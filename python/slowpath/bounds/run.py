@@ -1,7 +1,4 @@
-"""The command `slowpath bound`.
-
-Except for the report, the Python function `slowpath.bound(...)` does the same (`bound/api.py`).
-"""
+"""The command `slowpath bound`; `bounds/api.py` has the Python function with the same results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,7 +17,7 @@ from slowpath.core.schema.results import Result
 from slowpath.core.terminal import error, note, out_lines
 
 if TYPE_CHECKING:
-    from slowpath.core.jobs.ordered import Pool
+    from slowpath.core.jobs.pool import Pool
 
 
 Parts = Sequence[tuple[Request, Session]]
@@ -37,10 +34,10 @@ class Output(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Location of analyses: this machine, one or several at a time, or a cluster."""
+    """Location of analyses: this machine, or a cluster."""
 
-    jobs: int | None = None  # parallel processes on this machine
-    scheduler: str | None = None  # address of a cluster's scheduler
+    jobs: int | None = None  # parallel processes on this machine; None: one
+    scheduler: str | None = None  # address of a cluster's scheduler; None: this machine
 
 
 HERE = Place()
@@ -48,9 +45,9 @@ HERE = Place()
 
 
 def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
-    """Analyse all programs for each request and report results; failures do not stop the rest.
+    """Analyse all programs for each request and report the results; failures do not end the work.
 
-    All requests are for the same files, which are read once.
+    The requests have the same files, which are read once.
 
     Raises:
         OptionError: if an option does not fit the kind of a file.
@@ -75,7 +72,7 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
 
 
 def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
-    """Analyse all programs of sessions, in a pool if given, and report the results.
+    """Analyse all programs of sessions and report the results; with a pool, in its processes.
 
     Raises:
         InputError: if the packet file cannot be written, or kernel types cannot be read.
@@ -99,7 +96,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.provenance = provenance(compiled=compiled)
     unmatched = Unmatched()
-    several = len(set(labels)) < len(labels)  # several targets: labels occur once per target
+    several = len(set(labels)) < len(labels)  # with several targets, labels repeat
     say = _sayer if several else lambda _target, _said: error
     of_files, said = Complaints(parts[0][0], unmatched), set[str]()
     of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
@@ -113,9 +110,10 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
         code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
-            code = _hold(parts[at][0], analysed, f"{analysed.task.label}{where}", output.command)
+            label = f"{analysed.task.label}{where}"
+            code = _check_requirement(parts[at][0], analysed, label, output.command)
         codes.append(code)
-    # Save packets first: the report's reader may close the pipe, which ends this process.
+    # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
     out_lines(reporter.finish())
@@ -126,7 +124,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
 def _analysed(
     parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
 ) -> Iterator[tuple[int, Analysed]]:
-    """Yield the analysed programs in order, each with the number of its part."""
+    """Yield the analysed programs in order, each with the index of its part."""
     if pool is not None:
         from slowpath.bounds.bulk import analyse_all
 
@@ -155,7 +153,7 @@ def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
     return say
 
 
-def _hold(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
+def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
     """Return the exit code for `--require`; report conditions and failures to standard error."""
     if request.requirement is None:
         return ExitCode.FINE

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from slowpath.bounds.multi_target import without_others
+from slowpath.bounds.multi_target import applicable
 from slowpath.bounds.options import WrittenOptions, check_valid, choose_target, read_request
 from slowpath.bounds.plan import Plan, Request, Task
 from slowpath.core.engine import chains, objects
@@ -14,8 +14,8 @@ from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
 from slowpath.core.programs.loading import load_program
-from slowpath.core.programs.selection import meant_by
-from slowpath.core.programs.sources import Clang, is_c, known_as
+from slowpath.core.programs.selection import find_program
+from slowpath.core.programs.sources import Clang, advice_for, is_c
 
 
 class LoadedChain(NamedTuple):
@@ -112,7 +112,7 @@ def _read_description(file: str) -> str:
         InputError: if the file cannot be read or has another known format.
     """
     data = read_program(file)
-    known = known_as(file, data)
+    known = advice_for(file, data)
     if known is not None:
         raise InputError(file, known)
     return text_of(file, data)
@@ -188,7 +188,7 @@ def _choose_program(
     # A chain made of one object has no description with line numbers.
     name = f"line {line}: {name}" if _is_description(file) else name
     programs = objects.programs(read)
-    chosen = meant_by(path, programs, program)
+    chosen = find_program(path, programs, program)
     if isinstance(chosen, str):
         reason = f"{chosen}; chains are of these" if programs is None else chosen
         raise InputError(file, f"{name}: {reason}")
@@ -213,7 +213,7 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
     targets = [named.get(device or "", request.target.name) for device in devices]
     known = [choose_target(target) for target in targets]
     requests = [
-        read_request([file], without_others(written._replace(target=target), each, known))
+        read_request([file], applicable(written._replace(target=target), each, known))
         for target, each in zip(targets, known, strict=True)
     ]
     compiled = _compiled(loaded, zip(devices, known, strict=True))

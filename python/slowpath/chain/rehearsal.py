@@ -168,7 +168,7 @@ class _Stage:
     def rehearse_fused(self, fused: chains.FusedObject) -> Rehearsal:
         """Rehearse the fused program against the original programs, chained by tail calls."""
         look = self._progress("all programs as one")
-        if fused.apart is None:
+        if fused.separate is None:
             return self._load(fused.data, fused.entry, look)
 
         def renamed(maps: dict[str, object]) -> dict[str, object]:
@@ -180,7 +180,7 @@ class _Stage:
         ]
         chain = rehearsals.Rehearsed(
             [],
-            _find_program(fused.apart, fused.entry),
+            _find_program(fused.separate, fused.entry),
             fused.data,
             self._seeds,
             json.dumps(renamed(self._maps)),
@@ -331,7 +331,7 @@ def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsal
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
     changed = {name: _change_entries(entries) for name, entries in maps.items()}
-    return chain._replace(maps=json.dumps(changed), covers="", more=json.dumps(more))
+    return chain._replace(maps=json.dumps(changed), covers="", rewritten_maps=json.dumps(more))
 
 
 def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf, load_program
-from slowpath.core.programs.selection import meant_by
+from slowpath.core.programs.selection import find_program
 from slowpath.core.programs.sources import Clang
 from slowpath.core.terminal import first_few
 
@@ -105,7 +105,7 @@ def compare(options: VerifyOptions) -> VerifyReport:
         btf,
         *limits,
         receive=options.receive,
-        behind=None if replaced is None else (replaced.loaded.subject(btf), replaced.member),
+        replaced=None if replaced is None else (replaced.loaded.subject(btf), replaced.member),
     )
 
     def work(stopping: Stopping) -> Iterator[Message]:
@@ -162,7 +162,7 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
         InputError: if the file cannot be read or lacks the program.
     """
     read = objects.read_object(file, load_program(file, clang))
-    chosen = meant_by(file, objects.programs(read), name)
+    chosen = find_program(file, objects.programs(read), name)
     if isinstance(chosen, str):
         raise InputError(file, chosen.removeprefix(f"{file} "))
     return read, chosen.number, chosen.needs_kernel

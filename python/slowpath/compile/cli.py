@@ -19,13 +19,12 @@ _PROOF = Heading("Verification")
 _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
-def _compile(given: Namespace) -> int:
+def _compile(args: Namespace) -> int:
     from slowpath.compile.run import Output, compile_object, make_job
 
-    written = written_options(given, [given.file])
-    reporter = _FORMATS.reporter(given.format)
-    output = Output(given.output, reporter, given.source, given.verify)
-    return compile_object(make_job(given.file, written, output))
+    written = written_options(args, [args.file])
+    output = Output(args.output, _FORMATS.reporter(args.format), args.source, args.verify)
+    return compile_object(make_job(args.file, written, output))
 
 
 COMPILE = Command(

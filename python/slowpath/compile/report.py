@@ -1,4 +1,4 @@
-"""Listings and results of verification of `slowpath compile`, as text."""
+"""Text reports of `slowpath compile`: listings, and results of verification."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,7 +20,7 @@ _OWN = "; code around the program, which the driver adds"
 
 
 def listing(compiled: Compiled, *, source: bool) -> Iterable[str]:
-    """Return the lines of the listing, with sources if requested."""
+    """Return the lines of the listing, with `source` between source lines as comments."""
     return _interleaved(compiled) if source else compiled["listing"].splitlines()
 
 
@@ -33,9 +33,9 @@ def _interleaved(compiled: Compiled) -> Iterator[str]:
     yield f"; {one_line(compiled['program'])} in section {one_line(compiled['section'])}"
     rows = compiled["listing"].splitlines()
     place = {insn["slot"]: index for index, insn in enumerate(compiled["bpf"])}
-    ahead = 0  # index of the first BPF instruction that has not been shown
-    before: int | str | None = "start"
-    shown: Line | None = None
+    ahead = 0  # index of the first BPF instruction that was not shown yet
+    before: int | str | None = "start"  # slot of the previous card instruction
+    shown: Line | None = None  # last source line
     for row, insn in zip(rows, compiled["instructions"], strict=True):
         slot = insn["bpf"]
         if slot != before and slot is None:
@@ -59,7 +59,7 @@ def _rest(left: Sequence[BpfInstruction], shown: Line | None) -> Iterator[str]:
 
 
 def _origin(bpf: BpfInstruction, shown: Line | None) -> Iterator[str]:
-    """Yield a BPF instruction, below its source line unless that was shown last."""
+    """Yield a BPF instruction, after its source line unless this is the last one `shown`."""
     source = bpf["source"]
     if source is not None and source != shown:
         yield ""
@@ -78,14 +78,14 @@ def judge(verification: Verification) -> ExitCode:
     return ExitCode.FINE if verification["proved"] else ExitCode.UNDECIDED
 
 
-def undecided(why: str) -> Verification:
-    """Return the result of a verification that ended before it proved a path."""
+def undecided(reason: str) -> Verification:
+    """Return the result of a verification that ended for a reason before it proved a path."""
     return {
         "proved": False,
         "paths_proved": 0,
         "paths_total": None,
         "pairs": 0,
-        "undecided": [why],
+        "undecided": [reason],
         "counterexample": None,
         "assumptions": [],
         "deviations": [],
@@ -95,7 +95,7 @@ def undecided(why: str) -> Verification:
 
 
 def verdict(verification: Verification) -> Iterator[str]:
-    """Yield the result of a verification, then its conditions or the counterexample."""
+    """Yield the result of a verification, followed by its conditions or a counterexample."""
     proved, total = verification["paths_proved"], verification["paths_total"]
     known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
     do = "does" if (total or proved) == 1 else "do"
@@ -126,7 +126,7 @@ def _difference(example: Counterexample) -> Iterator[str]:
 
 
 def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
-    """Yield the state after a run; packets and maps only if they differ between the runs."""
+    """Yield the state after a run, with packet and maps only if they differ from `other`."""
     result = _RESULTS.get(state["result"], f"{state['result']:#x}")
     moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""
     yield f"the {name} returns {result}{moved}"

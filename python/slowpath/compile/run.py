@@ -44,8 +44,8 @@ class Job(NamedTuple):
     target: targets.Target
     btf: str | None
     output: str | None
-    report: Reporter  # of `Compiled` for a listing, which is written at once, else of the document
-    source: bool
+    report: Reporter  # gets `Compiled` for the format `listing`, else the whole document
+    source: bool  # true: add source lines to the listing
     options: analyses.Options
     verify: bool
     cflags: tuple[str, ...] = ()
@@ -73,13 +73,13 @@ def compile_object(job: Job) -> ExitCode:
     if results.compiled is None:
         error(job.file, stopped or "it could not be compiled")
         return ExitCode.UNDECIDED
-    if job.report.form == "listing":
+    if job.report.format == "listing":
         for made in provenance_lines(provenance(compiled=is_c(job.file))):
             note(made.text)
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
         verification = undecided(stopped or "nothing is known")
-    if job.report.form == "json":
+    if job.report.format == "json":
         write_lines(job.report(_document(job, compiled, verification)), job.output)
     if verification is None:
         return ExitCode.FINE
@@ -89,7 +89,7 @@ def compile_object(job: Job) -> ExitCode:
 
 
 class _Results:
-    """Results of compilation and verification so far."""
+    """Results of compilation and verification, which arrive as messages."""
 
     def __init__(self, job: Job) -> None:
         self.compiled: Compiled | None = None
@@ -97,12 +97,12 @@ class _Results:
         self._job = job
 
     def take(self, message: Message) -> None:
-        """Store a result from a message; write a listing at once."""
+        """Store the result in a message; if it is a listing, write it at once."""
         match message:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
                 job = self._job
-                if job.report.form == "listing":
+                if job.report.format == "listing":
                     write_lines(job.report(compiled, source=job.source), job.output)
                 for deviation in compiled["deviations"]:
                     note(f"note: {self._job.file}: {deviation}")
@@ -132,12 +132,12 @@ def _work(
             subject, job.target, job.options, stopping, verify=job.verify
         )
 
-    with IsolatedJob(job.options.memory_bytes, work) as errand:
-        return errand.run(job.options.deadline_seconds, stopping, take)
+    with IsolatedJob(job.options.memory_bytes, work) as isolated:
+        return isolated.run(job.options.deadline_seconds, stopping, take)
 
 
 def _check_target(target: targets.Target) -> None:
-    """Check that programs are compiled for a target.
+    """Check that a target is valid, and that programs have to be compiled for it.
 
     Raises:
         OptionError: if the target runs BPF instructions directly.
@@ -156,8 +156,8 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
     """Return the selected program.
 
     Raises:
-        OptionError: if none or several are selected.
-        InputError: if the file is not an object, or has no program to choose.
+        OptionError: if no program or several programs are selected.
+        InputError: if the file is not an object, or has no XDP program.
     """
     programs = objects.programs(found)
     if programs is None:
@@ -204,7 +204,7 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     """
     if output.file is not None:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
-    if output.source and output.report.form == "json":
+    if output.source and output.report.format == "json":
         raise OptionError("--source", "--format json has the source lines anyway")
     memory = memory_or_share(written.memory)
     return Job(

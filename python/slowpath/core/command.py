@@ -41,8 +41,8 @@ class Option(NamedTuple):
         """Return true for `--pcap` of commands that write packets; other commands read them."""
         return self.names == ("--pcap",) and str(self.settings.get("help")).startswith("Write ")
 
-    def saying(self, help_text: str) -> "Option":
-        """Return the same option with another help text."""
+    def with_help(self, help_text: str) -> "Option":
+        """Return the option with another help text."""
         return self._replace(settings={**self.settings, "help": help_text})
 
 
@@ -55,22 +55,25 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of commands with a common name."""
+    """A group of commands with a common name.
+
+    Commands are object references, `module:NAME`, so that only the called one is imported.
+    """
 
     help: Sequence[str]
     options: Sequence[Option]  # flags that work without a command
-    commands: Mapping[str, str]  # place of each command, `module:CONSTANT`, by name
-    of_file: str | None = None  # place of the command for a file in place of a command name
+    commands: Mapping[str, str]  # by name
+    file_command: str | None = None  # runs if a file name takes the place of a command name
 
 
-def load(place: str) -> Any:  # noqa: ANN401 - the caller knows the type
-    """Import the object at a place, `module:NAME`."""
-    module, _, name = place.partition(":")
+def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
+    """Import the object that a reference, `module:NAME`, names."""
+    module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 class Heading(str):
-    """A heading in the help, which creates the options below it."""
+    """A heading in the help; its methods create the options below it."""
 
     __slots__ = ()
 
@@ -98,7 +101,7 @@ def argument(metavar: str, help_text: str, number: str | None = None) -> Option:
 def within(
     read: Callable[[str], Number], least: float, most: float | None = None
 ) -> Callable[[str], Number]:
-    """Return an argparse type for numbers within limits."""
+    """Return an argparse type that reads a number and checks that it is within limits."""
 
     def number(text: str) -> Number:
         value = read(text)

@@ -16,11 +16,11 @@ class OptionError(Exception):
 class InputError(Exception):
     """A file that cannot be used: its name, the reason in one line, and further such reasons."""
 
-    def __init__(self, file: str, reason: str, more: Sequence[str] = ()) -> None:
+    def __init__(self, file: str, reason: str, further: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
         self.file = file
         self.reason = reason
-        self.more = more
+        self.further = further
 
 
 class UnavailableError(InputError):
@@ -31,7 +31,7 @@ class UnavailableError(InputError):
 
 
 class StoppedError(InputError):
-    """Work that was stopped before it had a result."""
+    """Work was stopped before it had a result."""
 
 
 class DisagreementError(InputError):
@@ -51,8 +51,8 @@ class ExitCode(IntEnum):
     INPUT = 3  # a file cannot be read, analysed or written, or this machine lacks a feature
     UNDECIDED = 4  # stopped before the requirement or the verification was decided
     DEFECT = 70  # internal error of slowpath
-    INTERRUPTED = 130  # a second Ctrl-C, or one while no analysis ran
-    BROKEN_PIPE = 141  # the reader of the output has gone; as after SIGPIPE (128 + 13)
+    INTERRUPTED = 130  # a second Ctrl-C, or the first one if no analysis was running
+    BROKEN_PIPE = 141  # the reader of the output has exited; as after SIGPIPE (128 + 13)
 
 
 _WORST_FIRST = (

@@ -1,4 +1,4 @@
-"""Output formats: the option `--format`, the reporter of each of its values, and their output.
+"""Output formats: the option `--format`, the reporter of each format, and writing of reports.
 
 Every command line imports this module, so it imports only fast modules.
 """
@@ -14,7 +14,7 @@ from slowpath.core.terminal import Line, out, out_lines
 OUTPUT = Heading("Output")
 """Heading of the options for the output."""
 JSON = f"{__name__}:json_report"
-"""Place of the reporter for commands whose report is the JSON document itself."""
+"""Reference to the reporter of commands whose report is the JSON document itself."""
 STABLE = "Format of the output; json is stable"
 BOTH_STABLE = "Format of the output; json and csv are stable"
 Lines = Iterable[Line | str]
@@ -23,25 +23,25 @@ Lines = Iterable[Line | str]
 class Reporter(NamedTuple):
     """The function that formats the reports of a command; it is imported when it is called."""
 
-    form: str  # value of `--format`
-    places: Mapping[str, str]  # of the reporters of all formats, `module:NAME`
+    format: str  # value of `--format`
+    references: Mapping[str, str]  # reporting function of each format, `module:NAME`
 
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
         """Format a report."""
-        return load(self.places[self.form])(*report, **options)
+        return load(self.references[self.format])(*report, **options)
 
     def write(self, *report: object) -> None:
         """Write a report to standard output."""
         out_lines(self(*report))
 
     def write_to(self, file: str | None, *report: object) -> None:
-        """Write a report to a file in the format that its suffix names; None: as `write`.
+        """Write a report to a file in the format of its suffix; without a file, see `write`.
 
         Raises:
             InputError: if the file cannot be written.
         """
-        named = self if file is None else self._replace(form=file.rpartition(".")[2])
-        write_lines(named(*report), file)
+        reporter = self if file is None else self._replace(format=file.rpartition(".")[2])
+        write_lines(reporter(*report), file)
 
 
 class Formats:
@@ -51,35 +51,35 @@ class Formats:
         """Declare formats.
 
         Args:
-            module: module of the reporters.
-            reporters: by format, a name in this module, or the place of another reporter.
+            module: Module of the reporters.
+            reporters: By format, a name in the module, or a reference to another reporter.
         """
-        self._places = {
-            form: at if ":" in at else f"{module}:{at}" for form, at in reporters.items()
+        self._references = {
+            name: one if ":" in one else f"{module}:{one}" for name, one in reporters.items()
         }
 
     def option(self, help_text: str = BOTH_STABLE) -> Option:
         """Return the option `--format`."""
-        forms = tuple(self._places)
+        names = tuple(self._references)
         about = f"{help_text} (default: %(default)s)."
-        return OUTPUT.option("--format", about, choices=forms, default=forms[0])
+        return OUTPUT.option("--format", about, choices=names, default=names[0])
 
-    def reporter(self, form: str) -> Reporter:
+    def reporter(self, name: str) -> Reporter:
         """Return the reporter of a format."""
-        return Reporter(form, self._places)
+        return Reporter(name, self._references)
 
-    def call(self, place: str) -> Callable[[Namespace], int]:
-        """Return a command's function, which passes options and reporter to the one at a place."""
-        return lambda given: load(place)(given, self.reporter(given.format))
+    def call(self, reference: str) -> Callable[[Namespace], int]:
+        """Return a command that passes options and reporter to the referenced function."""
+        return lambda args: load(reference)(args, self.reporter(args.format))
 
 
 def json_report(document: object, *_unused: object) -> Lines:
-    """Return a document as one line of JSON; only text reports use further values."""
+    """Return a document as one line of JSON; other arguments are for text reports only."""
     return [json_line(document)]
 
 
 def json_start(head: Mapping[str, object], key: str) -> str:
-    """Return the start of a JSON document, up to the items of a list."""
+    """Return the start of a JSON document: the keys of `head`, and `key` with an open list."""
     return f'{json_line(head)[:-1]}, "{key}": ['
 
 
@@ -89,7 +89,7 @@ def json_items(
     items: Iterable[object],
     rest: Mapping[str, object] | None = None,
 ) -> Iterator[str]:
-    """Yield a JSON document with one line for each item of a list; keys of `rest` follow it."""
+    """Yield a JSON document: keys of `head`, `key` with one line per item, keys of `rest`."""
     yield json_start(head, key)
     for number, item in enumerate(items):
         yield ("," if number else "") + json_line(item)
@@ -97,13 +97,13 @@ def json_items(
 
 
 def stream_lines(lines: Lines) -> None:
-    """Write each line to standard output as soon as it is known."""
+    """Write each line to standard output as soon as the iterator yields it."""
     for line in lines:
         out(line)
 
 
 def write_lines(lines: Lines, file: str | None) -> None:
-    """Write lines to a file, or to standard output without one.
+    """Write lines to a file; for None, to standard output.
 
     Raises:
         InputError: if the file cannot be written.

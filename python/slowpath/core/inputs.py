@@ -47,13 +47,13 @@ def read_program(file: str) -> bytes:
 
 
 def read_pipes_within(seconds: float | None) -> None:
-    """Set the total time for reading all pipes from now on; None: no limit."""
+    """Limit the total time for reading all pipes, starting now; None: no limit."""
     global _pipes_until  # noqa: PLW0603 - files are read in many places
     _pipes_until = None if seconds is None else time.monotonic() + seconds
 
 
 def _from_pipe(file: str, limit: int) -> bytes:
-    """Read a pipe until its end, or up to `limit` bytes.
+    """Read a pipe until its end, but at most `limit` bytes.
 
     Raises:
         InputError: if the writer does not close the pipe in time.
@@ -117,42 +117,42 @@ def check_page(file: str | None) -> None:
 
 
 def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
-    """Check that an output file is not an input file, also under another name or link.
+    """Check that an output file is not an input file, not even through a link.
 
     Raises:
-        OptionError: if it is.
+        OptionError: if it is an input file; names `option`.
     """
     if output is not None and any(is_same_file(output, file) for file in read):
         raise OptionError(option, f"{output} is read, and would be overwritten")
 
 
-def check_written(options: Iterable[Option], given: Namespace) -> None:
+def check_written(options: Iterable[Option], args: Namespace) -> None:
     """Check that no output file of a command is also an input file or another output file.
 
     Raises:
-        OptionError: if one is.
+        OptionError: if an output file is; names its option.
     """
-    values = [(one, _values(one, given)) for one in options]
-    read = [file for one, files in values if one.reads for file in files]
+    values = [(option, _values(option, args)) for option in options]
+    read = [file for option, files in values if option.reads for file in files]
     written = list[tuple[str, str]]()
-    for one, files in values:
-        if not one.writes:
+    for option, files in values:
+        if not option.writes:
             continue
         for file in files:
-            check_output(one.names[-1], file, read)
+            check_output(option.names[-1], file, read)
             for name, other in written:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
-                    raise OptionError(one.names[-1], f"{file} is written for {name} as well")
-            written.append((one.names[-1], file))
+                    raise OptionError(option.names[-1], f"{file} is written for {name} as well")
+            written.append((option.names[-1], file))
 
 
-def _values(option: Option, given: Namespace) -> list[str]:
-    """Return the text values of an option or argument, if given."""
+def _values(option: Option, args: Namespace) -> list[str]:
+    """Return the texts that the user gave for an option or argument."""
     name = next((name for name in option.names if name.startswith("--")), option.names[0])
     name = option.settings.get("dest", name.lstrip("-").replace("-", "_"))
-    value = vars(given).get(name)
-    several = value if isinstance(value, list | tuple) else [value]
-    return [one for one in several if isinstance(one, str)]
+    value = vars(args).get(name)
+    values = value if isinstance(value, list | tuple) else [value]
+    return [text for text in values if isinstance(text, str)]
 
 
 def is_same_file(one: str, other: str) -> bool:
@@ -198,23 +198,23 @@ def replace_file(file: str, data: bytes) -> None:
         with open(path, "wb") as stream:
             stream.write(data)
         return
-    fresh = _beside(path)
+    temporary = _temporary_name(path)
     try:
-        with open(fresh, "xb") as stream:
+        with open(temporary, "xb") as stream:
             stream.write(data)
             stream.flush()
             _keep_attributes(path, stream.fileno())
             os.fsync(stream.fileno())
-        os.replace(fresh, path)
+        os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(fresh)
+            os.unlink(temporary)
         raise
     _sync(os.path.dirname(path))
 
 
 def check_writable(file: str) -> None:
-    """Check in advance that a file can be written; existing content is kept.
+    """Check before long work that a file can be written; existing content is kept.
 
     Raises:
         InputError: if it cannot be written.
@@ -225,21 +225,21 @@ def check_writable(file: str) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if os.path.exists(path) and not os.path.isfile(path):
             return
-        fresh = _beside(path)
-        os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        os.unlink(fresh)
+        temporary = _temporary_name(path)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.unlink(temporary)
     except OSError as error:
         raise write_error(file, error) from None
 
 
-def _beside(path: str) -> str:
-    """Return the name of a temporary file in the folder of a file."""
+def _temporary_name(path: str) -> str:
+    """Return the name of a new file in the folder of a file, so that it can be renamed to it."""
     name = f".slowpath-{os.getpid()}-{os.urandom(8).hex()}"
     return os.path.join(os.path.dirname(path), name)
 
 
 def _keep_attributes(file: str, descriptor: int) -> None:
-    """Copy mode and owner of the replaced file, if the process may."""
+    """Copy mode and owner of the replaced file to the new one, if the process may."""
     with suppress(OSError):
         old = os.stat(file)
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -248,7 +248,7 @@ def _keep_attributes(file: str, descriptor: int) -> None:
 
 
 def _sync(folder: str) -> None:
-    """Make a renaming durable, if the file system supports it."""
+    """Make the renaming of a file in a folder durable, if the file system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -11,13 +11,13 @@ _PACKAGES = {
     "sklearn": ("scikit-learn", "contention"),
     "yaml": ("PyYAML", "models"),
 }
-"""By module: its package, and the smallest extra with it."""
+"""Package of each optional module, and the smallest extra that contains the package."""
 _LARGER = frozenset({"contention", "insights"})
 """Extras that include `models`, named like the commands that need them."""
 
 
 def missing_package(module: str | None, command: str) -> str | None:
-    """Return the error for a command that cannot import a module; None if it is not optional.
+    """Return the error of a command that cannot import a module; None if no extra contains it.
 
     `command` is the command with its groups, such as `slowpath insights blocks`.
     """

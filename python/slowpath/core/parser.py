@@ -51,7 +51,7 @@ class PrintAction(argparse.Action):
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Formatter of help texts that are the same in every version of Python."""
+    """Formatter whose help texts are the same in every version of Python."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=_FIRST_COLUMN)
@@ -85,14 +85,14 @@ _HELP = GENERAL.option(
 def command_parser(path: str, command: Command) -> Parser:
     """Return the parser of a command; `path` is its full name, such as `slowpath bound`."""
     arguments = [entry.settings for entry in command.options if entry.group == ARGUMENTS]
-    words = [_word(one["metavar"], one["nargs"]) for one in arguments]
+    words = [_usage_word(one["metavar"], one["nargs"]) for one in arguments]
     parser = _parser(path, ["[OPTIONS]", *words], command.help)
     _fill(parser, command.options)
     return parser
 
 
-def _word(metavar: str, number: str | None) -> str:
-    """Return an argument in the notation of the usage line."""
+def _usage_word(metavar: str, number: str | None) -> str:
+    """Return an argument in the notation of the usage line; `number` is its `nargs`."""
     if number == "?":
         return f"[{metavar}]"
     return f"{metavar}..." if number else metavar
@@ -100,11 +100,11 @@ def _word(metavar: str, number: str | None) -> str:
 
 def group_parser(path: str, group: Group) -> Parser:
     """Return the parser of a group, for arguments that do not call a command."""
-    called = "COMMAND" if group.of_file is None else "{COMMAND,FILE}"
-    parser = _parser(path, ["[OPTIONS]", called, "[ARGS]..."], group.help)
+    command = "COMMAND" if group.file_command is None else "{COMMAND,FILE}"
+    parser = _parser(path, ["[OPTIONS]", command, "[ARGS]..."], group.help)
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)
-    for name, place in group.commands.items():
-        commands.add_parser(name, help=load(place).help[0], add_help=False)
+    for name, reference in group.commands.items():
+        commands.add_parser(name, help=load(reference).help[0], add_help=False)
     _fill(parser, group.options)
     return parser
 
@@ -124,7 +124,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join options and values that begin with a dash: `--cflags -DX` becomes `--cflags=-DX`."""
+    """Join `--cflags` with its value, which can begin with a dash: `--cflags=-DX`."""
     joined = list[str]()
     for word in words:
         if joined and joined[-1] == _TAKES_OPTIONS:

@@ -22,7 +22,7 @@ _DOTS = 150
 
 
 def check_picture(file: str | None) -> None:
-    """Check in advance that the picture of `--plot`, if given, can be drawn.
+    """Check before long work that the file of `--plot`, if given, can be drawn.
 
     Raises:
         OptionError: if the file does not have an extension of pictures.
@@ -38,7 +38,7 @@ def check_picture(file: str | None) -> None:
 
 @contextmanager
 def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
-    """Yield a figure to draw on, with width and height in inches; then write it.
+    """Yield a figure to draw on, with width and height in inches; write it to `file` at the end.
 
     Raises:
         OSError: if the file cannot be written.
@@ -51,16 +51,13 @@ def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
-        # Metadata with a date or version would make files of the same data differ.
-        said = {"Date": None} if file.endswith(".svg") else {"Software": None}
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format=file.rpartition(".")[2], metadata=said, dpi=_DOTS)
-        replace_file(file, drawn.getvalue())
+        # A date or version in the metadata would make files of the same data differ.
+        metadata = {"Date": None} if file.endswith(".svg") else {"Software": None}
+        content = io.BytesIO()
+        figure.savefig(content, format=file.rpartition(".")[2], metadata=metadata, dpi=_DOTS)
+        replace_file(file, content.getvalue())
 
 
 def plain(text: str) -> str:
-    """Escape a text for matplotlib: dollars do not start formulas, and it does not begin with `_`.
-
-    Matplotlib hides labels that begin with `_`.
-    """
+    """Escape a text for matplotlib, which typesets `$` as formulas and hides labels with `_`."""
     return one_line(text).replace("$", r"\$").lstrip("_") or "?"

@@ -1,7 +1,7 @@
 """Escaping of untrusted text for terminals, JSON, CSV and Markdown.
 
-File names, names in objects, source lines and saved results come from others. They must not control
-a terminal, mislead a reader by reordered (CVE-2021-42574) or invisible characters, or make a
+File names, names in objects, source lines and saved results are untrusted. They must not control a
+terminal, mislead a reader by reordered (CVE-2021-42574) or invisible characters, or make a
 spreadsheet evaluate a cell. All output passes this module: `one_line` and `aligned_line` for texts,
 `csv_line` for CSV, `json_line` and `json_ascii` for JSON.
 """
@@ -82,7 +82,7 @@ def json_line(value: object) -> str:
     including the backslash.
 
     Raises:
-        ValueError: if a number is NaN or infinite, which JSON cannot represent either.
+        ValueError: if a number is NaN or infinite, which JSON cannot represent.
     """
     import json
 

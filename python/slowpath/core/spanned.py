@@ -1,7 +1,6 @@
-"""YAML and JSON values with their line numbers, and checked readers of single values.
+"""YAML and JSON values with their line numbers, and functions that check and convert them.
 
-Scalars stay text, because their type depends on the reader: `yes` is a word, and `1e6` a number.
-
+Scalars stay text, because the expected type decides: `yes` is a word, and `1e6` can be a number.
 Python's own parser validates JSON; the parser here only adds line numbers.
 """
 
@@ -22,13 +21,14 @@ class Place(NamedTuple):
     line: int
     key: str  # path of keys from the outermost one on, with dots; empty for the whole file
 
-    def refuse(self, why: str) -> NoReturn:
+    def refuse(self, reason: str) -> NoReturn:
         """Report an error at this position.
 
         Raises:
             InputError: always.
         """
-        raise InputError(f"{self.file}:{self.line}", f"{self.key}: {why}" if self.key else why)
+        text = f"{self.key}: {reason}" if self.key else reason
+        raise InputError(f"{self.file}:{self.line}", text)
 
 
 class Spanned(NamedTuple):
@@ -38,8 +38,8 @@ class Spanned(NamedTuple):
     value: "str | list[Spanned] | dict[str, Spanned]"
 
 
-def called(found: Spanned, key: str) -> Spanned:
-    """Return the value, and all values in it, with another key, such as a name for an index."""
+def with_key(found: Spanned, key: str) -> Spanned:
+    """Return a value whose own and inner keys begin with `key` instead of its present key."""
     return _renamed(found, len(found.place.key), key)
 
 
@@ -54,10 +54,10 @@ def _renamed(found: Spanned, length: int, key: str) -> Spanned:
 
 
 def read_spanned(file: str, text: str) -> Spanned:
-    """Read the single document of a YAML file.
+    """Read a YAML file, which has a single document.
 
     Raises:
-        InputError: if it is not valid YAML, is empty, or has features that are not supported.
+        InputError: if the file is not valid YAML, is empty, or has unsupported features.
         UnavailableError: if PyYAML is not installed.
     """
     yaml = _yaml()
@@ -73,7 +73,7 @@ def read_spanned(file: str, text: str) -> Spanned:
         Place(file, 1, "").refuse("is not YAML that can be read: it is nested too deeply")
     if node is None:
         Place(file, 1, "").refuse("is empty; it has to be a table of keys")
-    return _marked(node, file, "", set())
+    return _yaml_spanned(node, file, "", set())
 
 
 def _yaml() -> Any:  # noqa: ANN401 - a module
@@ -85,31 +85,33 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
     return yaml
 
 
-def _marked(node: Any, file: str, key: str, above: set[int]) -> Spanned:  # noqa: ANN401 - PyYAML's
+def _yaml_spanned(node: Any, file: str, key: str, outer: set[int]) -> Spanned:  # noqa: ANN401
+    """Convert a node of PyYAML; `outer` has the identities of the nodes around it."""
     place = Place(file, node.start_mark.line + 1, key)
-    if id(node) in above:
+    if id(node) in outer:
         place.refuse("contains itself")
-    within = above | {id(node)}
+    outer = outer | {id(node)}
     if node.id == "scalar":
-        return Spanned(place, _whole(place, str(node.value)))
+        return Spanned(place, _joined_surrogates(place, str(node.value)))
     if node.id == "sequence":
         parts = enumerate(node.value, 1)
-        return Spanned(place, [_marked(one, file, f"{key}[{at}]", within) for at, one in parts])
+        items = [_yaml_spanned(one, file, f"{key}[{at}]", outer) for at, one in parts]
+        return Spanned(place, items)
     table = dict[str, Spanned]()
     for name, one in node.value:
-        there = Place(file, name.start_mark.line + 1, key)
+        key_place = Place(file, name.start_mark.line + 1, key)
         if name.id != "scalar":
-            there.refuse("has a key that is no word")
+            key_place.refuse("has a key that is no word")
         inner = f"{key}.{name.value}" if key else str(name.value)
         if name.value in table:
-            there._replace(key=inner).refuse("stands here twice")
-        _whole(there, str(name.value))
-        table[name.value] = _marked(one, file, inner, within)
+            key_place._replace(key=inner).refuse("stands here twice")
+        _joined_surrogates(key_place, str(name.value))
+        table[name.value] = _yaml_spanned(one, file, inner, outer)
     return Spanned(place, table)
 
 
-def _whole(place: Place, text: str) -> str:
-    """Join surrogate pairs, from escapes as in JSON, to characters; refuse lone surrogates."""
+def _joined_surrogates(place: Place, text: str) -> str:
+    """Join surrogate pairs, which JSON-style escapes yield, to characters; refuse lone ones."""
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
@@ -144,8 +146,8 @@ def read_marked_json(file: str, text: str) -> Spanned:
         tokens = _tokens(text)
         return _json_spanned(next(tokens), tokens, file, "")
     except json.JSONDecodeError as problem:
-        why = f"is not JSON: {problem.msg}, in column {problem.colno}"
-        Place(file, problem.lineno, "").refuse(why)
+        reason = f"is not JSON: {problem.msg}, in column {problem.colno}"
+        Place(file, problem.lineno, "").refuse(reason)
     except ValueError as problem:
         Place(file, 1, "").refuse(f"is not JSON: {problem}")
     except RecursionError:
@@ -204,10 +206,10 @@ Table = dict[str, Spanned]
 
 
 def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """Return a table that has the needed keys and may have the optional ones.
+    """Check that a value is a table with all needed and possibly some optional keys; return it.
 
     Raises:
-        InputError: if the value is not a table, a needed key is missing, or a key is unknown.
+        InputError: if the value is not a table, lacks a needed key, or has an unknown key.
     """
     if not isinstance(found.value, dict):
         found.place.refuse(f"is no table; it has the keys {_listed((*needed, *optional))}")
@@ -222,7 +224,7 @@ def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -
 
 
 def mapping(found: Spanned) -> Table:
-    """Return a table with arbitrary keys.
+    """Check that a value is a table, with any keys, and return it.
 
     Raises:
         InputError: if the value is not a table.
@@ -233,7 +235,7 @@ def mapping(found: Spanned) -> Table:
 
 
 def items(found: Spanned) -> list[Spanned]:
-    """Return a list.
+    """Check that a value is a list and return it.
 
     Raises:
         InputError: if the value is not a list.
@@ -244,7 +246,7 @@ def items(found: Spanned) -> list[Spanned]:
 
 
 def text(found: Spanned) -> str:
-    """Return a text without surrounding white space.
+    """Check that a value is a text and return it without surrounding white space.
 
     Raises:
         InputError: if the value is a list, a table, or empty.
@@ -255,10 +257,10 @@ def text(found: Spanned) -> str:
 
 
 def name(found: Spanned) -> str:
-    """Return a name that is also valid as the name of a directory.
+    """Check that a value is a name that a directory can have, too, and return it.
 
     Raises:
-        InputError: if it has other characters or is too long.
+        InputError: if the name has characters that are not allowed, or is too long.
     """
     word = text(found)
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", word):
@@ -267,22 +269,22 @@ def name(found: Spanned) -> str:
 
 
 def word(found: Spanned, allowed: Iterable[str]) -> str:
-    """Return a word that is one of the allowed ones.
+    """Check that a value is one of the allowed words and return it.
 
     Raises:
-        InputError: if it is not one of them.
+        InputError: if the value is another word, or not a text.
     """
-    said, known = text(found), tuple(allowed)
-    if said not in known:
-        found.place.refuse(f"{said!r} is none of {_listed(known)}")
-    return said
+    value, known = text(found), tuple(allowed)
+    if value not in known:
+        found.place.refuse(f"{value!r} is none of {_listed(known)}")
+    return value
 
 
-def parse_integer(said: str) -> int | None:
-    """Return the integer that a text represents; None if it is not a non-negative integer."""
-    if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", said):
+def parse_integer(digits: str) -> int | None:
+    """Return a non-negative integer, as in `1e6` and `100_000`; None for any other text."""
+    if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", digits):
         return None
-    value = float(said.replace("_", ""))
+    value = float(digits.replace("_", ""))
     return int(value) if value.is_integer() else None
 
 
@@ -290,16 +292,16 @@ def decimal(found: Spanned, least: float, most: float = math.inf) -> float:
     """Return a number within limits, which can have a fraction.
 
     Raises:
-        InputError: if the value is not a number, or beyond its limits.
+        InputError: if the value is not a number, or is outside the limits.
     """
-    said = text(found)
+    digits = text(found)
     try:
-        value = float(said)
+        value = float(digits)
     except ValueError:
         value = math.nan
     if math.isinf(value) or not least <= value <= most:
         limits = f"from {least:g} up" if math.isinf(most) else f"from {least:g} to {most:g}"
-        found.place.refuse(f"{said[:40]!r} is no number {limits}")
+        found.place.refuse(f"{digits[:40]!r} is no number {limits}")
     return value
 
 
@@ -310,17 +312,17 @@ def _listed(words: Iterable[str]) -> str:
 class Number(NamedTuple):
     """A parameter with integer values."""
 
-    says: str
+    description: str
     least: int
     most: int
-    usual: int
+    default: int
     step: int = 1  # values are multiples of it
 
 
 class Word(NamedTuple):
     """A parameter with words as values."""
 
-    says: str
+    description: str
     words: tuple[str, ...]  # allowed words; the first is the default
 
 
@@ -328,25 +330,25 @@ Parameter = Number | Word
 
 
 def number(found: Spanned, limits: Number) -> int:
-    """Return an integer within limits; notations such as `1e6` and `100_000` are allowed.
+    """Return an integer that a parameter allows; for notations, see `parse_integer`.
 
     Raises:
-        InputError: if the value is not an integer, or beyond its limits.
+        InputError: if the value is not an integer, or not allowed.
     """
-    said = text(found)
-    value = parse_integer(said)
+    digits = text(found)
+    value = parse_integer(digits)
     if value is None:
         allowed = f"from {limits.least:,} to {limits.most:,}"
-        found.place.refuse(f"{said!r} is no whole number {allowed}")
+        found.place.refuse(f"{digits!r} is no whole number {allowed}")
     if not limits.least <= value <= limits.most:
-        found.place.refuse(f"{said} is not between {limits.least:,} and {limits.most:,}")
+        found.place.refuse(f"{digits} is not between {limits.least:,} and {limits.most:,}")
     if value % limits.step:
-        found.place.refuse(f"{said} is no multiple of {limits.step}")
+        found.place.refuse(f"{digits} is no multiple of {limits.step}")
     return value
 
 
 def setting(found: Spanned, parameter: Parameter) -> int | str:
-    """Return the value of a parameter.
+    """Check that a parameter allows a value, and return it converted to the parameter's type.
 
     Raises:
         InputError: if the value is not allowed.

@@ -1,4 +1,4 @@
-"""Lines of CSV with their numbers, and strict JSON, for readers whose errors name the place."""
+"""CSV with line numbers, which errors can name, and strict JSON."""
 
 import csv
 import io
@@ -10,20 +10,20 @@ from slowpath.core.errors import InputError
 
 
 class CsvLine(NamedTuple):
-    """Cells of a line; a quoted cell can span several lines of the file."""
+    """A row of a CSV file; a quoted cell can span several lines of the file."""
 
-    first: int  # numbers of the first and the last line of the file, from 1
-    last: int
+    first: int  # number of the row's first line in the file, from 1
+    last: int  # number of its last line
     cells: list[str]
 
 
 def csv_lines(
     file: str, text: str, separator: str = ",", *, strict: bool = False
 ) -> Iterator[CsvLine]:
-    """Yield the lines of a CSV text; an empty line has no cells.
+    """Yield the rows of a CSV text; an empty line is a row without cells.
 
     Raises:
-        InputError: if the text is not CSV; with `strict`, also if quotes are wrong.
+        InputError: if the text is not CSV; with `strict`, also if a quoted cell is malformed.
     """
     stream = io.StringIO(text, newline="")
     reader, first = csv.reader(stream, delimiter=separator, strict=strict), 1
@@ -39,10 +39,10 @@ def csv_lines(
 
 
 def parse_json(text: str, *, unique: bool = False) -> Any:  # noqa: ANN401 - any value of JSON
-    """Parse JSON, whose numbers are finite; with `unique`, no object may have a key twice.
+    """Parse JSON without NaN and infinity; with `unique`, also reject objects with repeated keys.
 
     Raises:
-        ValueError: if the text is not such JSON.
+        ValueError: if the text is invalid.
     """
     return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique if unique else None)
 

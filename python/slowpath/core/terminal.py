@@ -25,19 +25,19 @@ class Line(NamedTuple):
 
 
 def prepare_streams() -> None:
-    """Make all file names printable in any locale, and writes to closed streams fail."""
-    _fill_gaps()
+    """Make all file names printable in any locale, and let writes to closed streams fail."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
 
 
-def _fill_gaps() -> None:
-    """Open those of the descriptors 0 to 2 that the shell closed (`>&-`).
+def _open_missing_streams() -> None:
+    """Open standard streams that the shell closed (`>&-`) on /dev/null.
 
-    Otherwise the next opened file would get such a number and receive the stream's output. Writes
-    to a closed standard output fail; writes to a closed standard error are lost.
+    Otherwise the next opened file would get the descriptor of a closed stream and receive its
+    output. Writes to a closed standard output fail; writes to a closed standard error are lost.
     """
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -56,9 +56,9 @@ def out(line: Line | str) -> None:
 
 
 def out_lines(lines: Iterable[Line | str]) -> None:
-    """Write lines to standard output and flush it; exit if that fails.
+    """Write lines to standard output and flush it; exit if writing fails.
 
-    Line ends within a line become spaces. The exit code tells the kind of failure.
+    Line ends within a line become spaces. The exit code tells a closed pipe from other failures.
     """
     styled = is_terminal(sys.stdout)
     written = list(lines)  # outside of `try`, which catches write errors only
@@ -96,10 +96,7 @@ def note(text: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Write a text to standard error unchanged; ignore failures.
-
-    A failure cannot be reported, and does not change the exit code.
-    """
+    """Write a text to standard error unchanged; ignore failures, which cannot be reported."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -131,7 +128,7 @@ _MINUTE = 60.0
 
 
 class LiveLine:
-    """A progress line that disappears when the work ends."""
+    """A progress line, shown on terminals only, that disappears when the work ends."""
 
     def __init__(self) -> None:
         self.live = is_terminal(sys.stderr)
@@ -173,7 +170,7 @@ def grid(
     right: Collection[str] = (),
     margin: str = "  ",
 ) -> Iterator[Line]:
-    """Yield a header and rows as aligned columns; those named in `right` are right-aligned."""
+    """Yield a header and rows as aligned columns; `right` names the right-aligned ones."""
     cells = [[one_line(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     signs = [">" if name in right else "<" for name in columns]

@@ -15,17 +15,16 @@ _FORMATS = Formats(
 )
 
 
-def _diff(given: Namespace) -> int:
+def _diff(args: Namespace) -> int:
     from slowpath.diff.filters import AllowOptions
     from slowpath.diff.pairs import DiffInputs
     from slowpath.diff.run import DiffOptions, diff
 
-    allowed = AllowOptions(given.allow_new, given.allow_gone)
     options = DiffOptions.of_words(
-        _FORMATS.reporter(given.format), given.filter, given.sort, given.fail_on, given.lines
+        _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
-    sides = DiffInputs(given.old, given.new, written_options(given, [given.old, given.new]))
-    return diff(sides, options._replace(allowed=allowed))
+    sides = DiffInputs(args.old, args.new, written_options(args, [args.old, args.new]))
+    return diff(sides, options._replace(allowed=AllowOptions(args.allow_new, args.allow_gone)))
 
 
 DIFF = Command(

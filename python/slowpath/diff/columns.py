@@ -1,6 +1,6 @@
 """Columns of a comparison, named as in veristat, and their values as text.
 
-A quantity has four columns: `_a` is the old value, `_b` the new one, `_diff` is b - a, `_pct` is
+A quantity has four columns: `_a` is the old value, `_b` the new value, `_diff` is b - a, `_pct` is
 100 (b - a) / a. A text has `_a`, `_b` and `_diff`, which is MATCH or MISMATCH. None means N/A: a
 value that a side lacks, or a percentage of zero.
 """
@@ -16,7 +16,7 @@ from slowpath.diff.pairs import Pair
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
-"""Change of a guarantee; `unknown` after an error."""
+"""Change of a guarantee; `unknown` if a side has no guarantee."""
 
 ESTIMATED = "estimated_ns"
 """Column of the estimated time, which is not guaranteed."""
@@ -30,10 +30,10 @@ NUMBERS = (
     "min_packet_size",
     ESTIMATED,
 )
-"""Quantities of every comparison; targets with other components add further ones."""
+"""Quantities with columns in every comparison; some targets add further quantities."""
 TEXTS = ("verdict", "bottleneck", "error")
 NAMES = ("file", "section", "program", "target", "metric")
-"""Columns with one value per pair: of the new side, or of the old one if there is no new side."""
+"""Columns that name a pair by its new side, or by its old side if it has no new one."""
 NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
 TEXT_SUFFIXES = ("_a", "_b", "_diff")
 _PERCENT = 100
@@ -47,22 +47,17 @@ class Row(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Column of the guaranteed quantity."""
-        return metric_column(self.pair.measured)
+        """Name of the column, without suffix, of the guaranteed quantity."""
+        return self.pair.measured["metric"].replace("-", "_")
 
     def known(self, column: str) -> Value:
-        """Return the value in a column, or None for N/A."""
+        """Return the value in a column; None for N/A and for unknown columns."""
         return self.values.get(column)
 
     def number(self, column: str) -> float | None:
-        """Return the value in a numeric column, or None."""
+        """Return the value in a column if it is a number, else None."""
         value = self.values.get(column)
         return None if isinstance(value, str) else value
-
-
-def metric_column(result: Result) -> str:
-    """Return the column of the quantity that a result guarantees."""
-    return result["metric"].replace("-", "_")
 
 
 def more_is_better(column: str) -> bool:
@@ -71,7 +66,7 @@ def more_is_better(column: str) -> bool:
 
 
 def make_row(pair: Pair) -> Row:
-    """Return the values of all columns of a pair."""
+    """Return a pair with the values of all columns."""
     values = dict[str, Value]()
     for name in NAMES:
         source = pair.measured if name in {"target", "metric"} else pair.present
@@ -99,7 +94,7 @@ def make_row(pair: Pair) -> Row:
 
 
 def _percent(a: float, b: float) -> float | None:
-    """Return the change from a to b in percent, or None if a is zero or tiny and b is not."""
+    """Return the change from a to b in percent; None if it is infinite or too large."""
     if a == 0:
         return 0.0 if b == 0 else None
     percent = _PERCENT * (b - a) / a
@@ -107,7 +102,7 @@ def _percent(a: float, b: float) -> float | None:
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:
-    """Return the quantities of a result, with guaranteed values whether exact or not."""
+    """Return the quantities of a result; guaranteed ones need not be exact."""
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None:
         return {}
@@ -127,7 +122,7 @@ def numbers_of(result: Result) -> dict[str, float | None]:
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """Return a text of a result; the verdict is that of the guarantee, or `error`."""
+    """Return a text of a result by its column; without a guarantee, the verdict is `error`."""
     guarantee = result["guarantee"]
     if name == "error":
         return result["error"]
@@ -156,7 +151,7 @@ NOT_AVAILABLE = "N/A"
 
 
 def cell(row: Row, column: str) -> str:
-    """Format a value; inexact guarantees are marked with `>=`, `<=` or `(if)`."""
+    """Format the value in a column; inexact guarantees are marked with `>=`, `<=` or `(if)`."""
     value = row.known(column)
     if value is None or isinstance(value, str):
         return NOT_AVAILABLE if value is None else value
@@ -175,7 +170,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def _rate(row: Row, column: str, value: float) -> str:
-    """Format a rate with enough digits to distinguish it from the other side's."""
+    """Format a rate with enough digits to distinguish it from the rate of the other side."""
     base, _, suffix = column.rpartition("_")
     metric = as_metric(base) or "bitrate"
     other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
@@ -191,13 +186,13 @@ def _mark(row: Row, base: str, suffix: str) -> str:
 
 
 def _condition(row: Row, base: str, suffix: str) -> str:
-    """Return a mark for a guarantee that is exact under conditions."""
+    """Return the mark `(if)` for a guarantee that is exact only under conditions."""
     conditional = base == row.metric and row.known(f"verdict_{suffix}") == "conditional"
     return " (if)" if conditional else ""
 
 
 def format_percent(value: float) -> str:
-    """Format a percentage with two decimals, as veristat does; 0 only for exactly 0."""
+    """Format a percentage with two decimals, as veristat does; `0 %` means exactly zero."""
     text = f"{value:+.2f} %"
     if value and not text.strip("+-0. %"):
         return f"{'+' if value > 0 else '-'}<0.01 %"
@@ -205,7 +200,7 @@ def format_percent(value: float) -> str:
 
 
 def also_changed(row: Row) -> str:
-    """Return the other differences between the sides, in short."""
+    """Describe all differences between the sides except that of the guarantee, in short."""
     parts = [
         f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")
@@ -218,7 +213,7 @@ def also_changed(row: Row) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return the number of programs by change: `1 worse, 2 same`."""
+    """Return the number of programs with each change: `1 worse, 2 same`."""
     changes = [change_of(row) for row in rows]
     words = ("worse", "better", "same", "new", "gone", "unknown")
     counts = [f"{changes.count(word)} {word}" for word in words if word in changes]

@@ -1,7 +1,7 @@
-"""Filter expressions over columns, and gates (`--fail-on`).
+"""Expressions for `--filter` and `--sort`, and gates (`--fail-on`).
 
 The syntax is veristat's: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column without suffix
-is that of the new side.
+stands for the column of the new side.
 """
 
 import re
@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
     value: Value  # None: N/A
 
     def holds(self, row: Row) -> bool | None:
-        """Return the outcome, or None if it depends on an N/A value of the row."""
+        """Return true if the comparison holds; None if it depends on an N/A value of the row."""
         found = row.known(full_name(self.column, row.values))
         if self.value is None:
             return (found is None) is (self.operator == "==")
@@ -47,7 +47,7 @@ class Glob(NamedTuple):
     pattern: str
 
     def holds(self, row: Row) -> bool:
-        """Return true if a name on either side matches."""
+        """Return true if a name of the old or of the new side matches."""
         file, _, program = self.pattern.rpartition("/")
         for result in row.pair:
             if result is None:
@@ -162,7 +162,7 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
-    """Return the rows that match a positive filter, if there are any, and no negated one."""
+    """Return the rows that match one of the positive filters, if any, and no negated filter."""
     wanted = [f.condition for f in filters if not f.negated]
     unwanted = [f.condition for f in filters if f.negated]
     kept = []
@@ -175,7 +175,7 @@ def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
 
 
 class Order(NamedTuple):
-    """A column to sort by, with its direction."""
+    """A column to sort by, and the direction."""
 
     column: str
     descending: bool | None  # None: descending for numbers, ascending for texts
@@ -186,7 +186,7 @@ _ORDER = re.compile(r"(?P<bar>\|?)(?P<column>[A-Za-z][\w-]*?)(?P=bar)(?P<way>[\^
 
 
 def parse_sort(text: str) -> list[Order]:
-    """Parse `COLUMN[^|v],...`, or `|COLUMN|` for the magnitude.
+    """Parse columns to sort by: `COLUMN[^|v],...`, or `|COLUMN|` to sort by magnitude.
 
     Raises:
         ValueError: if the text has another form.
@@ -222,7 +222,7 @@ def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
 
 
 class Gate(NamedTuple):
-    """A condition that must hold for no program, and its text."""
+    """A condition (`--fail-on`) that must not hold for any program, and its text."""
 
     text: str
     condition: Comparison
@@ -232,24 +232,24 @@ _ALLOW = ("--allow-new", "--allow-gone")
 
 
 class AllowOptions(NamedTuple):
-    """Options that let programs on one side only pass gates on missing values."""
+    """Options that let programs on one side only pass gates that need the other side's values."""
 
     new: bool = False
     gone: bool = False
-    unread: str | None = None  # unreadable file of OLD, whose programs are unknown
+    unread: str | None = None  # unreadable file of OLD, which may have had any program
 
     def words(self) -> list[str]:
         """Return the options as written on the command line."""
-        return [option for option, given in zip(_ALLOW, self[:2], strict=True) if given]
+        return [option for option, value in zip(_ALLOW, self[:2], strict=True) if value]
 
     def lets_pass(self, row: Row) -> bool:
-        """Return true if a program may lack a value that a gate needs."""
+        """Return true if a program passes gates that need a value of the side that lacks it."""
         if row.pair.old is None:
             return self.new and self.unread is None
         return row.pair.new is None and self.gone
 
     def hint(self, row: Row) -> str:
-        """Return the option that would let the program pass, or the reason why it does not."""
+        """Return an addition to the error: the option that would let the program pass, if any."""
         if row.pair.old is None and self.new:
             return f"; --allow-new does not hold, because {self.unread} could not be read"
         if row.pair.old is None:
@@ -268,13 +268,13 @@ class Failure(NamedTuple):
     row: Row
     gate: Gate
     reason: str
-    unknown: bool  # the value is N/A
+    unknown: bool  # true: the value is N/A
 
 
 def failures(
     rows: Sequence[Row], gates: Sequence[Gate], allowed: AllowOptions = _NONE
 ) -> list[Failure]:
-    """Return the programs that fail gates; guaranteed values count whether exact or not."""
+    """Return the programs that fail gates; guaranteed values need not be exact."""
     found = []
     for row in rows:
         for gate in gates:
@@ -303,12 +303,12 @@ def _known(row: Row, gate: Gate) -> str:
 
 def _unknown(row: Row, gate: Gate) -> str:
     column = full_name(gate.condition.column, row.values)
-    why = why_not_available(row, column)
-    return f"{column} is N/A ({why}), and --fail-on {gate.text!r} needs it"
+    reason = missing_reason(row, column)
+    return f"{column} is N/A ({reason}), and --fail-on {gate.text!r} needs it"
 
 
-def why_not_available(row: Row, column: str) -> str:
-    """Return the reason why a value of a pair is missing."""
+def missing_reason(row: Row, column: str) -> str:
+    """Return the reason for a missing value of a pair."""
     old, new = row.pair
     if old is None:
         return "OLD has no such program"

@@ -2,8 +2,7 @@
 
 Lines are matched by function and text; repeated lines are matched in order. The entry function
 matches even if its name changed. Without source lines, instructions are compared in the same way. A
-line that one side lacks costs nothing on that side, so that all changes add up to the change of the
-path.
+line that a side lacks costs nothing on this side, so that all changes add up to that of the path.
 """
 
 import re
@@ -18,7 +17,7 @@ from slowpath.diff.pairs import Pair
 
 
 class Place(NamedTuple):
-    """A line on the slowest path of one side."""
+    """Location and cost of a line, or of an instruction, on the slowest path of one side."""
 
     file: str | None  # None: an instruction
     line: int
@@ -47,18 +46,18 @@ class LineChange(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """All lines whose costs differ."""
+    """All lines whose costs differ between the sides."""
 
-    component: str  # component of the costs
+    component: str  # component that the costs refer to
     lines: list[LineChange]
 
     def dearer(self, limit: int) -> list[LineChange]:
-        """Return the lines with higher cost, largest increase first."""
+        """Return the `limit` lines with the largest increase of cost, the largest first."""
         rising = [line for line in self.lines if line.diff > 0]
         return sorted(rising, key=lambda line: -line.diff)[:limit]
 
     def cheaper(self, limit: int) -> list[LineChange]:
-        """Return the lines with lower cost, largest decrease first."""
+        """Return the `limit` lines with the largest decrease of cost, the largest first."""
         falling = [line for line in self.lines if line.diff < 0]
         return sorted(falling, key=lambda line: line.diff)[:limit]
 
@@ -73,7 +72,7 @@ class _Item(NamedTuple):
 
 
 def changed_lines(pair: Pair) -> Changes | None:
-    """Return the lines whose cost differs, or None if a side has no costs of lines."""
+    """Return the lines whose cost differs; None if a side has no profile."""
     old, new = pair
     if old is None or new is None or old["profile"] is None or new["profile"] is None:
         return None
@@ -107,14 +106,14 @@ def _by_key(
 
 
 def _comparable(item: _Item) -> str:
-    """Return the text without indentation and jump targets, which other changes move."""
+    """Return the text without indentation and jump targets, which changes elsewhere can move."""
     if item.place.file is None:
         return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
     return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"
 
 
 def _items(profile: Profile, component: str, *, sourced: bool) -> Iterator[_Item]:
-    """Yield source lines and instructions without one, or all instructions if not `sourced`."""
+    """Yield source lines and the instructions without one; if not `sourced`, all instructions."""
     if sourced:
         for line in profile["lines"]:
             cost = line["cost"].get(component, 0)

@@ -31,7 +31,7 @@ CSV_COLUMNS = (
 
 
 def json_lines(report: Report) -> Iterator[str]:
-    """Return one JSON document with a line for each program."""
+    """Return the lines of the JSON document, one for each program."""
     head = {"slowpath": engine.version(), "old": report.old, "new": report.new}
     programs = map(_program, report.rows, report.changes)
     failures: list[StoppedProgram] = [

@@ -1,4 +1,4 @@
-"""The two sides of a comparison, which can be saved results, and the pairs of programs in it."""
+"""The two sides of a comparison, programs or saved results, and the pairs of their programs."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ def looks_saved(data: bytes) -> bool:
 
 
 def read_saved(file: str, data: bytes) -> list[Result]:
-    """Read the results in `data`, the content of `file`.
+    """Read saved results from `data`, the content of `file`.
 
     Raises:
         InputError: if the data is not output of `slowpath bound`.
@@ -51,7 +51,7 @@ def read_saved(file: str, data: bytes) -> list[Result]:
 
 
 def _fill_in(result: Result) -> None:
-    """Add missing verdicts; older versions called a guarantee exact despite its assumptions."""
+    """Add missing verdicts of older versions, whose `exact` did not consider assumptions."""
     if result["guarantee"] is not None and result["guarantee"]["verdict"] is None:
         found = result["guarantee"]["exact"]
         verdict: Verdict = (
@@ -64,14 +64,14 @@ def _fill_in(result: Result) -> None:
 
 
 class Pair(NamedTuple):
-    """A program before and after a change; None where a side does not have it."""
+    """A program before and after a change; None for a side that lacks it."""
 
     old: Result | None
     new: Result | None
 
     @property
     def present(self) -> Result:
-        """The result of the new side, or of the old one if there is no new side."""
+        """The result of the new side, or of the old side if there is no new one."""
         result = self.old if self.new is None else self.new
         if result is None:
             raise ValueError("a pair has a program")
@@ -79,7 +79,7 @@ class Pair(NamedTuple):
 
     @property
     def measured(self) -> Result:
-        """The newest result with a guarantee, or `present` if there is none."""
+        """The new result if it has a guarantee, else the old one if it has one, else `present`."""
         known = (result for result in (self.new, self.old) if result is not None)
         return next((result for result in known if result["guarantee"] is not None), self.present)
 
@@ -87,8 +87,8 @@ class Pair(NamedTuple):
     def same_machine(self) -> bool:
         """True if both sides were estimated for the same machine and settings.
 
-        Only then does a difference come from the programs. Targets with the same name may describe
-        different machines: `slowpath calibrate` stores them under one name.
+        Otherwise a difference need not come from the programs. Targets with the same name may
+        describe different machines, because `slowpath calibrate` keeps the name of the target.
         """
         old, new = (None if side is None else side["estimate"] for side in self)
         if old is None or new is None:
@@ -97,7 +97,7 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Names of the program: one, or the old and the new one."""
+        """Names of the program: one, or the old and the new name."""
         return list(dict.fromkeys(result["program"] for result in self if result is not None))
 
     @property
@@ -114,8 +114,8 @@ class Pair(NamedTuple):
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
     """Pair programs by file and name, then by section and name, then by name alone.
 
-    If both sides have one program each, these are a pair whatever their names. The other programs
-    have no partner. Pairs are in the order of `old`, followed by programs that exist only in `new`.
+    If both sides have one program each, these are a pair whatever their names. Programs without a
+    partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
 
     Raises:
         InputError: if the results of a pair are for different targets, metrics or numbers of cores.
@@ -141,7 +141,10 @@ def _match(
     key: Callable[[Result], Hashable],
     partners: dict[int, int],
 ) -> None:
-    """Pair programs without a partner whose key is unique on both sides."""
+    """Add to `partners` the pairs of unpaired programs whose key is unique on both sides.
+
+    `partners` has the index of the new program by that of the old one.
+    """
     taken = set(partners.values())
     left = {at: key(result) for at, result in enumerate(old) if at not in partners}
     right = {at: key(result) for at, result in enumerate(new) if at not in taken}
@@ -242,7 +245,7 @@ def load_sides(sides: DiffInputs) -> tuple[Side, Side]:
 
 
 def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
-    """Return the default target: that of the saved results, or the default for both files."""
+    """Return the default target: the built-in target of saved results, else that of the files."""
     saved = [pair for pair in zip(files, contents, strict=True) if looks_saved(pair[1])]
     names = {result["target"] for pair in saved for result in read_saved(*pair)}
     if len(names) == 1 and names <= set(targets.target_names()):
@@ -286,11 +289,11 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
 
 
 Say = Callable[[str, str], None]
-"""Function that reports a file and the reason why a program of it has no guarantee."""
+"""Function that reports a file and the reason for a missing guarantee of one of its programs."""
 
 
 def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
-    """Return the results of a side."""
+    """Return the results of a side, which are saved ones or come from an analysis."""
     side = Side(opened.file, opened.results is not None, opened.request.target, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:

@@ -36,7 +36,7 @@ def _columns(metric: str) -> tuple[str, ...]:
 
 
 def _cells(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the table cells of each row; programs with the same name also show their file."""
+    """Return the cells of each row; the file is added to names that several programs have."""
     names = Counter(row.pair.name for row in rows)
     cells = []
     for row in rows:
@@ -47,7 +47,7 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
-    """Return the indices of rows by target and metric, since each pair has its own columns."""
+    """Return the indices of rows by target and metric, each of which gets its own table."""
     groups = dict[tuple[str, str], list[int]]()
     for at, row in enumerate(rows):
         groups.setdefault((row.pair.measured["target"], row.metric), []).append(at)
@@ -112,7 +112,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
-    """Note the assumptions of guarantees, common to both sides or of one side."""
+    """Note the assumptions of guarantees, those of both sides first."""
     verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
     if "conditional" in verdicts:
         yield "(if) marks guarantees that are exact if what they assume holds"
@@ -143,7 +143,7 @@ def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line
 def _titled(
     row: Row, changes: Changes | None, limit: int
 ) -> Iterator[tuple[str, list[LineChange]]]:
-    """Yield the lines with lower and with higher cost, each list with its title."""
+    """Yield the lines with higher cost and those with lower cost, each list with its title."""
     if changes is None or not limit:
         return
     what = cost_words(changes.component, row.pair.measured["metric"])

@@ -49,7 +49,7 @@ class DiffOptions(NamedTuple):
         """Parse the options.
 
         Raises:
-            OptionError: if an option makes no sense.
+            OptionError: if an option is invalid.
         """
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
@@ -68,7 +68,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
     """Compare two files and print the differences.
 
     Raises:
-        OptionError: if an option makes no sense for the files.
+        OptionError: if an option is invalid, or does not fit the files.
         InputError: if a file cannot be read, or the results cannot be compared.
     """
     old, new = load_sides(sides)
@@ -102,7 +102,7 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
     """Check that every column in an option exists.
 
     Raises:
-        OptionError: with the option's name, if it does not.
+        OptionError: if a column does not exist; names the option.
     """
     conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
@@ -134,6 +134,6 @@ def _reproduce(
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """Return a selection of one pair if its name identifies it, else the given selection."""
+    """Return a selection of this pair if its sides have the same plain name, else `selection`."""
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection

@@ -110,7 +110,7 @@ BLOCKS = Command(
         argument(
             "FILE", "A source in C or C++ (.c, .cc, .cpp), compiled by clang for BPF with -O2."
         ),
-        ENTRY.saying(
+        ENTRY.with_help(
             "Predict only FUNCTION, a program or function, and its callees (default: all XDP "
             "programs; without any, the element, or all functions that no other function calls)."
         ),
@@ -130,7 +130,7 @@ BLOCKS = Command(
             choices=("array-pointer", "call"),
             default="call",
         ),
-        DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
+        DEADLINE.with_help("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
         _BLOCKS.option(_STABLE),
     ),
@@ -271,7 +271,7 @@ COUNTS = Command(
         SETUP,
         BLOCK_LIMIT,
         CFLAGS,
-        DEADLINE.saying(
+        DEADLINE.with_help(
             "Stop after SECONDS and report the packets processed so far "
             "(default: none; each packet has its own limit)."
         ),
@@ -377,7 +377,7 @@ ADVICE = Command(
             "are in the farthest memory (default: all are).",
         ),
         CFLAGS,
-        DEADLINE.saying("Stop after SECONDS and report the results so far (default: none)."),
+        DEADLINE.with_help("Stop after SECONDS and report the results so far (default: none)."),
         MEMORY,
         OUTPUT.option(
             "--html FILE", "Also write an HTML page with the advice and the annotated source."

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
-from slowpath.core.spanned import Spanned, called, items, mapping, text
+from slowpath.core.spanned import Spanned, items, mapping, text, with_key
 from slowpath.core.tables import csv_lines, parse_json
 
 _GZIP = b"\x1f\x8b"
@@ -135,5 +135,5 @@ def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
         key = text(name)
         if key in known:
             name.place.refuse(f"there is {key!r} already")
-        known[key] = called(one, f"{above}{kind} {key}")
+        known[key] = with_key(one, f"{above}{kind} {key}")
     return [*known.values()]

@@ -284,7 +284,7 @@ class _Run:
             "comparison": comparison,
         }
         settings.report.write(document, settings, files[0])
-        if settings.report.form == "table":
+        if settings.report.format == "table":
             disturbances.complain(document["disturbances"], verbose=settings.verbose)
         measuring.codes.append(measuring.unmatched.complain())
         return worst(measuring.codes)

@@ -76,10 +76,7 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_used(text: str) -> bool:
-    """Return true if estimates on this machine use a target: the saved calibration, or the default.
-
-    The default is the one shipped with slowpath.
-    """
+    """Return true if estimates on this machine use a target, saved or shipped with slowpath."""
     return text == (calibration() or targets.target_text(CALIBRATED))
 
 

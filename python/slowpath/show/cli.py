@@ -16,27 +16,27 @@ from slowpath.core.errors import OptionError
 from slowpath.core.formats import OUTPUT, STABLE, Formats
 
 _FORMATS = Formats("slowpath.show.run", table="objects_text", json="objects_json")
-_OF_TARGETS = Formats(
+_TARGET_FORMATS = Formats(
     "slowpath.show.calibrations", table="calibrations_text", json="calibrations_json"
 )
 _TARGET = ".toml"
 
 
-def _show(given: Namespace) -> int:
-    targets = [file for file in given.file if file.endswith(_TARGET)]
+def _show(args: Namespace) -> int:
+    targets = [file for file in args.file if file.endswith(_TARGET)]
     if targets:
         from slowpath.show.calibrations import show_calibrations
 
-        if len(targets) < len(given.file):
+        if len(targets) < len(args.file):
             raise OptionError("FILE", f"{targets[0]} is a target; name objects by themselves")
-        return show_calibrations(targets, _OF_TARGETS.reporter(given.format))
+        return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
     from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
 
-    flags, memory = cflags(given, given.file), memory_or_share(given.memory)
-    reporter = _FORMATS.reporter(given.format)
-    options = ShowOptions(selection(given), reporter, given.listing, given.deadline, memory, flags)
-    return show_objects(given.file, options, given.btf)
+    flags, memory = cflags(args, args.file), memory_or_share(args.memory)
+    reporter = _FORMATS.reporter(args.format)
+    options = ShowOptions(selection(args), reporter, args.listing, args.deadline, memory, flags)
+    return show_objects(args.file, options, args.btf)
 
 
 SHOW = Command(

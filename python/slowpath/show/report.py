@@ -66,7 +66,7 @@ def _map_row(map_: Map) -> tuple[str, ...]:
 
 
 def _remarks(program: Program) -> Iterator[Line]:
-    """Yield functions, maps and loops of a program, and its problems."""
+    """Yield lines about the functions, maps and loops of a program, and about its problems."""
     if program["error"] is not None:
         yield Line(f"    cannot be linked: {one_line(program['error'])}", "red")
     for title, calls in (
@@ -96,7 +96,7 @@ def _remarks(program: Program) -> Iterator[Line]:
 
 
 def _stack(program: Program) -> Iterator[Line]:
-    """Yield the stack of functions and of the deepest call chain, and reasons to reject loading."""
+    """Yield lines about stack sizes, and the reasons for kernels to reject the program."""
     stack = program["stack"]
     if stack is not None and program["subprograms"]:
         own = [(program["name"], stack["own"])]
@@ -127,7 +127,7 @@ def _call(call: Call) -> str:
 
 
 def _listing(program: Program) -> Iterator[Line]:
-    """Yield instructions as the kernel's verifier prints them, after their source lines."""
+    """Yield the instructions in the verifier's notation, each after its source line."""
     if not program["listing"]:
         return
     functions = {function["first"]: function["name"] for function in program["subprograms"]}

@@ -31,7 +31,7 @@ class ShowOptions(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The selected programs of one file, or the error."""
+    """The selected programs of one file, or the reason for having none."""
 
     file: str
     object: objects.Object | None
@@ -40,7 +40,7 @@ class _Chosen(NamedTuple):
 
 
 def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
-    """Show all objects; a failure does not stop the rest.
+    """Show all objects; a failure of one does not end the work.
 
     Raises:
         InputError: if the kernel types in the file `btf` cannot be read.
@@ -72,7 +72,7 @@ def _show(
 def objects_json(
     head: Mapping[str, object], objects: Iterable[BpfObject], **_unused: object
 ) -> Iterator[str]:
-    """Return the JSON document, with one line for each object."""
+    """Return the lines of the JSON document, one for each object."""
     return json_items(head, "objects", objects)
 
 
@@ -131,16 +131,11 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
 
     shown = list[BpfObject]()
     try:
-        with IsolatedJob(options.memory, work) as errand:
-            stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
+        with IsolatedJob(options.memory, work) as job:
+            stopped = job.run(None, stopping, lambda message: shown.append(json.loads(message[1])))
     except InputError as problem:
         return _failed(choice.file, problem.reason)
     return shown[0] if shown else _failed(choice.file, stopped or "nothing is known of it")
-
-
-def _read(message: Message) -> BpfObject:
-    shown: BpfObject = json.loads(message[1])
-    return shown
 
 
 def _failed(file: str, error: str) -> BpfObject:

@@ -16,8 +16,8 @@ _METRIC = GUARANTEE.option(
     "Metric to guarantee on targets that have it: instructions (the default) or "
     "memory-accesses; on a SmartNIC packetrate (the default) or bitrate.",
 )
-_OWN = {"--target": _TARGETS, "--metric": _METRIC}
-"""Options that differ from those of other commands."""
+_REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
+"""Options that replace those of other commands."""
 
 
 SWEEP = Command(
@@ -40,7 +40,7 @@ SWEEP = Command(
             action="append",
             required=True,
         ),
-        *(_OWN.get(one.names[-1], one) for one in ANALYSIS),
+        *(_REPLACED.get(one.names[-1], one) for one in ANALYSIS),
         _MEASURE.flag(
             "--measure",
             "Measure the slowest path of each program, by BPF instructions, in the running "

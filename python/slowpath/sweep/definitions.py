@@ -32,14 +32,14 @@ _MOST = 10_000
 
 
 class Definition(NamedTuple):
-    """A preprocessor definition, with its values in order."""
+    """A preprocessor definition to sweep, with its values in order."""
 
     name: str
     values: tuple[str, ...]
 
     @property
     def numbers(self) -> list[float] | None:
-        """Values as numbers, or None if a value is not a number."""
+        """Values as numbers; None if a value is not a number."""
         try:
             return [float(value) for value in self.values]
         except ValueError:
@@ -47,7 +47,7 @@ class Definition(NamedTuple):
 
 
 Point = tuple[tuple[str, str], ...]
-"""A combination of values: pairs of name and value."""
+"""A combination of values, one for each definition: pairs of name and value."""
 
 
 def parse_definition(text: str) -> Definition:
@@ -84,10 +84,10 @@ def _values(piece: str, name: str) -> list[str]:
 
 
 def check_definitions(definitions: Sequence[Definition]) -> None:
-    """Check that each name is given once and that the number of programs is in the limit.
+    """Check that names differ, and that the number of programs is within the limit.
 
     Raises:
-        ValueError: if not.
+        ValueError: if they do not differ, or the limit is exceeded.
     """
     names = [one.name for one in definitions]
     for name in names:
@@ -105,7 +105,7 @@ def points(definitions: Sequence[Definition]) -> Iterator[Point]:
 
 
 def flags(point: Point) -> tuple[str, ...]:
-    """Return the `-D` flags for clang."""
+    """Return the `-D` flags of clang for a combination of values."""
     return tuple(f"-D{name}={value}" for name, value in point)
 
 
@@ -114,7 +114,7 @@ def words(point: Point) -> str:
     return ", ".join(f"{name}={value}" for name, value in point)
 
 
-_USUAL = "packetrate"
+_DEFAULT_RATE = "packetrate"
 """Default metric of targets with rates."""
 
 
@@ -124,29 +124,29 @@ class SweepRequest(NamedTuple):
     file: str
     definitions: Sequence[Definition]
     requests: Sequence[Request]  # one for each target
-    counting: Request  # for the slowest path, by BPF instructions
+    counting: Request  # finds the path to measure: the slowest by BPF instructions
 
 
-def read_sweep_request(given: Namespace) -> SweepRequest:
+def read_sweep_request(args: Namespace) -> SweepRequest:
     """Build the sweep from the options.
 
     Raises:
-        OptionError: if an option makes no sense.
+        OptionError: if an option is invalid.
         InputError: if the source or a file of an option cannot be read, or clang is missing.
     """
-    file: str = given.file
-    definitions = [read_option("-D", parse_definition, text) for text in given.define]
+    file: str = args.file
+    definitions = [read_option("-D", parse_definition, text) for text in args.define]
     read_option("-D", check_definitions, definitions)
     if not is_c(file):
         raise OptionError("FILE", f"{file} is no C source (*.c); only these have definitions")
-    names = named_targets(given.target or default_target([file]))
+    names = named_targets(args.target or default_target([file]))
     targets = [read_option("--target", choose_target, name) for name in names]
     for target, name in zip(targets, names, strict=True):
         check_valid(target, name)
-    _check_metric(given.metric, targets)
-    _check_cores(given.cores, targets)
-    _check_entries(given.entries, targets)
-    written = written_options(given, [file])
+    _check_metric(args.metric, targets)
+    _check_cores(args.cores, targets)
+    _check_entries(args.entries, targets)
+    written = written_options(args, [file])
     read_program(file)
     pairs = zip(names, targets, strict=True)
     requests = [read_request([file], _on(written, name, target)) for name, target in pairs]
@@ -155,9 +155,11 @@ def read_sweep_request(given: Namespace) -> SweepRequest:
     check_clang(file, requests[0].clang)
     # All requests share one deadline.
     until = requests[0].until
-    asked = [*requests, read_request([file], counting)]
-    asked = [one._replace(until=until, clang=one.clang._replace(until=until)) for one in asked]
-    return SweepRequest(file, definitions, asked[:-1], asked[-1])
+    requests.append(read_request([file], counting))
+    *requests, last = (
+        one._replace(until=until, clang=one.clang._replace(until=until)) for one in requests
+    )
+    return SweepRequest(file, definitions, requests, last)
 
 
 def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
@@ -167,7 +169,7 @@ def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
     counters = target.counters
     metric = written.metric if written.metric in (counters or METRICS) else None
     if counters is None:
-        return written._replace(target=name, metric=metric or _USUAL, receive=None)
+        return written._replace(target=name, metric=metric or _DEFAULT_RATE, receive=None)
     return written._replace(target=name, metric=metric, cores=None)
 
 

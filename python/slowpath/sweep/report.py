@@ -1,13 +1,13 @@
 """Sweeps as text, CSV and plots.
 
-A plot has a panel for each unit, and a line for each target, program and combination of the other
-values.
+The x-axis of a plot is the first definition. A plot has a panel for each unit, and a line for each
+target, program and combination of values of the other definitions.
 """
 
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.bounds.report_rates import notes_of
+from slowpath.bounds.report_rates import Notes, notes_of
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
 from slowpath.core.programs.sources import provenance_lines
@@ -28,11 +28,11 @@ _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
 _ESTIMATED = "estimated ns"
 ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
-"""Keys of a target's estimated time and of the bounds of its interval."""
+"""Keys of a target's estimated time, and of the ends of its interval."""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
-    """Yield a row for each program, with each target's result or the reason for none."""
+    """Yield a row for each program, with each target's result or the reason for its absence."""
     yield from _table(sweep)
     yield from provenance_lines(sweep)
 
@@ -41,7 +41,7 @@ def _table(sweep: Sweep) -> Iterator[Line]:
     programs = sweep["programs"]
     if not programs:
         return
-    notes = _Notes()
+    notes = Notes()
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     names = [one["name"] for one in sweep["definitions"]]
     first = programs[0]
@@ -59,22 +59,8 @@ def _table(sweep: Sweep) -> Iterator[Line]:
         yield Line(note)
 
 
-class _Notes:
-    """Assumptions, numbered for references from table rows."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def marks(self, results: Sequence[SweptResult]) -> list[str]:
-        """Return the reference to the assumptions of these results, if there are any."""
-        found = list(dict.fromkeys(text for one in results for text in one["assumptions"]))
-        self.texts += [text for text in found if text not in self.texts]
-        numbers = sorted(self.texts.index(text) + 1 for text in found)
-        return [f"[{','.join(map(str, numbers))}]"] if numbers else []
-
-
 def _heading(result: SweptResult) -> str:
-    """Return the column heading of a target's guarantee."""
+    """Return the heading of the column with a target's guarantee."""
     rate = as_metric(result["metric"])
     return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
 
@@ -94,7 +80,7 @@ def _columns(program: SweptProgram, estimating: Set[str]) -> Iterator[str]:
 def _row(
     program: SweptProgram,
     names: Sequence[str],
-    notes: _Notes,
+    notes: Notes,
     estimating: Set[str],
     *,
     several: bool,
@@ -107,12 +93,13 @@ def _row(
     measured = program["measured"]
     if measured is not None:
         cells.append(_time(measured))
-    remarks = [*_remarks(program), *notes.marks(program["results"])]
+    assumptions = (text for result in program["results"] for text in result["assumptions"])
+    remarks = [*_remarks(program), *notes.marks(assumptions)]
     return [*cells, "; ".join(remarks)]
 
 
 def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
-    """Yield the guarantee and the estimate of a target."""
+    """Yield the cells with the guarantee and the estimate of a target."""
     verdict, metric = result["verdict"], result["metric"]
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
@@ -123,7 +110,7 @@ def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
 
 
 def guaranteed(result: SweptResult) -> float | None:
-    """Return the guaranteed value of a result's metric."""
+    """Return the guaranteed value of a result's metric; None if there is no guarantee."""
     if result["verdict"] is None:
         return None
     if as_metric(result["metric"]) is None:
@@ -196,7 +183,7 @@ def _identifier(name: str) -> str:
 
 
 def number_or_text(value: str) -> int | str:
-    """Return the value of a cell as an integer if it is one, also if negative."""
+    """Return the value of a definition as an integer if it is one, so that CSV has a number."""
     try:
         return int(value)
     except ValueError:
@@ -211,7 +198,7 @@ _MANY = 12
 
 class _Line(NamedTuple):
     label: str
-    values: dict[str, tuple[float, float, float]]  # by value of the definition: (value, low, high)
+    values: dict[str, tuple[float, float, float]]  # value, low, high by value of the definition
 
 
 def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptProgram]) -> None:
@@ -234,7 +221,7 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
 def _panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
 ) -> dict[str, dict[str, _Line]]:
-    """Return lines by unit and label."""
+    """Return the lines of each panel by label; panels by unit."""
     panels: dict[str, dict[str, _Line]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]
@@ -249,7 +236,7 @@ def _panels(
 
 
 def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
-    """Yield unit, label, and value with its interval, for all known values."""
+    """Yield unit, label, and value with its interval for each known result of a program."""
     for result in program["results"]:
         value, rate = guaranteed(result), as_metric(result["metric"])
         if value is None:

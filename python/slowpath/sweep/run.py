@@ -15,7 +15,6 @@ from slowpath.core.pictures import check_picture
 from slowpath.core.programs.sources import provenance
 from slowpath.core.terminal import error, note
 from slowpath.measure import disturbances
-from slowpath.measure.environment import Environment
 from slowpath.sweep.definitions import SweepRequest, points, read_sweep_request
 from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.sweeping import (
@@ -32,47 +31,51 @@ _SECONDS = 20.0
 """Default time to measure all programs together, in seconds."""
 
 
-def sweep(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Sweep and report; an error for one value does not stop the others.
+def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
+    """Sweep and report; an error for one value does not end the work.
 
     Raises:
-        OptionError: if an option makes no sense.
+        OptionError: if an option is invalid.
         InputError: if the source or a file of an option cannot be read, clang is missing, or the
             plot cannot be drawn.
     """
-    asked = read_sweep_request(given)
-    if given.plot is not None:
-        _check_picture(given.plot, asked.file)
-    with heeding_signals() as stopping, _opened(given, stopping) as (measured, why):
-        found = _Run(given, asked, stopping, measured, why).all_of()
-    reporter.write(found.document)
-    if reporter.form == "table":
-        disturbances.complain(found.document["disturbances"])
-    code = found.code()
-    if given.plot is not None:
-        _draw(given.plot, asked, found.document["programs"])
+    request = read_sweep_request(args)
+    if args.plot is not None:
+        _check_picture(args.plot, request.file)
+    with heeding_signals() as stopping, _opened(args, stopping) as (measured, unavailable):
+        run = _Run(args.seconds, request, stopping, measured, unavailable)
+        run.sweep()
+    reporter.write(run.document)
+    if reporter.format == "table":
+        disturbances.complain(run.document["disturbances"])
+    code = run.code()
+    if args.plot is not None:
+        _draw(args.plot, request, run.document["programs"])
     return code
 
 
 class _Run:
+    """A sweep with its document and its exit codes."""
+
     def __init__(
         self,
-        given: Namespace,
-        asked: SweepRequest,
+        seconds: float | None,
+        request: SweepRequest,
         stopping: Stopping,
         measured: Measuring | None,
-        why: str | None,
+        unavailable: str | None,
     ) -> None:
-        self._given, self._asked, self._stopping = given, asked, stopping
-        self._measuring, self._why = measured, why
-        self._points = list(points(asked.definitions))
-        self._codes: list[ExitCode] = [] if why is None else [ExitCode.INPUT]
+        """Prepare; `seconds` limits measurements, `unavailable` is a reason against them."""
+        self._seconds, self._request, self._stopping = seconds or _SECONDS, request, stopping
+        self._measuring, self._unavailable = measured, unavailable
+        self._points = list(points(request.definitions))
+        self._codes: list[ExitCode] = [] if unavailable is None else [ExitCode.INPUT]
         self.document: Sweep = {
             "slowpath": engine.version(),
             **provenance(compiled=True),
-            "file": asked.file,
+            "file": request.file,
             "definitions": [
-                {"name": one.name, "values": list(one.values)} for one in asked.definitions
+                {"name": one.name, "values": list(one.values)} for one in request.definitions
             ],
             "complete": False,
             "programs": [],
@@ -80,17 +83,16 @@ class _Run:
             "disturbances": [],
         }
 
-    def all_of(self) -> "_Run":
-        """Run the sweep and return self."""
+    def sweep(self) -> None:
+        """Analyse and measure the programs for all values."""
         with LiveLine(len(self._points)) as line:
-            sweeping = SweepRun(self._asked, self._stopping, line, self._measuring)
+            sweeping = SweepRun(self._request, self._stopping, line, self._measuring)
             found = list(self._swept(sweeping))
             self._measure(found, line)
         self.document["programs"] = [one.record for one in found]
         if sweeping.refusal and not any(one.record["program"] for one in found):
             raise sweeping.refusal
         self._codes += [*sweeping.codes, sweeping.unmatched.complain()]
-        return self
 
     def _swept(self, sweeping: SweepRun) -> Iterator[Swept]:
         for done, point in enumerate(self._points):
@@ -103,15 +105,17 @@ class _Run:
 
     def _measure(self, found: Sequence[Swept], line: LiveLine) -> None:
         """Measure the prepared programs, and store the times in their records."""
-        if self._why is not None:
+        if self._unavailable is not None:
             for one in found:
-                one.record["measured"] = unmeasured(self._why)
+                one.record["measured"] = unmeasured(self._unavailable)
         if self._measuring is None:
             return
         prepared = [one.prepared for one in found if one.prepared is not None]
         try:
-            where = self._measuring.measure(prepared, self._given.seconds or _SECONDS, line.show)
-            self._note(where)
+            environment = self._measuring.measure(prepared, self._seconds, line.show)
+            self.document["environment"] = environment
+            if environment is not None:
+                self.document["disturbances"] = disturbances.of(environment)
         except InputError as problem:
             error(problem.file, problem.reason)
             self._codes.append(ExitCode.INPUT)
@@ -120,35 +124,27 @@ class _Run:
                 one.record["measured"] = time_of(one.prepared)
             elif one.record["measured"] is None:
                 one.record["measured"] = unmeasured("interrupted before it was measured")
-        self._count(found)
-
-    def _note(self, where: Environment | None) -> None:
-        self.document["environment"] = where
-        self.document["disturbances"] = [] if where is None else disturbances.of(where)
-
-    def _count(self, found: Sequence[Swept]) -> None:
-        """Add the exit code of the measurements."""
-        asked = self._stopping.asked
         if any(one.record["measured"] and one.record["measured"]["error"] for one in found):
-            self._codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
+            stopped = self._stopping.asked
+            self._codes.append(ExitCode.UNDECIDED if stopped else ExitCode.INPUT)
 
     def code(self) -> ExitCode:
-        """Return the exit code; print how many values failed, since rows have the reasons."""
+        """Return the exit code; print counts of failed programs, whose reasons the report has."""
         programs = self.document["programs"]
-        for number, request in enumerate(self._asked.requests):
+        for number, request in enumerate(self._request.requests):
             failed = [one for one in programs if one["results"][number]["error"] is not None]
             if failed:
                 target = request.target.name
                 what = f"{len(failed)} of {len(programs)} programs not analysed on {target}"
-                error(self._asked.file, what)
+                error(self._request.file, what)
         for name in _without_effect(self.document):
-            if not re.search(rf"\b{name}\b".encode(), read_program(self._asked.file)):
-                note(f"note: {name} changes nothing, and {self._asked.file} has no such word")
+            if not re.search(rf"\b{name}\b".encode(), read_program(self._request.file)):
+                note(f"note: {name} changes nothing, and {self._request.file} has no such word")
         return worst(self._codes)
 
 
 def _without_effect(document: Sweep) -> Iterator[str]:
-    """Yield definitions that never change a result, for any value of the others."""
+    """Yield the names of definitions that never change a result."""
     for definition in document["definitions"]:
         name, seen = definition["name"], dict[str, list[object]]()
         for program in document["programs"]:
@@ -160,22 +156,22 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(given: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
-    """Open the measurement if requested; else yield the reason why it is unavailable."""
-    if not given.measure:
-        for name, value in (("--cpu", given.cpu), ("--seconds", given.seconds)):
+def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
+    """Open the measurement if requested; yield it, or the reason if it is unavailable."""
+    if not args.measure:
+        for name, value in (("--cpu", args.cpu), ("--seconds", args.seconds)):
             if value is not None:
                 raise OptionError(name, "nothing is measured without --measure")
         yield None, None
         return
-    opened, why = None, None
+    opened, unavailable = None, None
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(measuring(given.cpu, stopping))
-        except UnavailableError as reason:
-            error(reason.file, reason.reason)
-            why = reason.reason
-        yield opened, why
+            opened = stack.enter_context(measuring(args.cpu, stopping))
+        except UnavailableError as problem:
+            error(problem.file, problem.reason)
+            unavailable = problem.reason
+        yield opened, unavailable
 
 
 def _check_picture(file: str, source: str) -> None:
@@ -189,10 +185,10 @@ def _check_picture(file: str, source: str) -> None:
     read_option("--plot", lambda path: check_not_a_program(path, [source]), file)
 
 
-def _draw(file: str, asked: SweepRequest, programs: Sequence[SweptProgram]) -> None:
+def _draw(file: str, request: SweepRequest, programs: Sequence[SweptProgram]) -> None:
     from slowpath.sweep.report import draw
 
     try:
-        draw(file, asked.definitions, programs)
+        draw(file, request.definitions, programs)
     except OSError as problem:
         raise write_error(file, problem) from None

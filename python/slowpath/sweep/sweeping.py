@@ -1,8 +1,8 @@
-"""Compilation of a program for each value of a definition, its analysis on each target, and timing.
+"""Compilation of a source for each value of a definition, analysis on each target, and timing.
 
 An error for one value is recorded with the value, and the sweep continues. The slowest paths of all
-programs take turns in the same loads of the running kernel, so that disturbances by the machine
-cancel out.
+programs are loaded into the kernel together and timed in turns, so that disturbances of the machine
+affect all of them alike.
 """
 
 import time
@@ -30,12 +30,13 @@ from slowpath.sweep.definitions import Point, SweepRequest, flags, words
 from slowpath.sweep.documents import SweptProgram, SweptResult, SweptTime
 
 _PRECISION = 0.01
-"""Half width of intervals relative to the times; at this precision, measuring ends early."""
+"""Half width of intervals, as a share of the times, at which measuring ends early."""
 Say = Callable[[str], None]
+"""Function that shows progress."""
 
 
 class Measuring:
-    """A measurement of programs; create one with `measuring`."""
+    """A measurement of programs; `measuring` creates it."""
 
     def __init__(self, station: kernel.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
@@ -64,14 +65,14 @@ class Measuring:
             return None
         pace = PaceMeter(lambda runs: kernel.pace(self._station, self._pace, runs))
 
-        def go_on(progress: Progress) -> bool:
-            sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
-            say(f"measuring for {progress.seconds:.0f} of at most {seconds:g} s{sure}")
+        def proceed(progress: Progress) -> bool:
+            widest = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
+            say(f"measuring for {progress.seconds:.0f} of at most {seconds:g} s{widest}")
             pace.read()
             return not self._stopping.asked
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
-        measure_together(self._station, programs, StopCriteria(_PRECISION, seconds), go_on)
+        measure_together(self._station, programs, StopCriteria(_PRECISION, seconds), proceed)
         return watch.end(pace.speed())
 
 
@@ -90,13 +91,13 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
 
 
 def unmeasured(reason: str) -> SweptTime:
-    """Return a time with no values but the reason."""
+    """Return the record of a program that was not measured, with the reason."""
     nothing = dict.fromkeys(("ns", "low_ns", "high_ns", "program_ns", "instructions"))
     return {**nothing, "error": reason}  # type: ignore[typeddict-item]
 
 
 def time_of(program: PreparedProgram) -> SweptTime:
-    """Return the measured time of a program."""
+    """Return the record of a program's measured time, or of the reason for its absence."""
     record = program.record
     path = record["paths"][0] if record["paths"] else None
     if path is None or path["measured_ns"] is None:
@@ -122,7 +123,7 @@ class LiveLine(terminal.LiveLine):
         self._started = time.monotonic()
 
     def place(self, done: int) -> str:
-        """Return the progress after `done` values, with the estimated time left."""
+        """Return the number of the current value, after `done` values, and the time left."""
         return f"{done + 1} of {self._count}{self._left(done)}"
 
     def show(self, text: str) -> None:
@@ -137,31 +138,31 @@ class LiveLine(terminal.LiveLine):
 
 
 class Swept(NamedTuple):
-    """A program for one combination of values, and its measurement."""
+    """A program for one combination of values, prepared for measurement if requested."""
 
     record: SweptProgram
     prepared: PreparedProgram | None
 
 
 class SweepRun:
-    """A sweep in progress, with the exit codes so far."""
+    """A sweep in progress, with the exit codes of finished programs."""
 
     def __init__(
-        self, asked: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None
+        self, request: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None
     ) -> None:
-        """Prepare the sweep; nothing is compiled yet."""
-        self._asked, self._stopping, self._line = asked, stopping, line
+        """Prepare the sweep without compiling anything."""
+        self._request, self._stopping, self._line = request, stopping, line
         self._measuring = measuring
         self._remarks = set[tuple[str, str]]()
-        self._place = ""
+        self._place = ""  # number of the value and the values themselves, for progress lines
         self.unmatched = Unmatched()
         self.codes: list[ExitCode] = []
-        self.refusal: OptionError | None = None  # no program selected for some value
+        self.refusal: OptionError | None = None  # the selection matches no program for some value
 
     def programs(self, done: int, point: Point) -> Iterator[Swept]:
-        """Yield the programs of a combination of values; `done` combinations come before it.
+        """Yield the programs for a combination of values, after `done` other combinations.
 
-        Programs without a result because of an interruption are omitted.
+        Programs are omitted if an interrupt prevented all their results.
         """
         self._place = f"{self._line.place(done)}, {words(point)}"
         self._line.show(f"{self._place}: compiling")
@@ -177,7 +178,7 @@ class SweepRun:
                 raise
             self.refusal = refusal
             self.codes.append(ExitCode.INPUT)
-            yield Swept(self._nothing(point, refusal.reason), None)
+            yield Swept(self._unknown_program(point, refusal.reason), None)
             return
         prepared = list(self._prepared(point, plan))
         for number, task in enumerate(plan.tasks):
@@ -196,15 +197,15 @@ class SweepRun:
             yield Swept(record, prepared[number] if prepared else None)
 
     def _found(self, point: Point) -> tuple[Plan, list[list[Analysed]]]:
-        """Compile the programs once, and return each target's results for them."""
+        """Compile the programs once, and return them with their results on each target."""
         plan: Plan | None = None
         found = []
-        for request in self._asked.requests:
+        for request in self._request.requests:
             session = Session(self._defined(request, point), plan)
             if plan is None:
                 self._remark(session.plan)
             plan = session.plan
-            found.append(list(session.analyse(self._audience(request))))
+            found.append(list(session.analyse(self._context(request))))
         assert plan is not None  # noqa: S101 - there is a target
         return plan, found
 
@@ -212,7 +213,7 @@ class SweepRun:
         clang = request.clang
         return request._replace(clang=clang._replace(flags=(*clang.flags, *flags(point))))
 
-    def _audience(self, request: Request) -> RunContext:
+    def _context(self, request: Request) -> RunContext:
         subject = f"{self._place} on {request.target.name}"
         return RunContext(
             self._stopping, lambda _label, metric, seconds: Watch(subject, metric, seconds)
@@ -222,9 +223,9 @@ class SweepRun:
         """Yield the programs, prepared for measurement."""
         if self._measuring is None or self._stopping.asked:
             return
-        request = self._asked.counting
+        request = self._request.counting
         session = Session(self._defined(request, point), plan)
-        for analysed in session.analyse(self._audience(request)):
+        for analysed in session.analyse(self._context(request)):
             self._line.show(f"{self._place}: preparing to measure")
             yield self._measuring.prepare(analysed, request.options.maps)
 
@@ -236,13 +237,14 @@ class SweepRun:
                 self.codes.append(code_of(failure))
 
     def _remark(self, plan: Plan) -> None:
-        """Report programs that are left out, each once."""
+        """Report remarks on programs; each remark is reported once."""
         new = [remark for remark in plan.remarks if remark not in self._remarks]
         self._remarks.update(new)
         note_remarks(plan._replace(remarks=new))
 
-    def _nothing(self, point: Point, reason: str) -> SweptProgram:
-        requests = self._asked.requests
+    def _unknown_program(self, point: Point, reason: str) -> SweptProgram:
+        """Return the record of values for which there is no program."""
+        requests = self._request.requests
         known = [unknown(one.target.name, one.metric, reason) for one in requests]
         timed = None if self._measuring is None else unmeasured(reason)
         head = {"values": dict(point), "section": None, "program": None}
@@ -250,7 +252,7 @@ class SweepRun:
 
 
 def swept_result(result: Result) -> SweptResult:
-    """Convert a result to its form in a sweep."""
+    """Convert the result of an analysis into the record of a sweep."""
     guarantee = result["guarantee"]
     known = unknown(result["target"], result["metric"], _reasons(result))
     if guarantee is None:
@@ -275,7 +277,7 @@ def swept_result(result: Result) -> SweptResult:
 
 
 def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
-    """Return a result with no values but the reason."""
+    """Return the record of a program without a result, with the reason."""
     return {
         "target": target,
         "metric": metric,
@@ -294,7 +296,7 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
 
 
 def _reasons(result: Result) -> str | None:
-    """Return the error of a result, with the number of further reasons."""
+    """Return the error of a result, if any, with the number of further reasons."""
     more = len(result["refusals"] or []) - 1
     if result["error"] is None or more < 1:
         return result["error"]

@@ -5,28 +5,28 @@ from argparse import Namespace
 from slowpath.core.command import Command, Group, argument
 
 
-def _list(_given: Namespace) -> int:
+def _list(_args: Namespace) -> int:
     from slowpath.targets.run import list_targets
 
     return list_targets()
 
 
-def _show(given: Namespace) -> int:
+def _show(args: Namespace) -> int:
     from slowpath.targets.run import show_target
 
-    return show_target(given.name)
+    return show_target(args.name)
 
 
-def _models(given: Namespace) -> int:
+def _models(args: Namespace) -> int:
     from slowpath.targets.run import list_models
 
-    return list_models(given.name)
+    return list_models(args.name)
 
 
-def _check(given: Namespace) -> int:
+def _check(args: Namespace) -> int:
     from slowpath.targets.run import check_targets
 
-    return check_targets(given.file)
+    return check_targets(args.file)
 
 
 LIST = Command(("List the built-in targets.",), (), _list)

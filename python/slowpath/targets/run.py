@@ -36,7 +36,7 @@ def show_target(name: str) -> ExitCode:
 
 
 def list_models(name: str) -> ExitCode:
-    """Print the models of a target's components, one line each.
+    """Print a table of the models of a target's components.
 
     Raises:
         OptionError: if the name is neither a built-in target nor a file.
@@ -73,7 +73,7 @@ def _model_row(model: targets.Model) -> tuple[str, ...]:
 
 
 def check_targets(files: Sequence[str]) -> ExitCode:
-    """Check target descriptions; print `fine` for valid files, and the problems of others."""
+    """Check target descriptions; print `fine` for each valid file, and the problems of others."""
     codes = []
     for file in files:
         try:

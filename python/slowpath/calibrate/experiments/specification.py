@@ -132,7 +132,7 @@ def settings_at(experiment: Experiment, value: int) -> ParameterValues:
     part = experiment["component"]
     settings: ParameterValues = {SIZE: experiment["traffic"]["size"]}
     for key, parameter in COMPONENTS[part["kind"]].parameters.items():
-        settings[key] = parameter.usual if isinstance(parameter, Number) else parameter.words[0]
+        settings[key] = parameter.default if isinstance(parameter, Number) else parameter.words[0]
     return settings | part["fixed"] | {part["sweep"]["parameter"]: value}
 
 
@@ -265,7 +265,7 @@ def _sweep(found: Spanned, component: Component) -> Sweep:
         "parameter": parameter,
         "first": first,
         "last": last,
-        "points": number(part["points"], POINTS) if "points" in part else POINTS.usual,
+        "points": number(part["points"], POINTS) if "points" in part else POINTS.default,
         "scale": cast("Scale", word(part["scale"], ("linear", "log")))
         if "scale" in part
         else "linear",

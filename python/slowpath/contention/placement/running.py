@@ -41,7 +41,7 @@ from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_o
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.ordered import Pool
+from slowpath.core.jobs.pool import Pool
 
 _WORK = 20.0  # limit, in CP-SAT's deterministic seconds
 _ROUNDING = 1e-6

@@ -20,7 +20,7 @@ from slowpath.contention.placement.measured import (
     rows_of,
 )
 from slowpath.core.arrays import Floats, Indices
-from slowpath.core.jobs.ordered import Pool
+from slowpath.core.jobs.pool import Pool
 
 _TOGETHER = 512
 """Number of mixes in one prediction; the same in any pool."""

@@ -28,7 +28,7 @@ from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.programs.loading import load_program
-from slowpath.core.programs.selection import meant_by
+from slowpath.core.programs.selection import find_program
 from slowpath.core.programs.sources import Clang
 from slowpath.core.spanned import (
     Number,
@@ -58,7 +58,7 @@ def read_program(found: Spanned, folder: Path) -> Program:
         read = objects.read_object(path, load_program(path, Clang(())))
     except InputError as problem:
         parts["object"].place.refuse(str(problem))
-    meant = meant_by(path, objects.programs(read), wanted)
+    meant = find_program(path, objects.programs(read), wanted)
     if isinstance(meant, str):
         parts.get("program", parts["object"]).place.refuse(meant)
     destination, port = parts.get("destination"), parts.get("destination_port")
@@ -153,7 +153,7 @@ def _cpus(found: Spanned) -> tuple[int, ...]:
 def _function(called: str, found: Spanned, folder: Path) -> Function:
     if isinstance(found.value, dict) and "xdp" in found.value:
         program = read_program(table(found, ("xdp",))["xdp"], folder)
-        return Function(called, (), None, "run-to-completion", _QUEUE.usual, program)
+        return Function(called, (), None, "run-to-completion", _QUEUE.default, program)
     parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
     stages = parts.get("stages")
     all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))
@@ -178,7 +178,7 @@ def _stage(found: Spanned) -> Stage:
         if said in _SIMPLE:
             return said
         key, limits = _SIZED[said]
-        return {said: {key: limits.usual}}
+        return {said: {key: limits.default}}
     inside = table(found, (), tuple(_SIZED))
     if len(inside) != 1:
         found.place.refuse(f"is none of {', '.join((*_SIMPLE, *_SIZED))}")
@@ -271,4 +271,4 @@ def _span(found: Spanned, limits: Number) -> Span:
 
 
 def _optional(parts: dict[str, Spanned], key: str, limits: Number) -> int:
-    return number(parts[key], limits) if key in parts else limits.usual
+    return number(parts[key], limits) if key in parts else limits.default

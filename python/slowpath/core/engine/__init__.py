@@ -14,6 +14,6 @@ def version() -> str:
 
 
 def build() -> str:
-    """Return a text that differs between builds of the engine, also of the same version."""
+    """Return a text that differs between builds of the engine, even of the same version."""
     about = os.stat(_core.__file__)
     return f"{version()} {about.st_size} {about.st_mtime_ns}"

@@ -17,47 +17,47 @@ if TYPE_CHECKING:
 
 
 Message = tuple[Any, ...]
-"""A report of an analysis: its kind, then its values. See `Run.take`."""
+"""A message of an analysis: its type, then its values. `Run.take` lists them."""
 
 
 class Options(NamedTuple):
-    """Options of an analysis except the target; fields of the engine's options.
+    """Options of an analysis except the target.
 
-    They are passed to the engine as a dictionary with these names.
+    The engine gets them as a dictionary with the names of these fields.
     """
 
     metric: str | None = None  # None: first metric of the target
     cores: int | None = None  # None: all cores of the target
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; never changed
     paths: int | None = 1  # None: all
-    mtu: int | None = None  # bytes without frame check sequence; None: maximum that can arrive
+    mtu: int | None = None  # bytes of a packet, without frame check; None: the device's maximum
     receive: str | None = None  # receiving environment; None: any device
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # limit of the process; None: share of free memory, or none
-    assume: str | None = None  # TOML text
-    maps: str | None = None  # TOML or JSON text
+    memory_bytes: int | None = None  # limit of the process; None: no limit
+    assume: str | None = None  # content of the file of `--assume`
+    maps: str | None = None  # content of the file of `--maps`
     set: list[str] = []  # noqa: RUF012 - NAME=VALUE; never changed
     map_abi: str | None = None  # interface of compiled programs to maps; None: the default
-    path_details: int = 0  # number of paths with the details that only text reports show
-    code: bool = False  # true: all instructions of the program in the detail
+    path_details: int = 0  # number of paths that get the details for text reports
+    code: bool = False  # true: add all instructions of the program to the detail
 
 
 class Progress(NamedTuple):
     """Progress of an analysis."""
 
     value: float  # bound of the metric: bit/s, packets/s, or a count
-    seconds: float
-    candidates: int
-    nogoods: int
-    paths: int  # satisfiable paths found; from the first one on, `value` is exact
+    seconds: float  # since the start of the search
+    candidates: int  # paths tried
+    nogoods: int  # sets of arcs that exclude paths
+    paths: int  # satisfiable paths found; `value` is exact once there is one
 
 
 class Outcome(NamedTuple):
     """The result of an analysis."""
 
     result: Result
-    text: str  # the result as JSON text of the engine
+    text: str  # the result as the engine's JSON
     detail: Detail
 
 
@@ -66,9 +66,9 @@ def compile_messages(
 ) -> Iterator[Message]:
     """Compile a program of a BPF object for the card that `target` describes.
 
-    The first message has the compiled program. With `verify`, the second message has the result of
-    the comparison with the source (`docs/json.md`). A deadline or a request to stop ends the
-    comparison with the results so far.
+    The first message has the compiled program. With `verify`, a second message has the result of
+    comparing it with the BPF program (`docs/json.md`). A deadline or a stop request ends the
+    comparison early, with its results so far.
 
     Raises:
         InputError: if the object cannot be read, the card cannot run the program, or the
@@ -76,18 +76,18 @@ def compile_messages(
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     subject = subject._replace(file=as_text(subject.file))
-    asked = (subject, target, options._asdict(), stop)
+    arguments = (subject, target, options._asdict(), stop)
     with errors_as_file_errors(subject.file), stopping.calling(stop.set):
-        yield ("compiled", _core.compile_program(*asked))
+        yield ("compiled", _core.compile_program(*arguments))
         if verify:
-            yield ("verified", _core.verify_program(*asked))
+            yield ("verified", _core.verify_program(*arguments))
 
 
 class RefusedError(Exception):
-    """The card cannot run a program; lists all reasons that could be found."""
+    """The card cannot run a program, for all these reasons."""
 
     def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
-        """Store the instructions of each refusal; an empty list stands for the whole program."""
+        """Store refusals, and the instructions of each; none if it is for the whole program."""
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
         self.instructions = instructions
@@ -119,21 +119,23 @@ class Run:
     """State of a running analysis."""
 
     def __init__(self) -> None:
-        self.news = Progress(0.0, 0.0, 0, 0, 0)
+        self.progress = Progress(0.0, 0.0, 0, 0, 0)
         self.stage = ""  # current stage, such as "unrolling the program"
-        self.so_far: str | None = None  # the result if the analysis ended now, as JSON text
+        self.partial_result: str | None = None  # JSON of the result if the analysis ended now
 
     def take(self, message: Message) -> tuple[str, str] | None:
-        """Update the state from a message; return result and detail, as JSON, if it has them."""
+        """Update the state from a message; return the JSON of result and detail once known."""
         match message:
             case ("stage", stage):
                 self.stage = stage
             case ("bound", value, seconds, candidates, nogoods):
-                self.news = _updated(self.news, value, seconds, candidates, nogoods)
+                # Once a path is found, later bounds are for the remaining paths.
+                value = self.progress.value if self.progress.paths else value
+                self.progress = Progress(value, seconds, candidates, nogoods, self.progress.paths)
             case ("path", index):
-                self.news = self.news._replace(paths=index)
+                self.progress = self.progress._replace(paths=index)
             case ("so far", text):
-                self.so_far = text
+                self.partial_result = text
             case ("result", text, detail):
                 return text, detail
         return None
@@ -143,8 +145,7 @@ def messages(
     subject: Subject, target: Target, options: Options, stopping: Stopping
 ) -> Iterator[Message]:
     """Analyse a program and yield progress messages; the last message is the result."""
-    asked = (as_text(subject.file), *subject[1:], target, options._asdict())
-    analysis = _core.Analysis(*asked)
+    analysis = _core.Analysis(as_text(subject.file), *subject[1:], target, options._asdict())
     stage = ""
     with stopping.calling(analysis.stop):
         for event in analysis:
@@ -168,12 +169,3 @@ def messages(
 def outcome(text: str, detail: str) -> Outcome:
     """Return the outcome from the JSON texts of a result and its detail."""
     return Outcome(json.loads(text), text, json.loads(detail))
-
-
-def _updated(
-    news: Progress, value: float, seconds: float, candidates: int, nogoods: int
-) -> Progress:
-    # Once a path is found, later bounds are for the remaining paths, not for the program.
-    if not news.paths:
-        news = news._replace(value=value)
-    return news._replace(seconds=seconds, candidates=candidates, nogoods=nogoods)

@@ -1,4 +1,4 @@
-"""Helpers and map types of the kernel; functions of BPF objects, as tokens."""
+"""The kernel's helpers and map types; functions of BPF objects as tokens for learnt models."""
 
 from slowpath import _core
 from slowpath.core.engine.errors import errors_as_file_errors
@@ -10,9 +10,9 @@ MAP_KINDS = {name: number for number, name in _core.map_kinds()}
 """Numbers of map types (`enum bpf_map_type`) by the name that `bpftool` prints."""
 MAP_KIND_NAMES = {number: name for name, number in MAP_KINDS.items()}
 Functions = _core.Functions
-"""The functions of an object, which need not be programs; from `read_functions`."""
+"""All functions of an object, including those that are not programs; from `read_functions`."""
 Given = _core.Given
-"""Knowledge about an argument, or about a function's result."""
+"""Known properties of an argument or of a function's result."""
 
 
 def read_functions(file: str, data: bytes) -> Functions:

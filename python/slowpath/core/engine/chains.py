@@ -14,7 +14,7 @@ from slowpath.core.jobs.stopping import Stopping
 Chain = _core.Chain
 """A chain of programs; from `read_chain`."""
 KnownStart = _core.KnownStart
-"""Facts about arriving packets and initial content of maps of a chain; from `known_start`."""
+"""Known facts about arriving packets and known content of maps of a chain; from `known_start`."""
 
 
 def read_chain(file: str, text: str) -> Chain:
@@ -34,15 +34,15 @@ def configured(
     variables: Sequence[str],
     maps: str | None,
 ) -> list[tuple[Object, int]]:
-    """Return the objects of a chain with the values of variables that a loader would set.
+    """Set variables in the objects of a chain, as a loader would, and return the objects.
 
     Args:
-        file: Name of the chain's description.
+        file: Name of the chain's description in errors.
         chain: The chain.
         members: Object of each program, and number of the program in the object.
         variables: `NAME=VALUE` or `NAME=any`; `PROGRAM:NAME=VALUE` if several programs have the
             variable.
-        maps: Text of a file with content of maps; only read-only sections are used.
+        maps: Content of the file of `--maps`; only its read-only sections are used.
 
     Raises:
         InputError: if a variable or section does not exist, or a value does not fit.
@@ -58,7 +58,7 @@ def configured(
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
-    """Return facts about packets, in words, if they are valid and do not contradict each other.
+    """Check facts about packets, such as `length >= 64`, and return them.
 
     Raises:
         ValueError: if a fact is invalid, or facts contradict each other.
@@ -75,7 +75,7 @@ class ChainSubject(NamedTuple):
 
     file: str  # file of the description
     chain: Chain
-    objects: list[tuple[Object, int]]  # object of each program, and its number in the object
+    objects: list[tuple[Object, int]]  # object of each program, number of the program in it
     btf: Btf | None  # types of the kernel that the programs are for
 
 
@@ -86,14 +86,14 @@ def combine(
     compiled: Sequence[int] = (),
     known: KnownStart | None = None,
 ) -> Object:
-    """Combine the objects of a chain into one file.
+    """Combine the programs of a chain into one object for an analysis.
 
     Args:
         subject: The chain.
         name: Name of the chain in results.
-        device: The device whose work counts, if there are several.
+        device: The device whose work counts, if the chain runs on several.
         compiled: Numbers of the programs that run in compiled form.
-        known: Known facts about arriving packets and content of maps; None: no knowledge.
+        known: Known facts about arriving packets and content of maps; None: nothing is known.
 
     Raises:
         InputError: if the objects do not fit together.
@@ -106,27 +106,29 @@ class ChainKnowledge(NamedTuple):
     """Known facts about arriving packets, and known initial content of maps of a chain."""
 
     assumed: Sequence[str] = ()  # facts about arriving packets, in words
-    maps: MapsFile | None = None
-    frozen: frozenset[tuple[int, str]] = frozenset()  # maps with that content: program, map name
-    generations: Sequence[tuple[int, str]] = ()  # maps of rewritten programs that hold zero
+    maps: MapsFile | None = None  # initial content of maps
+    frozen: frozenset[tuple[int, str]] = frozenset()  # maps that keep it: program, map name
+    generations: Sequence[tuple[int, str]] = ()  # maps that rewriting added and that hold zero
 
 
 def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
-    """Read this knowledge for the original programs of a chain.
+    """Read known facts and content of maps for the original programs of a chain.
 
     Raises:
         InputError: if a text cannot be read, or does not fit the maps.
     """
     text = known.maps.text if known.maps else ""
-    given = (list(known.assumed), text, set(known.frozen), list(known.generations))
+    arguments = (list(known.assumed), text, set(known.frozen), list(known.generations))
     with errors_as_maps_errors(subject.file, known.maps):
-        return subject.chain.known_start(subject.objects, *given)
+        return subject.chain.known_start(subject.objects, *arguments)
 
 
 def combine_for(
     subject: ChainSubject, name: str, member: int, compiled: Sequence[int], known: KnownStart
 ) -> Object:
-    """Combine a chain as `combine` does, but count only the work of program number `member`.
+    """Combine a chain as `combine` does, but count only the work of the program `member`.
+
+    `member` is the number of the program in the chain.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -142,9 +144,9 @@ def with_arriving_packets(
     compiled: Sequence[int],
     known: KnownStart | None = None,
 ) -> Object:
-    """Return program number `member` alone, for the packets that the programs before it pass on.
+    """Return the program `member` alone, for the packets that the programs before it pass on.
 
-    The other parameters are those of `combine`.
+    `member` is the number of the program in the chain; for other parameters see `combine`.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -157,9 +159,10 @@ def with_arriving_packets(
 def equivalence_conditions(
     subject: ChainSubject, member: int, compiled: Sequence[int]
 ) -> list[str]:
-    """Return the conditions under which the programs `compiled` behave like their BPF programs.
+    """Return the conditions under which compiled programs behave like their BPF programs.
 
-    The conditions are for packets on their way to program number `member`; one sentence each.
+    `compiled` has the numbers of the compiled programs. The conditions, one sentence each, are for
+    packets on their way to the program `member`.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -169,7 +172,7 @@ def equivalence_conditions(
 
 
 def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
-    """Return the programs before a program, each with the return values that pass packets on.
+    """Return the programs before `member`, each with the return values that pass packets on.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -179,24 +182,24 @@ def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, lis
 
 
 def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]:
-    """Convert a file with content of maps into the `maps` of a witness of the whole chain.
+    """Convert a file with content of maps into the key `maps` of a witness of the whole chain.
 
     Raises:
         InputError: if the file cannot be read, or does not fit the maps.
     """
     with errors_as_maps_errors(subject.file, maps):
-        said: dict[str, dict[str, list[object]]] = json.loads(
+        witness: dict[str, dict[str, list[object]]] = json.loads(
             subject.chain.start_maps(subject.objects, maps.text)
         )
-    return said["maps"]
+    return witness["maps"]
 
 
 class FusedObject(NamedTuple):
     """All programs of a chain fused into one, and an object to compare it with."""
 
     data: bytes
-    apart: bytes | None  # object with separate programs that call each other; None: not available
-    entry: str  # name of the first program in `apart`, or the reason why `apart` is missing
+    separate: bytes | None  # object with separate programs that call each other; None: missing
+    entry: str  # name of the first program in `separate`, or the reason why that is missing
     maps: dict[str, str]  # names of maps in both objects, by their names in the chain
     covers: str  # test inputs (`Rehearsed.covers`)
 
@@ -223,7 +226,7 @@ class Verifying(NamedTuple):
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # limit of the process; None: no limit
     receive: str | None = None  # receiving environment; None: any device
-    behind: tuple[ChainSubject, int] | None = None  # chain, and the program that both replace
+    replaced: tuple[ChainSubject, int] | None = None  # chain, number of the replaced program in it
 
 
 def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
@@ -236,11 +239,12 @@ def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
     """
     stop = _core.Stop(verifying.deadline_seconds, verifying.memory_bytes)
     with errors_as_file_errors(file), stopping.calling(stop.set):
-        asked = (*verifying.both, list(verifying.assumed), verifying.btf, stop, verifying.receive)
-        if verifying.behind is None:
-            return _core.verify(*asked)
-        subject, member = verifying.behind
-        return _core.verify(*asked, (subject.chain, subject.objects, member))
+        assumed, btf, receive = list(verifying.assumed), verifying.btf, verifying.receive
+        arguments = (*verifying.both, assumed, btf, stop, receive)
+        if verifying.replaced is None:
+            return _core.verify(*arguments)
+        subject, member = verifying.replaced
+        return _core.verify(*arguments, (subject.chain, subject.objects, member))
 
 
 def rewrite_messages(
@@ -248,24 +252,24 @@ def rewrite_messages(
 ) -> Iterator[Message]:
     """Derive facts about the packets at each program of a chain, and rewrite the programs.
 
-    Each message `rewritten` replaces the one before. It has a document (`docs/json.md`), the object
-    of each program (None: not rewritten), the fused program (`FusedObject`), test inputs of each
-    program (`Rehearsed.covers`), and the control-flow graphs as JSON text if requested. Messages
-    `doing` have the current stage (`StageProgress`). A deadline or a request to stop ends the
-    work with the results so far.
+    Each message `rewritten` replaces the previous one. It has a document (`docs/json.md`), the
+    object of each program (None: not rewritten), the fused program (`FusedObject`), test inputs of
+    each program (`Rehearsed.covers`), and the control-flow graphs as JSON if requested. Messages
+    `doing` have the current stage (`StageProgress`). A deadline or a stop request ends the work
+    early, with its results so far.
 
     Raises:
         InputError: if a program cannot be linked, or facts or content of maps cannot be read.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
-    how = rewriting.mode, rewriting.fuse, rewriting.graphs
-    asked = (subject.objects, how, subject.btf, stop)
+    options = rewriting.mode, rewriting.fuse, rewriting.graphs
+    arguments = (subject.objects, options, subject.btf, stop)
     maps = rewriting.maps.text if rewriting.maps else None
     known = (list(rewriting.assumed), maps, rewriting.receive)
     with errors_as_maps_errors(subject.file, rewriting.maps), stopping.calling(stop.set):
-        for said in subject.chain.rewrite(*asked, *known):
-            if said is not None:
-                yield ("rewritten", *said)
+        for rewritten in subject.chain.rewrite(*arguments, *known):
+            if rewritten is not None:
+                yield ("rewritten", *rewritten)
             else:
                 yield ("doing", *stop.doing)
 
@@ -289,7 +293,7 @@ class TopologySubject(NamedTuple):
 
     file: str  # file of the description
     topology: Topology
-    objects: list[tuple[Object, int, str]]  # object, program number in it, digest of the file
+    objects: list[tuple[Object, int, str]]  # of each program: object, number in it, file digest
     btf: Btf | None  # types of the kernel that the programs are for
 
 
@@ -297,11 +301,11 @@ class Planning(NamedTuple):
     """Options for planning variants of programs."""
 
     mode: Literal["trust", "guard"]
-    neighbours: bool  # true: use only facts from the program directly before
-    variants: int  # maximum number for a node
+    neighbours: bool  # true: use only facts from the previous program on the path
+    variants: int  # maximum number of variants on a node
     threads: int
     cache: str | None  # folder of the cache; None: no cache
-    build: str  # further key of the cache: everything else that results depend on
+    build: str  # identifies in the cache the version of slowpath, on which results depend
     identity: str  # identifies the topology in the cache
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # limit of the process; None: no limit
@@ -310,11 +314,11 @@ class Planning(NamedTuple):
 def plan_messages(
     subject: TopologySubject, planning: Planning, stopping: Stopping
 ) -> Iterator[Message]:
-    """Find the variants of programs that pay on the paths of a network.
+    """Find the variants of programs that save work on the paths of a network.
 
-    The message `planned` has a document (`docs/json.md`), and the object of each variant in it.
-    Messages before it have the current stage (`StageProgress`). A deadline or a request to stop
-    ends the work with the results so far.
+    The last message, `planned`, has a document (`docs/json.md`), and the object of each variant in
+    it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop request ends
+    the work early, with its results so far.
 
     Raises:
         InputError: if a program cannot be linked.

@@ -12,14 +12,14 @@ POLL_SECONDS = 0.1
 class StageProgress(NamedTuple):
     """Current stage of the engine's work."""
 
-    subject: str  # object of the work, such as the name of a program; empty: not stated
-    stage: str  # such as `rewriting`; empty: not stated
+    subject: str  # such as the name of a program; empty: unknown
+    stage: str  # such as `rewriting`; empty: unknown
     done: int  # completed units of the stage
     unit: str  # unit of `done`; empty: nothing is counted
 
 
 class BackgroundWork(Generic[T]):
-    """Work on another thread."""
+    """A function call on another thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._done = list[T]()
@@ -35,7 +35,7 @@ class BackgroundWork(Generic[T]):
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the work for at most `seconds`; return true if it has ended."""
+        """Wait for the end of the work, for at most `seconds`; return true if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

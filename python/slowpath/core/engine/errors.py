@@ -1,4 +1,4 @@
-"""Conversion of errors of the compiled engine into errors of files."""
+"""Conversion of errors of the compiled engine into errors that name a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from slowpath.core.schema.derived import refusal_text
 
 
 class MapsFile(NamedTuple):
-    """The file with content of maps that `--maps` names."""
+    """The file of `--maps`, with content of maps."""
 
     name: str
     text: str
@@ -18,7 +18,7 @@ class MapsFile(NamedTuple):
 
 @contextmanager
 def errors_as_file_errors(file: str) -> Iterator[None]:
-    """Convert an error of the engine into an error of a file, with all reasons.
+    """Convert an engine error into an error that names `file`, with all reasons of the error.
 
     Raises:
         StoppedError: if the engine was stopped before it had a result.
@@ -35,7 +35,7 @@ def errors_as_file_errors(file: str) -> Iterator[None]:
 
 @contextmanager
 def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
-    """Convert errors as `of_file` does; errors of map content name the maps file and the line.
+    """Convert engine errors into errors of `file`; errors in map content name the maps file.
 
     Raises:
         InputError: if the engine reports an error.
@@ -51,5 +51,5 @@ def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
 
 
 def as_text(file: str) -> str:
-    """Return the name of a file as Unicode text; other bytes become escapes."""
+    """Return the name of a file as Unicode text; undecodable bytes become escapes."""
     return file.encode(errors="backslashreplace").decode()

@@ -1,4 +1,7 @@
-"""Programs in the running kernel: timed paths, live packets, traces, rejections."""
+"""Programs in the running kernel: timed paths, live packets, traces.
+
+Functions with a timing thread (`Station`) raise an `InputError` if the kernel rejects a request.
+"""
 
 import json
 from collections.abc import Sequence
@@ -19,10 +22,10 @@ class RewrittenRefusedError(InputError):
 
 
 def errors_as_kernel_errors() -> AbstractContextManager[None]:
-    """Convert errors of the engine into errors of the running kernel.
+    """Convert engine errors into errors that name `the running kernel` in place of a file.
 
     Raises:
-        StoppedError: if the user interrupted the job that a station waited for.
+        StoppedError: if the user interrupted the work.
         InputError: if the kernel rejects a request.
     """
     return errors_as_file_errors("the running kernel")
@@ -33,10 +36,10 @@ Kernel = _core.Kernel
 
 
 def open_kernel() -> Kernel:
-    """Open the running kernel to load programs into it.
+    """Open the running kernel, to load programs into it.
 
     Raises:
-        UnavailableError: if this process cannot load and run programs; names the missing feature.
+        UnavailableError: if this process cannot load and run programs; tells the reason.
     """
     try:
         return _core.Kernel.open()
@@ -48,9 +51,10 @@ Station = _core.Station
 """The thread that times programs; from `open_station`."""
 Case = _core.Case
 """A path that can be timed; from `prepare_case`."""
-Stretch = _core.Stretch  # a part of a path, with a case that runs up to its end
+Stretch = _core.Stretch
+"""A part of a path, with a case that runs the path up to the end of this part."""
 Load = _core.Load
-"""Paths in the kernel; from `load_cases` or `load_cold`."""
+"""Paths that are loaded into the kernel; from `load_cases` or `load_cold`."""
 
 
 def open_station(kernel: Kernel, cpu: int | None) -> Station:
@@ -72,9 +76,14 @@ def prepare_case(
     instructions: int | None,
     maps: str | None = None,
 ) -> Case:
-    """Find a way to time a path; `witness` is JSON text.
+    """Run a path in the kernel and find a way to time it.
 
-    `maps` is the text of `--maps`, if it was given when the path was found.
+    Args:
+        station: The thread that times programs.
+        subject: The program.
+        witness: Witness of the path, as JSON.
+        instructions: Number of instructions of the path; None: unknown.
+        maps: Content of the file of `--maps`, if the path was found with this option.
 
     Raises:
         DisagreementError: if kernel and interpreter behave differently.
@@ -100,23 +109,18 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Load paths into the kernel, each with its own maps.
-
-    Raises:
-        InputError: if the kernel rejects one of them.
-    """
+    """Load paths into the kernel, each with its own maps."""
     with errors_as_kernel_errors():
         return station.load(list(cases))
 
 
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
-    """Time a path of a load in one call of `repeat` runs; negative subjects are reference programs.
+    """Time a path of a load in one call of `repeat` runs.
+
+    `subject` is the index of the path; negative numbers stand for reference programs.
 
     Returns:
         Total nanoseconds, number of runs, and return value of the last run.
-
-    Raises:
-        InputError: if the kernel does not run the program.
     """
     with errors_as_kernel_errors():
         return station.sample(load, subject, repeat)
@@ -124,27 +128,23 @@ def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int
 
 SubsequentPackets = _core.Later  # behaviour of the packets after the first one
 Cold = _core.Cold
-"""A path that many flows take; from `cool_case`."""
+"""A path that many flows take, so that their map elements are not in caches."""
 
 
 def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
-    """Find many flows that take the path of a case and touch more memory than `cache_bytes`.
+    """Find flows that take the path of a case and together touch more memory than a cache has.
 
     `cache_bytes` is the size of the last-level cache.
 
     Raises:
-        InputError: if there are no such flows, with the reason.
+        InputError: if no such flows were found; tells the reason.
     """
     with errors_as_kernel_errors():
         return station.cool(case, cache_bytes)
 
 
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
-    """Load cold paths into the kernel, each followed by an empty program with the same packets.
-
-    Raises:
-        InputError: if the kernel rejects one of them.
-    """
+    """Load cold paths into the kernel, each followed by an empty program with the same packets."""
     with errors_as_kernel_errors():
         return station.load_cold(list(cases))
 
@@ -152,11 +152,13 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
 LiveCase = _core.LiveCase
 """A path that live packets take; from `prepare_live_case`."""
 LiveLoad = _core.LiveLoad
-"""Live paths in the kernel; from `load_live_cases`."""
+"""Paths with live packets, loaded into the kernel; from `load_live_cases`."""
 
 
 def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> LiveCase:
-    """Test that live packets, in batches of `batch`, take a path; `file` names the program.
+    """Test that live packets, sent in batches of `batch`, take the path of a case.
+
+    `file` is the program's name in errors.
 
     Raises:
         InputError: if they take another path, or the kernel does not support live packets.
@@ -168,52 +170,37 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
-    """Load live paths into the kernel, with their own network devices.
-
-    Raises:
-        InputError: if the kernel rejects one of them.
-    """
+    """Load paths with live packets into the kernel, each with its own network devices."""
     with errors_as_kernel_errors():
         return _core.LiveLoad(station, list(cases))
 
 
 def sample_live(
-    station: Station, load: LiveLoad, asked: tuple[int, int], frames: int, batch: int
+    station: Station, load: LiveLoad, indices: tuple[int, int], frames: int, batch: int
 ) -> tuple[int, int, int, int]:
     """Time a subject of a live path in one call of `frames` packets, in batches of `batch`.
 
-    `asked` has the number of the path and that of the subject.
+    `indices` has the index of the path and that of its subject.
 
     Returns:
-        Nanoseconds until all packets were sent; numbers of sent, arrived and dropped packets.
-
-    Raises:
-        InputError: if the kernel does not run the programs.
+        Nanoseconds until all packets were sent; counts of sent, arrived and dropped packets.
     """
     with errors_as_kernel_errors():
-        return load.sample(station, asked, frames, batch)
+        return load.sample(station, indices, frames, batch)
 
 
 Busy = _core.Busy
-"""A busy loop that detects disturbances of the CPU; from `load_busy`."""
+"""A loop of constant work whose time shows disturbances of the CPU; from `load_busy`."""
 
 
 def load_busy(station: Station) -> Busy:
-    """Load the busy loop.
-
-    Raises:
-        InputError: if the kernel rejects it.
-    """
+    """Load the busy loop into the kernel."""
     with errors_as_kernel_errors():
         return station.load_busy()
 
 
 def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, int]:
-    """Time the busy loop in one call; see `sample`.
-
-    Raises:
-        InputError: if the kernel does not run it.
-    """
+    """Time the busy loop in one call of `repeat` runs; for the returned values see `sample`."""
     with errors_as_kernel_errors():
         return station.sample_busy(busy, repeat)
 
@@ -223,36 +210,30 @@ Pace = _core.Pace
 
 
 def load_pace(station: Station) -> Pace:
-    """Load the programs that measure the speed of a station's CPU.
-
-    Raises:
-        InputError: if the kernel rejects one of them.
-    """
+    """Load the programs that measure the speed of a station's CPU."""
     with errors_as_kernel_errors():
         return station.load_pace()
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Measure the nanoseconds of a dependent and of an independent addition.
+    """Measure the nanoseconds of an addition: dependent on the previous one, and independent.
 
-    A dependent addition waits for the one before it. Both values are differences between calls of
-    `repeat` runs; they can be negative if the CPU was disturbed.
-
-    Raises:
-        InputError: if the kernel does not run the programs.
+    Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
+    disturbed.
     """
     with errors_as_kernel_errors():
         return station.pace(programs, repeat)
 
 
 Trace = _core.Trace
-"""A capture file that is run through a program; from `open_trace`."""
+"""A capture file whose packets are run through a program; from `open_trace`."""
 
 
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:
-    """Open a capture file for a program; `maps` is the text of `--maps`.
+    """Open a capture file whose packets are to run through a program.
 
-    Maps that `maps` does not name are as the kernel creates them.
+    `maps` has initial content of maps, as in the file of `--maps`. Other maps stay as the kernel
+    creates them.
 
     Raises:
         InputError: if the file is not a capture file, the program cannot be run, or a map rejects
@@ -265,16 +246,16 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
-    """Run packets of a trace for about `milliseconds`; return true if more may follow.
+    """Run further packets of a trace for about `milliseconds`; return true if some may be left.
 
     Raises:
-        InputError: if no further packet can be run.
+        InputError: if the next packet cannot be run.
     """
     with errors_as_kernel_errors():
         return trace.advance(station, milliseconds)
 
 
 def report_trace(trace: Trace) -> TraceReport:
-    """Return the results for a trace so far."""
+    """Return the results for the packets of a trace that have run."""
     report: TraceReport = json.loads(trace.report())
     return report

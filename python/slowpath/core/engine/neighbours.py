@@ -1,4 +1,4 @@
-"""Network functions that run with competitors on CPUs of this machine."""
+"""Measurement of network functions that run on this machine beside competitors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class ProgramWithTraffic(NamedTuple):
 
 
 class Mix:
-    """Subjects and competitors, ready to run."""
+    """Measured functions (subjects) and their competitors, ready to run on their CPUs."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Mix:
     ) -> None:
         """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
 
-        Work of kind `given` refers to `programs` by number; they run in `kernel`.
+        Work of kind `given` names one of `programs` by its number; these programs run in `kernel`.
 
         Raises:
             StoppedError: if a stop was requested.
@@ -57,9 +57,9 @@ class Mix:
                 raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Run the subjects for `warm` and then `seconds` seconds; with competitors if `beside`.
+        """Run the subjects for `warm` seconds, then measure them for `seconds`.
 
-        Only the second period is measured.
+        With `beside`, the competitors run at the same time.
 
         Raises:
             StoppedError: if a stop was requested.
@@ -74,26 +74,26 @@ class Mix:
         return found
 
 
-def cpus(wanted: Sequence[int] | None, least: int, what_for: str) -> list[int]:
+def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]:
     """Return the requested CPUs, or all that this process may use.
 
     Raises:
-        UnavailableError: if there are fewer than `least`, or the process may not use one of them.
+        UnavailableError: if there are fewer than `least`, or this process may not use one of them.
     """
     allowed = _core.allowed_cpus()
-    missing = [cpu for cpu in wanted or () if cpu not in allowed]
+    missing = [cpu for cpu in requested or () if cpu not in allowed]
     if missing:
         reason = f"CPU {missing[0]} is none of those that this process may use: {_listed(allowed)}"
         raise UnavailableError(reason)
-    found = list(wanted) if wanted else allowed
+    found = list(requested) if requested else allowed
     if len(found) < least:
-        reason = f"{what_for} takes {least} CPUs; there are {len(found)}: {_listed(found)}"
+        reason = f"{purpose} takes {least} CPUs; there are {len(found)}: {_listed(found)}"
         raise UnavailableError(reason)
     return found
 
 
 def surroundings(one: int, other: int) -> Surroundings:
-    """Measure the mutual interference of two CPUs for some milliseconds.
+    """Measure for some milliseconds how much two CPUs slow each other down.
 
     Raises:
         UnavailableError: if this process may not use one of them.

@@ -60,13 +60,13 @@ def read_object(file: str, data: bytes) -> Object:
 
 
 def configured(file: str, found: Object, variables: list[str], maps: str | None) -> Object:
-    """Return the object with the values of variables that a loader would set.
+    """Set variables in an object, as a loader would, and return the object.
 
     Args:
         file: Name of the object in errors.
         found: The object.
         variables: `NAME=VALUE` or `NAME=any`; of several values of a variable, the last one counts.
-        maps: Text of a file with content of maps; only read-only sections are used.
+        maps: Content of the file of `--maps`; only its read-only sections are used.
 
     Raises:
         InputError: if a variable or section does not exist, or a value does not fit.
@@ -100,27 +100,27 @@ def programs(found: Object) -> list[ProgramInfo] | None:
 
 
 def map_names(found: Object) -> list[str]:
-    """Return the names of the maps of a BPF object; none for an NFP listing."""
+    """Return the names of the maps of a BPF object; an NFP listing has no maps."""
     return found.map_names()
 
 
 def run_maps(
     file: str, found: Object, maps: MapsFile | None
 ) -> dict[str, list[dict[str, str | int]]]:
-    """Return the initial content of the maps of a BPF object, by name; `file` names the object.
+    """Return the initial entries of the maps of a BPF object, by name; `file` names the object.
 
-    The content comes from `maps`. Program arrays and maps of maps that `maps` does not name have
-    the object's own content. Entries are those of witnesses (`docs/maps.md`), with keys and values
-    in hexadecimal digits.
+    They come from `maps`, for program arrays and maps of maps that it does not name from the
+    object. Entries have the form of those in witnesses (`docs/maps.md`), with keys and values in
+    hexadecimal digits.
 
     Raises:
         InputError: if `maps` cannot be read, or does not fit the maps of the object.
     """
     with errors_as_maps_errors(file, maps):
-        said: dict[str, dict[str, list[dict[str, str | int]]]] = json.loads(
+        content: dict[str, dict[str, list[dict[str, str | int]]]] = json.loads(
             found.run_maps("" if maps is None else maps.text)
         )
-    return said["maps"]
+    return content["maps"]
 
 
 def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
@@ -131,12 +131,13 @@ def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
     """
     programs, btf, listing, seconds, memory = view
     stop = _core.Stop(None, memory)
-    asked = (as_text(file), found, programs, btf, stop)
+    arguments = (as_text(file), found, programs, btf, stop)
     with errors_as_file_errors(file), stopping.calling(stop.set):
-        return _core.show(*asked, listing=listing, deadline_seconds=seconds)
+        return _core.show(*arguments, listing=listing, deadline_seconds=seconds)
 
 
-_AT_ONCE = 256
+_BATCH = 256
+"""Number of packets that are read from a capture file in one call."""
 
 
 class Captured(NamedTuple):
@@ -145,20 +146,20 @@ class Captured(NamedTuple):
     bytes: bytes
     """Captured bytes."""
     length: int
-    """Length on the wire in bytes, at least that of the captured part."""
+    """Length on the wire in bytes; the captured part can be shorter."""
     nanoseconds: int | None
-    """Time of capture since the beginning of 1970; None if the file does not have it."""
+    """Time of capture since the beginning of 1970; None if the file has no times."""
 
 
 def captured(file: str) -> Iterator[Captured]:
     """Yield the packets of a capture file.
 
     Raises:
-        InputError: if the file is not a capture, or is damaged; earlier packets were yielded.
+        InputError: if the file is not a capture, or is damaged after the packets yielded so far.
     """
     try:
         capture = _core.Capture(file)
-        while packets := capture.packets(_AT_ONCE):
+        while packets := capture.packets(_BATCH):
             for packet in packets:
                 yield Captured(*packet)
     except _core.Error as problem:

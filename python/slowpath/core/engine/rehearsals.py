@@ -13,7 +13,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class Stage(NamedTuple):
-    """A program upstream of the one that is rehearsed."""
+    """A program that packets pass before they reach the rehearsed one."""
 
     object: Object
     program: int  # number in the object
@@ -27,22 +27,20 @@ class Rehearsed(NamedTuple):
     upstream: Sequence[Stage]  # in the order in which packets pass them
     original: tuple[Object, int]  # object of the program, and its number in the object
     rewritten: bytes  # object file with one XDP program, or with one of the original's name
-    seeds: Sequence[bytes]  # packets that arrive at the chain and get through it; they are mutated
+    seeds: Sequence[bytes]  # packets that get through the chain; the tests send mutations of them
     maps: str = ""  # content of maps for both programs, as in `Stage`
     covers: str = ""  # test inputs as JSON: packets in hexadecimal, each with `maps` of a witness
-    more: str = ""  # content of maps that only the rewritten program has, as in `Stage`
-    assumed: Sequence[
-        str
-    ] = ()  # facts, in words, that hold for all packets that arrive at the chain
+    rewritten_maps: str = ""  # content of maps that only the rewritten program has
+    assumed: Sequence[str] = ()  # facts, in words, about all packets that arrive at the chain
 
 
 class Rehearsing(NamedTuple):
-    """Size of a rehearsal."""
+    """Options of a rehearsal."""
 
     packets: int = 100_000  # number of packets that have to reach both programs
-    arbitrary: bool = False  # true: send as many more packets to both programs directly
+    arbitrary: bool = False  # true: also send this number of packets directly to both programs
     rounds: int = 15  # rounds of timing both programs; 0: no timing
-    frames: int = 0  # number of frames that have to reach both on virtual Ethernet, per XDP mode
+    frames: int = 0  # frames that have to reach both programs on virtual Ethernet, per XDP mode
     receive: str | None = None  # receiving environment, which selects XDP modes; None: all modes
     deadline_seconds: float | None = None
 
@@ -54,11 +52,11 @@ def rehearse(
     stopping: Stopping,
     look: Callable[[StageProgress], None] = lambda _: None,
 ) -> RehearsalReport:
-    """Run packets through a chain that ends with the original and the rewritten program; time both.
+    """Compare the original and the rewritten program on packets in the kernel, and time both.
 
-    Packets of `covers` go directly to both programs. After them, both get the packets that the
-    upstream programs pass on. A deadline or a request to stop ends the rehearsal with the results
-    so far (`ended`). `look` gets the current stage ten times a second.
+    First, packets of `covers` go directly to both programs. Then both get the packets that the
+    upstream programs pass on. A deadline or a stop request ends the rehearsal early, with its
+    results so far (key `ended`). `look` gets the current stage ten times a second.
 
     Raises:
         RewrittenRefusedError: if the kernel's verifier rejects only the rewritten program.
@@ -69,11 +67,11 @@ def rehearse(
     stop = _core.Stop(seconds, None)
     stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
-    asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
-    more = (chain.more, list(chain.assumed), frames, receive)
+    programs = (stages, chain.original, chain.rewritten, *packets_and_maps)
+    others = (chain.rewritten_maps, list(chain.assumed), frames, receive)
     with errors_as_kernel_errors(), stopping.calling(stop.set):
         running = BackgroundWork(
-            lambda: _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)
+            lambda: _core.rehearse(kernel, *programs, packets, arbitrary, rounds, stop, *others)
         )
         try:
             while not running.wait(POLL_SECONDS):

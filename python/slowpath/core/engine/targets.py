@@ -8,9 +8,9 @@ from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import InputError
 
 Model = _core.Model
-"""Cost of a component of a target as a function of one parameter."""
+"""Cost of one of a target's components as a function of one parameter."""
 Target = _core.Target
-"""A device, read once; from `builtin_target` and `described_target`."""
+"""A device whose description was read; from `builtin_target` and `described_target`."""
 
 
 class Description(NamedTuple):
@@ -36,7 +36,7 @@ def builtin_target(name: str) -> Target:
 
 
 def described_target(name: str, text: str) -> Target:
-    """Return the target that a text describes; each analysis reports an invalid one as an error."""
+    """Return the target that a text describes; if it is invalid, analyses on it fail."""
     return _core.Target(as_text(name), text)
 
 
@@ -51,7 +51,7 @@ Flow = _core.Flow
 
 
 def flow(case: _core.Case) -> Flow | None:
-    """Return the path of a case; None if it is unknown."""
+    """Return the instructions of a case's path; None if they are unknown."""
     return _core.flow(case)
 
 
@@ -68,9 +68,9 @@ def flow_of(text: str) -> Flow:
 
 
 def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
-    """Estimate each path on a target: nanoseconds of one iteration of the kernel's loop.
+    """Estimate the time of each path on a target, in nanoseconds per run in the kernel's loop.
 
-    Each map has `entries` entries; 0 stands for those that the path needs, as in a witness.
+    Each map has `entries` entries; 0 stands for only those that the path needs, as in a witness.
 
     Raises:
         InputError: if the target has no time estimates.

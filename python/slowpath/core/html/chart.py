@@ -1,4 +1,4 @@
-"""Charts as SVG: points with intervals, curves with bands, axes."""
+"""Charts as SVG, with points and their intervals, curves and their bands, and axes."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,9 +9,9 @@ from slowpath.core.html.elements import Html, element, join
 from slowpath.core.html.page import COLOURS
 
 _WIDE = 50.0
-"""Values that span more than this factor get a logarithmic axis."""
-_TICKS = 5
-_FINE = 2.5  # maximum decades of an axis that has ticks at 2 and 5, too
+"""Ratio of the largest to the smallest value above which an axis is logarithmic."""
+_TICKS = 5  # approximate number of ticks on a linear axis
+_FINE = 2.5  # maximum decades of a logarithmic axis with ticks at 1, 2 and 5; above, only at 1
 _LARGE, _HUGE = 10_000, 1e15
 
 
@@ -23,14 +23,14 @@ class Scale(NamedTuple):
     logarithmic: bool
 
     def share(self, value: float) -> float:
-        """Return the position of a value from 0 to 1; values beyond an end are at that end."""
+        """Return the position of a value on the axis, from 0 to 1; values outside are clamped."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.logarithmic:
             low, high, at = math.log(low), math.log(high), math.log(at)
         return (at - low) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Return the round values that get a label."""
+        """Return the round values within the axis that get a label."""
         if not self.logarithmic:
             return _linear(self.low, self.high)
         decades = math.log10(self.high / self.low)
@@ -43,7 +43,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
-    """Return an axis for these values; with `from_zero`, a linear axis includes zero."""
+    """Return an axis that covers these values; with `from_zero`, a linear axis includes zero."""
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     if low > 0 and high > _WIDE * low:
@@ -52,7 +52,7 @@ def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
 
 
 def linear_scale(values: Iterable[float]) -> Scale:
-    """Return a linear axis for these values."""
+    """Return a linear axis that covers these values."""
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not high - low > abs(high) * 1e-9:
@@ -61,7 +61,7 @@ def linear_scale(values: Iterable[float]) -> Scale:
 
 
 def with_room(scale: Scale, share: float = 0.06) -> Scale:
-    """Return the axis with a margin at its ends, except at an end that is zero."""
+    """Add a margin of `share` to both ends of an axis, but not to an end that is zero."""
     if scale.logarithmic:
         factor = (scale.high / scale.low) ** share
         return scale._replace(low=scale.low / factor, high=scale.high * factor)
@@ -92,27 +92,27 @@ def tick_text(value: float) -> str:
 _WIDTH, _HEIGHT = 460.0, 290.0
 _TOP, _RIGHT, _BOTTOM = 10.0, 12.0, 42.0
 _LETTER = 7.2  # width of a digit at the largest font size
-_SPARK = (88.0, 24.0)
+_SPARK = (88.0, 24.0)  # width and height of a sparkline
 
 
 class Points(NamedTuple):
-    """Measured points: positions, values, ends of intervals (None: unknown), and tooltips."""
+    """Measured points with their intervals."""
 
     x: Sequence[float]
     y: Sequence[float]
-    low: Sequence[float | None]
+    low: Sequence[float | None]  # lower ends of intervals; None: unknown
     high: Sequence[float | None]
-    says: Sequence[str]
+    tooltips: Sequence[str]
 
 
 class Curve(NamedTuple):
-    """A line with a band around it, in its own colour."""
+    """A line with a band around it."""
 
     x: Sequence[float]
     y: Sequence[float]
-    low: Sequence[float]
+    low: Sequence[float]  # lower edge of the band
     high: Sequence[float]
-    colour: int
+    colour: int  # number for the function `colour`
 
 
 class Chart(NamedTuple):
@@ -124,10 +124,13 @@ class Chart(NamedTuple):
     curves: Sequence[Curve]
     changes: Sequence[float] = ()  # x positions of dashed vertical lines
     words: str = ""  # text alternative for screen readers
-    reach: float = 0.0  # the y axis of a linear chart includes -reach and reach
+    reach: float = 0.0  # a linear y-axis covers at least -reach to reach
 
     def scales(self) -> tuple[Scale, Scale]:
-        """Return axes for all values; ends of intervals extend y at most by the values' span."""
+        """Return axes for all values.
+
+        To cover ends of intervals, the y-axis grows at most by the span of the values at each end.
+        """
         x = scale_of(chain(self.points.x, *(one.x for one in self.curves)))
         values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
         y = scale_of(values, from_zero=True)
@@ -142,26 +145,26 @@ class Chart(NamedTuple):
 
 
 class _Plane:
-    """Coordinates of the picture."""
+    """Conversion of values to coordinates of the picture; `left` is the position of the y-axis."""
 
     def __init__(self, x: Scale, y: Scale, left: float) -> None:
         self.x, self.y, self.left = x, y, left
         self.right, self.bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 
-    def across(self, value: float) -> float:
+    def to_x(self, value: float) -> float:
         return self.left + self.x.share(value) * (self.right - self.left)
 
-    def up(self, value: float) -> float:
+    def to_y(self, value: float) -> float:
         return self.bottom - self.y.share(value) * (self.bottom - _TOP)
 
-    def way(self, x: Sequence[float], y: Sequence[float]) -> list[str]:
-        """Return points as a list of SVG coordinates."""
+    def coordinates(self, x: Sequence[float], y: Sequence[float]) -> list[str]:
+        """Return points as SVG coordinates."""
         both = zip(x, y, strict=True)
-        return [f"{self.across(at):.1f},{self.up(value):.1f}" for at, value in both]
+        return [f"{self.to_x(at):.1f},{self.to_y(value):.1f}" for at, value in both]
 
 
 def colour(number: int) -> str:
-    """Return the CSS colour with a number."""
+    """Return the CSS colour with a number; numbers beyond the last colour start again."""
     return f"var(--c{number % COLOURS})"
 
 
@@ -179,7 +182,7 @@ def draw(chart: Chart) -> Html:
 
 
 def spark(curves: Sequence[Curve], points: Points) -> Html:
-    """Draw a sparkline: curves as small as a word, without axes."""
+    """Draw curves, or else points, as a sparkline: as small as a word and without axes."""
     x, y = Chart("", "", points, curves).scales()
     width, height = _SPARK
 
@@ -202,14 +205,14 @@ def spark(curves: Sequence[Curve], points: Points) -> Html:
 
 def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
     for value in plane.y.ticks():
-        height = plane.up(value)
+        height = plane.to_y(value)
         yield _line((plane.left, height), (plane.right, height), "rule")
         side = plane.left - 6
         yield element("text", tick_text(value), x=side, y=height + 4, text_anchor="end")
     free = 0.0
     for value in plane.x.ticks():
         text = tick_text(value)
-        at, half = plane.across(value), len(text) * _LETTER / 2
+        at, half = plane.to_x(value), len(text) * _LETTER / 2
         yield _line((at, plane.bottom), (at, plane.bottom + 4), "axis")
         if at - half > free and at + half < _WIDTH:
             yield element("text", text, x=at, y=plane.bottom + 17, text_anchor="middle")
@@ -223,29 +226,29 @@ def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
 
 def _bands(plane: _Plane, curves: Sequence[Curve]) -> Iterator[Html]:
     for one in curves:
-        way = [*plane.way(one.x, one.high), *reversed(plane.way(one.x, one.low))]
+        way = [*plane.coordinates(one.x, one.high), *reversed(plane.coordinates(one.x, one.low))]
         fill = f"fill: {colour(one.colour)}"
         yield element("polygon", points=" ".join(way), class_="band", style=fill)
 
 
 def _lines(plane: _Plane, curves: Sequence[Curve]) -> Iterator[Html]:
     for one in curves:
-        way, stroke = " ".join(plane.way(one.x, one.y)), f"stroke: {colour(one.colour)}"
+        way, stroke = " ".join(plane.coordinates(one.x, one.y)), f"stroke: {colour(one.colour)}"
         yield element("polyline", points=way, class_="curve", style=stroke)
 
 
 def _dots(plane: _Plane, points: Points) -> Iterator[Html]:
     for x, y, low, high, says in zip(*points, strict=True):
-        at, height = plane.across(x), plane.up(y)
+        at, height = plane.to_x(x), plane.to_y(y)
         bar = None
         if low is not None and high is not None and low < high:
-            bar = _line((at, plane.up(low)), (at, plane.up(high)), "bar")
+            bar = _line((at, plane.to_y(low)), (at, plane.to_y(high)), "bar")
         dot = element("circle", cx=at, cy=height, r=2.6, class_="point")
         yield element("g", element("title", says), bar, dot)
 
 
 def _upright(plane: _Plane, value: float, kind: str) -> Html:
-    at = plane.across(value)
+    at = plane.to_x(value)
     return _line((at, _TOP), (at, plane.bottom), kind)
 
 

@@ -1,7 +1,7 @@
 """Elements of HTML and SVG, and tables; untrusted text is escaped.
 
-A page shows names of files, experiments and machines. Each text is escaped when it becomes part of
-an element. Characters that hide or reorder text become escapes (`slowpath.core.printable`).
+Pages show names of files, experiments and machines. Each text is escaped when it becomes part of an
+element. Characters that hide or reorder text become escapes (`slowpath.core.printable`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from slowpath.core.printable import one_line
 
 _VOID = {"meta", "line", "circle", "polyline", "polygon", "path"}
-"""Elements without content."""
+"""Elements that never have content."""
 _BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "li", "p", "dl"}
 
 
 class Html(str):
-    """Text that is HTML already; only this package creates it."""
+    """Text that is HTML and must not be escaped; only this package creates it."""
 
     __slots__ = ()
 
@@ -27,19 +27,19 @@ Content = str | None
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Html:
     """Return an element; `_` in attribute names becomes `-`, and `class_` becomes `class`."""
-    given = "".join(
+    text = "".join(
         f' {_name(name)}="{escape(_written(value), quote=True)}"'
         for name, value in attributes.items()
         if value is not None
     )
     if tag in _VOID:
-        return Html(f"<{tag}{given}/>")
+        return Html(f"<{tag}{text}/>")
     end = "\n" if tag in _BLOCKS else ""
-    return Html(f"<{tag}{given}>{join(*content)}</{tag}>{end}")
+    return Html(f"<{tag}{text}>{join(*content)}</{tag}>{end}")
 
 
 def prose(text: str) -> Html:
-    """Return a sentence as HTML; words between backticks become code."""
+    """Return a sentence as HTML; text between backticks becomes code."""
     pieces = text.split("`")
     if len(pieces) % 2 == 0:
         return join(text)
@@ -48,7 +48,7 @@ def prose(text: str) -> Html:
 
 
 def join(*content: Content) -> Html:
-    """Concatenate pieces of content."""
+    """Concatenate pieces of content; texts are escaped."""
     return Html("".join(map(_safe, content)))
 
 
@@ -63,7 +63,7 @@ def _name(name: str) -> str:
 
 
 def _written(value: str | float) -> str:
-    """Format an attribute's value; coordinates get one decimal, which is enough for the eye."""
+    """Format an attribute's value; coordinates get one decimal, which is precise enough."""
     if isinstance(value, float):
         return f"{value:.1f}".removesuffix(".0")
     return one_line(str(value))
@@ -74,7 +74,7 @@ class Column(NamedTuple):
 
     heading: str
     number: bool = False  # aligned to the right
-    wide: bool = False  # left out on phones
+    wide: bool = False  # true: phones omit the column
 
     @property
     def style(self) -> str | None:
@@ -86,9 +86,9 @@ class Column(NamedTuple):
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[Content]], *, stack: bool = False
 ) -> Html:
-    """Return a table that scrolls if it does not fit.
+    """Return a table that scrolls if it is too wide.
 
-    With `stack`, phones show each row as lines of names and values, for long texts.
+    With `stack`, for long texts, phones show each row as lines of names and values.
     """
     head = element("tr", *(element("th", one.heading, class_=one.style) for one in columns))
     body = join(*(_row(columns, row) for row in rows))
@@ -99,11 +99,13 @@ def table(
 
 def _row(columns: Sequence[Column], cells: Sequence[Content]) -> Html:
     pairs = zip(columns, cells, strict=True)
-    made = (
-        element("td", element("span", cell), class_=one.style, data_name=one.heading)
-        for one, cell in pairs
+    return element(
+        "tr",
+        *(
+            element("td", element("span", cell), class_=one.style, data_name=one.heading)
+            for one, cell in pairs
+        ),
     )
-    return element("tr", *made)
 
 
 def preformatted(text: str) -> str:

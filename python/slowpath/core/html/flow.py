@@ -1,10 +1,10 @@
-"""Control-flow graphs as pictures and as columns of blocks with arrows.
+"""Control-flow graphs as pictures, and as columns of blocks with arrows.
 
-A picture has boxes without text; their height grows with the number of instructions. A column
-consists of elements that open and close, so that its arrows are pieces that stretch with the boxes.
+A picture has boxes without text; their height grows with the number of instructions. The boxes of a
+column can be opened and closed, so that its arrows consist of pieces that stretch with the boxes.
 
-All arrows to a box share a lane, to keep the number of lanes small. Lanes next to the boxes have
-the shortest arrows.
+In a column, all arrows to a box share a lane, to keep the number of lanes small. The shortest
+arrows are in the lanes next to the boxes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +15,10 @@ from slowpath.core.html.layered import Gaps, Layout, Line, Node, layered
 
 
 class Lane(NamedTuple):
-    """The arrows to a box."""
+    """A vertical line beside the column, shared by all arrows to a box."""
 
     target: int  # number of the box
-    sources: tuple[int, ...]  # boxes where the arrows start, ascending
+    sources: tuple[int, ...]  # numbers of the boxes where the arrows start, ascending
     track: int  # position of the lane; 0 is next to the boxes
 
     @property
@@ -33,7 +33,7 @@ class Lane(NamedTuple):
 
 
 def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
-    """Return lanes that do not overlap; `arrows` has the sources of each target."""
+    """Return a lane for each target, on tracks where none overlap; `arrows` has the sources."""
     plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
     plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
     taken, placed = list[set[int]](), list[Lane]()
@@ -50,7 +50,7 @@ def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
 _WIDTH, _LEAST, _MOST = 22.0, 5.0, 160.0  # boxes in pictures: width, least and greatest height
 _GAPS = Gaps(7.0, 9.0, 1.0)
 _MARGIN = 4.0
-_NEAR, _APART, _GUTTER = 12, 7, 110  # pixels: first track, between tracks, maximum of all tracks
+_FIRST, _DISTANCE, _GUTTER = 12, 7, 110  # pixels: first track, between tracks, all tracks at most
 
 
 class Box(NamedTuple):
@@ -58,8 +58,8 @@ class Box(NamedTuple):
 
     size: int  # number of instructions
     kind: str  # CSS class, which sets the colour
-    words: str  # tooltip
-    link: str | None = None  # target of a click
+    tooltip: str
+    link: str | None = None  # URL that a click opens
 
 
 class Arrow(NamedTuple):
@@ -90,29 +90,29 @@ class Shape(NamedTuple):
 
 
 def shape(flow: Flow) -> Shape:
-    """Lay out a graph; sequences of boxes of the same kind without branches become one box."""
-    whole = _collapsed(flow)
-    nodes = [Node(_WIDTH, _height(box)) for box in whole.boxes]
-    edges = [(arrow.start, arrow.end) for arrow in whole.arrows]
-    return Shape(whole, layered(nodes, edges, _GAPS))
+    """Lay out a graph; boxes of the same kind that run one after the other become one box."""
+    collapsed = _collapsed(flow)
+    nodes = [Node(_WIDTH, _height(box)) for box in collapsed.boxes]
+    edges = [(arrow.start, arrow.end) for arrow in collapsed.arrows]
+    return Shape(collapsed, layered(nodes, edges, _GAPS))
 
 
 def _height(box: Box) -> float:
     return min(max(_LEAST, 1.0 * box.size), _MOST)
 
 
-def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None = None) -> Html:
+def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None = None) -> Html:
     """Draw a graph as SVG; `words` is its text alternative for screen readers.
 
-    With a `style`, the picture is a complete SVG file.
+    With a style sheet, `style`, the result is a complete SVG file.
     """
-    (boxes, arrows), layout = drawn.flow, drawn.layout
-    width, height = drawn.size
+    (boxes, arrows), layout = shape.flow, shape.layout
+    width, height = shape.size
     parts = [_lines(layout.lines, arrows, never=True), _lines(layout.lines, arrows, never=False)]
     for box, place in zip(boxes, layout.places, strict=True):
         rect = element(
             "rect",
-            element("title", box.words) if box.words else None,
+            element("title", box.tooltip) if box.tooltip else None,
             x=place.x - _WIDTH / 2,
             y=place.y,
             width=_WIDTH,
@@ -130,7 +130,7 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
         *parts,
         xmlns=None if style is None else "http://www.w3.org/2000/svg",
         viewBox=origin,
-        # In a page, the style sheet would override width and height attributes.
+        # In a page, its style sheet would override width and height attributes.
         style=f"width: {wide}px; height: {high}px" if style is None else None,
         width=None if style is None else wide,
         height=None if style is None else high,
@@ -140,7 +140,7 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
 
 
 def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
-    """Draw the lines that packets take, or with `never` the others."""
+    """Draw the lines that packets can take, or with `never` the lines that no packet takes."""
     drawn = [
         "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
         for line in lines
@@ -187,7 +187,10 @@ def _collapsed(flow: Flow) -> Flow:
 
 
 def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
-    """Return boxes one below the other, with the arrows between them on the left."""
+    """Return boxes as a column, with the arrows between them on the left.
+
+    An arrow to the next box needs no lane.
+    """
     to, near = dict[int, list[int]](), set[int]()
     live = {(arrow.start, arrow.end) for arrow in arrows if not arrow.never}
     for start, end, _ in arrows:
@@ -197,18 +200,18 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
             to.setdefault(end, []).append(start)
     found = lanes(to)
     tracks = 1 + max((lane.track for lane in found), default=-1)
-    apart = min(_APART, max(2, _GUTTER // max(tracks, 1)))
+    distance = min(_DISTANCE, max(2, _GUTTER // max(tracks, 1)))
     passing = [list[Lane]() for _ in rows]
     for lane in found:
         for at in range(lane.first, lane.last + 1):
             passing[at].append(lane)
-    width = f"width: {_NEAR + apart * tracks + 4}px" if tracks else "width: 0"
+    width = f"width: {_FIRST + distance * tracks + 4}px" if tracks else "width: 0"
     made = []
     for at, row in enumerate(rows):
         pieces = [
             piece
             for lane in passing[at]
-            for piece in _pieces(lane, at, _NEAR + apart * lane.track, live)
+            for piece in _pieces(lane, at, _FIRST + distance * lane.track, live)
         ]
         kind = None if (at, at + 1) in live else "n"
         below = element("b", class_=kind) if at in near else None
@@ -218,9 +221,10 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
 
 
 def _pieces(lane: Lane, at: int, place: int, live: set[tuple[int, int]]) -> Iterator[Html]:
-    """Yield the pieces of a lane beside a box: the lane, and arrows that start or end there.
+    """Yield the pieces of a lane next to box `at`: the lane, and arrows that start or end there.
 
-    Pieces that only dead arrows use get the CSS class `n`.
+    `place` is the position of the lane in pixels. Pieces that only dead arrows use get the CSS
+    class `n`.
     """
     above, below = lane.first < at, lane.last > at
     arrives, leaves = at == lane.target, at in lane.sources
@@ -248,5 +252,5 @@ def _piece(kind: str, style: str) -> Html:
 
 
 def key(kind: str, words: Content) -> Html:
-    """Return the legend of a colour."""
+    """Return the legend of a CSS class that sets a colour."""
     return element("span", join(element("i", class_=f"swatch {kind}"), words), class_="meaning")

@@ -2,16 +2,16 @@
 
 The steps are those of Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical
 System Structures" (1981): layers, order within layers, positions. Edges that pass layers on their
-way to the same node share one trunk: a hundred checks with a common target do not become a hundred
-lines. Time and space thus grow with the layers, not with the edges.
+way to the same node share one trunk, so that a hundred checks with a common target do not become a
+hundred lines. Time and space thus grow with the number of layers, not of edges.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-_ROUNDS = 8  # rounds, down and up again, for the order in layers and for positions
-_STRAIGHT = 8.0  # weight of straight trunks; nodes have weight 1
+_ROUNDS = 8  # rounds of the order in layers and of positions; each goes down and up again
+_STRAIGHT = 8.0  # weight of trunks in positions, to keep them straight; nodes have weight 1
 
 
 class Node(NamedTuple):
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A piece of one or more edges: from one layer to the next, or up again on the right."""
+    """A line that one or more edges share: down to the next layer, or up on the right."""
 
     points: tuple[Place, ...]
     edges: tuple[int, ...]  # numbers of the edges
@@ -56,7 +56,7 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
     """Lay out a graph; edges are pairs of node numbers, and node 0 is the entry."""
     if not nodes:
         return Layout(0, 0, [], [])
-    back = _closing(len(nodes), edges)
+    back = _back_edges(len(nodes), edges)
     forward = [number for number in range(len(edges)) if number not in back]
     ranks = _ranks(len(nodes), [edges[number] for number in forward])
     pieces, trunks = _pieces(edges, forward, ranks)
@@ -64,7 +64,7 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
     below, above = _neighbours(len(nodes) + len(trunks), pieces)
     _order(layers, below, above)
     widths = [*(one.width for one in nodes), *(gaps.trunk for _ in trunks)]
-    x = _across(layers, (below, above), widths, gaps.across, len(nodes))
+    x = _x_positions(layers, (below, above), widths, gaps.across, len(nodes))
     tops = _tops(layers, nodes, gaps.down)
     places = [Place(x[number], tops[rank]) for number, rank in enumerate(ranks)]
     heights = [
@@ -79,8 +79,8 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
     return Layout(right, tops[-1] + heights[-1], places, lines)
 
 
-def _closing(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the back edges, which close cycles, of a depth-first search from node 0."""
+def _back_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the numbers of edges that close cycles in a depth-first search from node 0."""
     leaving = [list[int]() for _ in range(count)]
     for number, (start, _) in enumerate(edges):
         leaving[start].append(number)
@@ -107,7 +107,7 @@ def _closing(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Assign each node to the layer below its lowest predecessor."""
+    """Return the layer of each node: the one below its lowest predecessor, else layer 0."""
     leaving, waiting = [list[int]() for _ in range(count)], [0] * count
     for start, end in edges:
         leaving[start].append(end)
@@ -126,9 +126,10 @@ def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _pieces(
     edges: Sequence[tuple[int, int]], forward: Sequence[int], ranks: Sequence[int]
 ) -> tuple[dict[tuple[int, int], list[int]], list[tuple[int, int]]]:
-    """Split edges into pieces between layers, with the numbers of their edges; return trunks too.
+    """Split edges into pieces between layers; return the pieces and the trunks.
 
-    A trunk is given by the node that it leads to and the layer that it passes.
+    A piece has the numbers of its edges. A trunk is a pair of the node that it leads to and the
+    layer that it passes; its number follows those of the nodes.
     """
     pieces, trunks = dict[tuple[int, int], list[int]](), dict[tuple[int, int], int]()
     for number in forward:
@@ -160,7 +161,7 @@ def _neighbours(
 
 
 def _order(layers: list[list[int]], below: list[list[int]], above: list[list[int]]) -> None:
-    """Sort each layer by the mean position of the neighbours, down and up again."""
+    """Sort each layer by the mean position of the neighbours in the previous layer."""
     place = dict[int, float]()
     for layer in layers:
         place |= {number: float(at) for at, number in enumerate(layer)}
@@ -179,14 +180,14 @@ def _middle(values: list[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def _across(
+def _x_positions(
     layers: Sequence[Sequence[int]],
     neighbours: tuple[list[list[int]], list[list[int]]],
     widths: Sequence[float],
     gap: float,
     nodes: int,
 ) -> list[float]:
-    """Return x positions of centres, near the neighbours; the leftmost edge is at 0."""
+    """Return the x positions of centres, close to those of neighbours; the left margin is 0."""
     x = [0.0] * len(widths)
     for layer in layers:
         free = 0.0
@@ -197,35 +198,35 @@ def _across(
     for turn in range(2 * _ROUNDS):
         near = above if turn % 2 == 0 else below
         for layer in layers if turn % 2 == 0 else reversed(layers):
-            wanted, weights = list[float](), list[float]()
+            targets, weights = list[float](), list[float]()
             for number in layer:
-                # Align trunks with trunks and nodes with nodes, if there are any.
+                # Align trunks with trunks and nodes with nodes, if possible.
                 alike = [one for one in near[number] if (one >= nodes) == (number >= nodes)]
-                wanted.append(_middle([x[one] for one in alike or near[number]], x[number]))
+                targets.append(_middle([x[one] for one in alike or near[number]], x[number]))
                 weights.append(_STRAIGHT if alike and number >= nodes else 1.0)
-            apart = [(widths[one] + widths[other]) / 2 + gap for one, other in pairwise(layer)]
-            for number, at in zip(layer, _spread(wanted, weights, apart), strict=True):
+            distances = [(widths[one] + widths[other]) / 2 + gap for one, other in pairwise(layer)]
+            for number, at in zip(layer, _spread(targets, weights, distances), strict=True):
                 x[number] = at
     left = min(at - width / 2 for at, width in zip(x, widths, strict=True))
     return [at - left for at in x]
 
 
-def _spread(wanted: list[float], weights: list[float], apart: list[float]) -> list[float]:
-    """Return the positions nearest to the wanted ones (least squares), at least `apart` apart.
+def _spread(targets: list[float], weights: list[float], distances: list[float]) -> list[float]:
+    """Return the positions nearest to the targets (least squares) that keep minimum distances.
 
     The method is isotonic regression: neighbours that are out of order are pooled.
     """
     offsets = [0.0]
-    for distance in apart:
+    for distance in distances:
         offsets.append(offsets[-1] + distance)
     pools = list[tuple[float, float, int]]()  # mean, weight, number of members
-    for want, weight, offset in zip(wanted, weights, offsets, strict=True):
-        mean, heavy, count = want - offset, weight, 1
+    for target, weight, offset in zip(targets, weights, offsets, strict=True):
+        mean, total, count = target - offset, weight, 1
         while pools and pools[-1][0] > mean:
-            other, more, several = pools.pop()
-            mean = (mean * heavy + other * more) / (heavy + more)
-            heavy, count = heavy + more, count + several
-        pools.append((mean, heavy, count))
+            other_mean, other_weight, members = pools.pop()
+            mean = (mean * total + other_mean * other_weight) / (total + other_weight)
+            total, count = total + other_weight, count + members
+        pools.append((mean, total, count))
     means = [mean for mean, _, count in pools for _ in range(count)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
 
@@ -244,7 +245,7 @@ def _lines(
     through: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
-    """Return the pieces as lines; a trunk passes its layer vertically."""
+    """Return the pieces as lines; where a piece starts at a trunk, the line first passes it."""
     (ranks, x, trunks), (nodes, tops, heights) = through, rows
     lines = list[Line]()
     for (start, end), numbers in pieces.items():

@@ -1,4 +1,4 @@
-"""A self-contained HTML page and its style sheet."""
+"""Self-contained HTML pages and their style sheet."""
 
 from slowpath.core.html.elements import Content, Html, element, join
 
@@ -148,7 +148,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 def page(title: str, *content: Content, broad: bool = False) -> str:
-    """Return the text of an HTML file; with `broad`, it uses the full width of large screens."""
+    """Return the text of an HTML file; with `broad`, the page uses the width of large screens."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -163,14 +163,14 @@ def page(title: str, *content: Content, broad: bool = False) -> str:
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html:
-    """Return a list of names and values; those without a value are left out."""
+    """Return a list of names and values; pairs without a value are omitted."""
     known = [(name, value) for name, value in pairs if value is not None]
     rows = (element("div", element("dt", name), element("dd", value)) for name, value in known)
     return element("dl", *rows, class_="facts")
 
 
 def download(text: str, file: str, words: str) -> Html:
-    """Return a link to data that the page itself contains; `file` is the name to save them as."""
+    """Return a link that saves `text`, which the page contains, as a file with a name."""
     from urllib.parse import quote
 
     address = f"data:text/csv;charset=utf-8,{quote(text)}"

@@ -1,4 +1,4 @@
-"""Worker processes, pools and threads: the interface of supervised jobs."""
+"""Worker processes, pools and threads; here, the interface of workers and their jobs."""
 
 import signal
 from collections.abc import Callable
@@ -10,11 +10,14 @@ Message = tuple[Any, ...]
 """A message of a job; its values have types that `marshal` can write."""
 Send = Callable[[Message], None]
 Job = Callable[[float | None, Send, Stopping], None]
-"""Work with a limit in seconds that sends messages; its owner recognises the last message."""
+"""Work that sends messages, for at most a number of seconds; None: no limit.
+
+The process that started the work recognises its last message.
+"""
 
 
 class WorkerLostError(Exception):
-    """The worker ended in the middle of a job."""
+    """The worker ended before it had sent the last message of a job."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -23,7 +26,7 @@ class WorkerLostError(Exception):
 
     @property
     def is_memory(self) -> bool:
-        """Return true if the process ran out of memory, or the system killed it for that."""
+        """Return true if the process ran out of memory, or the system killed it for its memory."""
         return self.status == -signal.SIGKILL or "memory allocation of" in self.text
 
 
@@ -37,7 +40,7 @@ class JobWorker(Protocol):
         """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
-            Lost: if the job has ended without its last message.
+            WorkerLostError: if the job has ended without its last message.
         """
 
     def stop(self) -> None:

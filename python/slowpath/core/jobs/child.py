@@ -6,18 +6,20 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from slowpath.core.jobs.stopping import SIGNALS
+
 _FORKING = threading.Lock()
-"""Lock around forks: a process that inherits the pipes of another one hides its death."""
+"""Lock around forks: a child that inherits another child's pipe would hide that child's death."""
 
 
 class Child:
     """A forked process whose output arrives through a pipe."""
 
     def __init__(self, work: Callable[[int], int]) -> None:
-        """Fork; the process does `work`, which gets its end of the pipe and returns the exit code.
+        """Fork, and call `work` in the new process with its end of the pipe.
 
-        `SIGNALS` are blocked at first, until `work` has set its handlers and unblocks them.
+        `work` returns the exit code. `SIGNALS` are blocked until it unblocks them, so that it can
+        set handlers first.
         """
         with _FORKING:  # a cluster worker has several threads that fork
             self.output, end = os.pipe()
@@ -35,13 +37,13 @@ class Child:
             os.close(end)
 
     def wait(self) -> tuple[int, float]:
-        """Wait for the end; return exit code (or minus the signal) and CPU seconds."""
+        """Wait for the end; return the exit code, or minus the signal, and the CPU seconds."""
         _, status, used = os.wait4(self.pid, 0)
         os.close(self.output)
         return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
 
     def kill(self) -> tuple[int, float]:
-        """Kill the process unless it has ended; return the same as `wait`."""
+        """Kill the process unless it has ended; return what `wait` returns."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         return self.wait()

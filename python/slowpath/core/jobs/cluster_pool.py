@@ -1,7 +1,7 @@
 """A pool of the workers of a Dask cluster (extra `fleet`).
 
-If a worker dies, Dask repeats its work on others. The common argument of all calls is an ordinary
-task instead of scattered data, so that Dask can compute it again if it gets lost. Items are
+If a worker dies, Dask repeats its tasks on other workers. The common argument of all calls is a
+task of its own instead of scattered data, so that Dask can compute it again after a loss. Items are
 submitted only shortly before a worker is free, because the scheduler keeps them in memory.
 """
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from slowpath.core.errors import OptionError, UnavailableError
-from slowpath.core.jobs.ordered import (
+from slowpath.core.jobs.pool import (
     NO_OBSERVER,
     Common,
     Item,
@@ -29,15 +29,15 @@ from slowpath.core.jobs.ordered import (
     in_order,
 )
 
-_SECONDS = 10
+_CONNECT_SECONDS = 10
 _STARTING = 3.0
-"""Seconds to wait for a listener: a scheduler may just be starting."""
-_AGAIN = 0.2
+"""Seconds to wait for a scheduler that is just starting."""
+_RETRY_SECONDS = 0.2
 _RETRIES = 3
 _ATTEMPTS = 2
-"""Attempts per item; in each, Dask tries several times (see its setting
+"""Attempts per item; in each attempt, Dask tries several times (see its setting
 `distributed.scheduler.allowed-failures`)."""
-_WAITING = 2
+_SUBMITTED = 2
 """Submitted items per worker thread: one running, one waiting."""
 _LOOK = 5.0
 """Seconds between two queries of the number of workers."""
@@ -52,7 +52,7 @@ class ClusterPool(Pool):
         self._client = client
 
     @property
-    def beside(self) -> int:
+    def concurrency(self) -> int:
         """Maximum number of worker threads on one machine of the cluster; see `Pool`."""
         threads = Counter[str]()
         for address, count in self._client.nthreads().items():
@@ -64,7 +64,7 @@ class ClusterPool(Pool):
         work: Callable[[Common, Item, StopRequested], Result],
         common: Common,
         items: Sequence[Item],
-        audience: PoolObserver = NO_OBSERVER,
+        observer: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Unfinished, None, None]:
         """Call `work` for each item and yield the results in order; see `Pool`.
 
@@ -72,11 +72,11 @@ class ClusterPool(Pool):
             UnavailableError: if the scheduler is gone, or workers cannot do this work.
         """
         crew = _Workers(self._client, work, common)
-        yield from in_order(crew, items, audience, _ATTEMPTS)
+        yield from in_order(crew, items, observer, _ATTEMPTS)
 
 
 class _Workers:
-    """The crew of a cluster for one kind of work."""
+    """The workers of a cluster for one kind of work; see `Crew`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Workers:
         now = time.monotonic()
         if now >= self._counted + _LOOK:
             self._counted = now
-            self._size = _WAITING * max(1, sum(self._client.nthreads().values()))
+            self._size = _SUBMITTED * max(1, sum(self._client.nthreads().values()))
         return self._size
 
     def begin(self, item: object) -> Any:  # noqa: ANN401
@@ -107,8 +107,8 @@ class _Workers:
 
     def _submit(self, *call: object) -> Any:  # noqa: ANN401
         self._submitted += 1
-        first = -self._submitted  # keeps the order; by default it is arbitrary
-        return self._client.submit(*call, pure=False, retries=_RETRIES, priority=first)
+        priority = -self._submitted  # keeps the order, which is arbitrary by default
+        return self._client.submit(*call, pure=False, retries=_RETRIES, priority=priority)
 
     def judge(self, problem: Exception) -> None:
         """See `Crew`.
@@ -129,10 +129,10 @@ class _Workers:
 
     def end(self) -> None:
         """See `Crew`; workers that do not answer notice that their task was cancelled."""
-        threading.Thread(target=self._tell, daemon=True).start()
+        threading.Thread(target=self._request_end, daemon=True).start()
 
-    def _tell(self) -> None:
-        # The call waits for all workers, including those that die.
+    def _request_end(self) -> None:
+        # The call waits for all workers, even for dying ones, and therefore has its own thread.
         with suppress(Exception):  # the client is closed, or the scheduler is gone
             self._client.run(_end, self._run, on_error="ignore")
 
@@ -141,7 +141,7 @@ _ended = set[str]()
 
 
 def _end(run: str) -> None:
-    """Ask work of this run to end; called in a worker."""
+    """Ask the work of a run to end; called in a worker."""
     _ended.add(run)
 
 
@@ -153,13 +153,13 @@ def _call(
     worker: Any = get_worker()
     key = worker.get_current_task()
 
-    def asked() -> bool:
+    def stop_requested() -> bool:
         """Return true if the run was asked to end, or the task was cancelled."""
         task = worker.state.tasks.get(key)
         return run in _ended or task is None or task.state == "cancelled"
 
     work, common = shared
-    return work(common, item, asked)
+    return work(common, item, stop_requested)
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
         raise UnavailableError(reason) from None
     try:
         _await_listener(scheduler)
-        client: Any = Client(scheduler, timeout=_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise OptionError("--scheduler", f"{scheduler!r}: {reason}") from None
@@ -188,7 +188,7 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
 
 
 def _await_listener(scheduler: str) -> None:
-    """Check that a scheduler listens, because Dask itself tries for much longer.
+    """Check that a scheduler listens; Dask itself would try to connect for much longer.
 
     Raises:
         OSError: if nothing listens at the address.
@@ -204,10 +204,10 @@ def _await_listener(scheduler: str) -> None:
     while True:
         left = end - time.monotonic()
         try:
-            socket.create_connection((host, port), max(left, _AGAIN)).close()
+            socket.create_connection((host, port), max(left, _RETRY_SECONDS)).close()
         except OSError as problem:
-            if left <= _AGAIN:
+            if left <= _RETRY_SECONDS:
                 raise OSError(f"nobody listens there: {problem.strerror or problem}") from None
-            time.sleep(_AGAIN)
+            time.sleep(_RETRY_SECONDS)
         else:
             return

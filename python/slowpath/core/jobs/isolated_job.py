@@ -1,4 +1,4 @@
-"""Work other than analyses in a worker process."""
+"""Work in a worker process; `slowpath.bounds.analyst` does the same for analyses."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -9,21 +9,22 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import ProcessWorker, await_job
 
 Work = Callable[..., Iterator[Message]]
-"""A function that works within a number of seconds, if limited, and yields messages.
+"""A function that yields messages.
 
-It gets the seconds, a `Stopping`, and the arguments of `IsolatedJob.start`.
+Its parameters are a limit in seconds or None, a `Stopping`, and the arguments of
+`IsolatedJob.start`.
 """
 
 
 class IsolatedJob:
     """Work in a process with limits on time and memory; a crash does not affect the command.
 
-    Several pieces of work have one process, and find there what earlier ones have made. After a
-    crash, the next one gets a new process.
+    Several functions share one process, and find in it the data of earlier calls. After a crash,
+    the next call gets a new process.
     """
 
     def __init__(self, memory: int | None, *works: Work) -> None:
-        """Prepare the process; `memory` is its limit in bytes."""
+        """Prepare the process; `memory` is its limit in bytes, None without a limit."""
         self._worker = ProcessWorker(list(map(_job, works)), lambda: memory)
 
     def __enter__(self) -> "IsolatedJob":
@@ -41,19 +42,19 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Do the first or only work, and return the reason if it ended early.
+        """Call the first function; return the reason if it ended early, else None.
 
         `take` gets the messages; `look` is called ten times a second.
 
         Raises:
-            InputError: if the work cannot be done.
+            InputError: if the function raised it.
         """
         self.start(0, seconds)
         return self.wait(seconds, stopping, take, look)
 
-    def start(self, number: int, seconds: float | None, *given: object) -> None:
-        """Start the work of this number with further arguments; the caller then has to wait."""
-        self._worker.start(number, seconds, given)
+    def start(self, number: int, seconds: float | None, *arguments: object) -> None:
+        """Start a function by its number, with further arguments; the caller has to `wait`."""
+        self._worker.start(number, seconds, arguments)
 
     def wait(
         self,
@@ -62,42 +63,40 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Wait for the end of the started work, as `run` does."""
+        """Wait for the end of the started function; for parameters and result see `run`."""
         failed = list[InputError]()
-        stopped = list[str]()
+        stopped = list[str | None]()
 
         def taken(message: Message) -> bool:
             match message:
-                case ("done",):
-                    return True
-                case ("input", file, reason, more):
-                    failed.append(InputError(file, reason, more))
-                    return True
-                case ("stopped", reason):
+                case ("input", file, reason, further):
+                    failed.append(InputError(file, reason, further))
+                case ("ended", reason):
                     stopped.append(reason)
-                    return True
-            take(message)
-            return False
+                case _:
+                    take(message)
+                    return False
+            return True
 
         ending = await_job(self._worker, seconds, stopping, taken, look)
         if failed:
             raise failed[0]
-        if ending is not None and ending.defect:
+        if ending is None:
+            return stopped[0]
+        if ending.defect:
             return f"internal error: {ending.reason}; please report it"
-        if ending is not None:
-            return ending.reason
-        return stopped[0] if stopped else None
+        return ending.reason
 
 
 def _job(work: Work) -> Callable[..., None]:
-    def job(seconds: float | None, send: Send, stopping: Stopping, *given: object) -> None:
+    def job(seconds: float | None, send: Send, stopping: Stopping, *arguments: object) -> None:
         try:
-            for message in work(seconds, stopping, *given):
+            for message in work(seconds, stopping, *arguments):
                 send(message)
-            send(("done",))
+            send(("ended", None))
         except StoppedError as problem:
-            send(("stopped", problem.reason))
+            send(("ended", problem.reason))
         except InputError as problem:
-            send(("input", problem.file, problem.reason, list(problem.more)))
+            send(("input", problem.file, problem.reason, list(problem.further)))
 
     return job

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from typing import Any
 
-from slowpath.core.jobs.ordered import (
+from slowpath.core.jobs.pool import (
     NO_OBSERVER,
     Common,
     Item,
@@ -24,12 +24,13 @@ from slowpath.core.jobs.ordered import (
 )
 
 _ATTEMPTS = 3
+"""Attempts per item."""
 
 
 class LocalPool(Pool):
-    """Worker processes: the requested number, or one per CPU that this process may use.
+    """Worker processes on this machine: `jobs`, or one per CPU that this process may use.
 
-    With one job or one item, the calling process does the work.
+    With one job or one item, the calling process does the work itself.
     """
 
     lost = f"{Pool.lost}, perhaps for want of memory; try fewer of them with --jobs"
@@ -38,7 +39,7 @@ class LocalPool(Pool):
         self._jobs = jobs or len(os.sched_getaffinity(0))
 
     @property
-    def beside(self) -> int:
+    def concurrency(self) -> int:
         """Number of worker processes; see `Pool`."""
         return self._jobs
 
@@ -47,43 +48,44 @@ class LocalPool(Pool):
         work: Callable[[Common, Item, StopRequested], Result],
         common: Common,
         items: Sequence[Item],
-        audience: PoolObserver = NO_OBSERVER,
+        observer: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Unfinished, None, None]:
         """Call `work` for each item and yield the results in order; see `Pool`."""
         jobs = min(self._jobs, len(items))
         if jobs > 1:
             lanes = _Lanes(jobs, work, common)
             try:
-                yield from in_order(lanes, items, audience, _ATTEMPTS)
+                yield from in_order(lanes, items, observer, _ATTEMPTS)
             except BaseException:
                 lanes.kill()
                 raise
             lanes.close()
             return
+        stop_requested = observer.stop_requested
         for at, item in enumerate(items):
-            audience.look(at)
-            yield Unfinished(died=False) if audience.asked() else work(common, item, audience.asked)
+            observer.look(at)
+            yield Unfinished(died=False) if stop_requested() else work(common, item, stop_requested)
 
 
 class _Lanes:
-    """Independent processes, each with one item at a time: a crash loses only that item."""
+    """Independent processes, each with one item at a time: a crash loses only this item."""
 
     def __init__(
         self, jobs: int, work: Callable[[Any, Any, StopRequested], Any], common: object
     ) -> None:
-        # A new interpreter is safe; a fork would copy the state of library threads here.
+        # A new interpreter is safe; a fork would copy the state of threads of libraries.
         context = multiprocessing.get_context("spawn")
-        # Closing our end of a pipe signals all workers: to finish early (`asked`), or to exit
-        # (`gone`). The system closes both if this process dies.
-        asked, self._asked = context.Pipe(duplex=False)
-        gone, self._gone = context.Pipe(duplex=False)
-        self._context, self._kept = context, (work, common, asked, gone)
+        # Closing our end of a pipe asks all workers to finish early (`stop`), or to exit (`quit`).
+        # The system closes both if this process dies.
+        stop, self._stop = context.Pipe(duplex=False)
+        quit_, self._quit = context.Pipe(duplex=False)
+        self._context, self._arguments = context, (work, common, stop, quit_)
         self._all = list[ProcessPoolExecutor]()
         self._free = deque(self._lane() for _ in range(jobs))
         self.size = jobs
 
     def _lane(self) -> ProcessPoolExecutor:
-        lane = ProcessPoolExecutor(1, self._context, _keep, self._kept)
+        lane = ProcessPoolExecutor(1, self._context, _prepare, self._arguments)
         self._all.append(lane)
         return lane
 
@@ -102,47 +104,47 @@ class _Lanes:
             raise problem
 
     def end(self) -> None:
-        self._asked.close()
+        self._stop.close()
 
     def kill(self) -> None:
         """End all processes, even while they work."""
-        self._gone.close()
+        self._quit.close()
         self._await(self._all)
 
     def close(self) -> None:
-        """End all processes; none of them has work with an awaited result."""
+        """End all processes; the caller does not wait for results of any of them."""
         self._await(self._free)
         self.kill()
 
     def _await(self, lanes: Iterable[ProcessPoolExecutor]) -> None:
-        # Wait for killed processes, too. Otherwise the interpreter can end while the thread of an
-        # executor ends, write to a closed pipe, and print an error (CPython 3.11).
+        # Wait even for killed processes. Otherwise the interpreter can exit during the end of an
+        # executor's thread, write to a closed pipe, and print an error (CPython 3.11).
         for lane in list(lanes):
             lane.shutdown()
 
 
-_kept: list[Any] = []
+_shared: list[Any] = []
 
 
-def _keep(
+def _prepare(
     work: Callable[[Any, Any, StopRequested], Any],
     common: object,
-    asked: Connection,
-    gone: Connection,
+    stop: Connection,
+    quit_: Connection,
 ) -> None:
     """Store the common arguments of all calls; runs first in each worker."""
     # A terminal sends Ctrl-C to all processes; only the owner handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _kept[:] = [work, common, asked.poll]
-    threading.Thread(target=_leave, args=(gone,), daemon=True).start()
+    _shared[:] = [work, common, stop.poll]
+    threading.Thread(target=_exit_with_owner, args=(quit_,), daemon=True).start()
 
 
-def _leave(gone: Connection) -> None:
+def _exit_with_owner(quit_: Connection) -> None:
     """Exit when the owner closes its end of the pipe or dies."""
-    gone.poll(None)
+    quit_.poll(None)
     os._exit(0)
 
 
 def _call(item: object) -> Any:  # noqa: ANN401 - result of the work
-    work, common, asked = _kept
-    return work(common, item, asked)
+    work, common, stop_requested = _shared
+    return work(common, item, stop_requested)

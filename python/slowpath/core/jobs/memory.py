@@ -11,9 +11,9 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _RESERVED = 768 << 20
 """Bytes of address space that an analysis reserves but does not fill: stacks, the interpreter."""
 _LEAST = 64 << 20
-"""Minimum limit in bytes; an analysis with less memory is pointless."""
+"""Minimum limit in bytes; no analysis succeeds with less memory."""
 _LIMIT = "Max address space"
-"""Label of `ulimit -v` in /proc/self/limits (proc(5)); loading module `resource` takes longer."""
+"""Label of `ulimit -v` in /proc/self/limits (proc(5)); importing `resource` takes longer."""
 
 
 def parse_size(text: str) -> int:
@@ -31,21 +31,21 @@ def parse_size(text: str) -> int:
     return size
 
 
-def default_limit(beside: int = 1) -> int | None:
-    """Return a share of the memory that is free on the machine and in the control group.
+def default_limit(concurrency: int = 1) -> int | None:
+    """Return the default memory limit of each of `concurrency` analyses in bytes.
 
-    `beside` concurrent analyses divide the free memory. The limit of `ulimit -v` applies, too. None
-    if nothing is known.
+    The limit is a share of the memory that is free on the machine and in the control group, and at
+    most that of `ulimit -v`. None if the system provides neither.
     """
     free = min(_free(), default=None)
-    shared = None if free is None else free // (SHARE * beside)
+    share = None if free is None else free // (SHARE * concurrency)
     allowed = _address_space()
-    known = [size for size in (shared, allowed) if size is not None]
+    known = [size for size in (share, allowed) if size is not None]
     return max(min(known), _LEAST) if known else None
 
 
 def _free() -> Iterator[int]:
-    """Yield the free bytes according to the machine and to each control group."""
+    """Yield the bytes that are free on the machine and in each control group."""
     if not sys.platform.startswith("linux"):
         return
     available = _field("/proc/meminfo", "MemAvailable:")

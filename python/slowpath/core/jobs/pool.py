@@ -1,14 +1,260 @@
-"""Choice of a process pool: workers of a cluster, or processes of this machine."""
+"""Process pools: their choice, their interface, and their results in the order of the items.
 
-from collections.abc import Iterator
+While the caller waits for an item, all workers go on with later ones. If a worker dies, its item is
+retried alone after all other items. The retry thus has all memory and cannot take others down.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from slowpath.core.errors import OptionError
-from slowpath.core.jobs.ordered import Pool
+from slowpath.core.errors import OptionError, UnavailableError
+
+Common = TypeVar("Common")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_LOOK = 0.1
+"""Seconds between two checks for finished items and stop requests."""
+_HOPELESS = 20
+"""Number of workers that may die before the first result until the pool gives up."""
+_GRACE = 3.0
+"""Seconds after a stop request in which work can still deliver its results."""
+
+StopRequested = Callable[[], bool]
+"""Function that returns true once work has to end with its results so far; long work polls it."""
+
+
+class PoolObserver(NamedTuple):
+    """Callbacks of the caller that waits for results."""
+
+    stop_requested: StopRequested = lambda: False
+    look: Callable[[int], None] = lambda _done: None
+    """Gets the number of finished items, about ten times a second."""
+
+
+NO_OBSERVER = PoolObserver()
+"""An observer that ignores progress and never stops the work."""
+
+
+class Unfinished(NamedTuple):
+    """An item without a result: its worker died in each attempt, or the work was stopped."""
+
+    died: bool
+
+
+class Pool(ABC):
+    """A pool of worker processes.
+
+    A pool calls a function for each of many items, on any of its workers, and returns the results
+    in the order of the items. The function must depend only on its arguments, so that a call can
+    run anywhere and be repeated after the death of a worker.
+    """
+
+    lost = "worker processes die again and again"
+    """Error text of `map` if an item has no result."""
+
+    @property
+    @abstractmethod
+    def concurrency(self) -> int:
+        """Maximum number of concurrent calls on one machine."""
+
+    def map(
+        self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
+    ) -> list[Result]:
+        """Call `work` for each item and return the results in order.
+
+        Args:
+            work: A module-level function, which workers import.
+            common: First argument of all calls; sent to each worker only once.
+            items: Second argument of each call.
+
+        Raises:
+            UnavailableError: if workers die in each attempt for an item.
+        """
+        results = []
+        for one in self.each(_IgnoringStop(work), common, items):
+            if isinstance(one, Unfinished):
+                raise UnavailableError(self.lost)
+            results.append(one)
+        return results
+
+    @abstractmethod
+    def each(
+        self,
+        work: Callable[[Common, Item, StopRequested], Result],
+        common: Common,
+        items: Sequence[Item],
+        observer: PoolObserver = NO_OBSERVER,
+    ) -> Generator[Result | Unfinished, None, None]:
+        """Call `work` for each item; yield each result once it and all earlier ones are known.
+
+        After a stop request of `observer`, running items end with their results so far, and no
+        further items are begun.
+
+        Raises:
+            UnavailableError: if no workers are left, or they cannot do this work.
+        """
+
+
+class _IgnoringStop:
+    """Adapter for work without a parameter for stop requests; a class, because it is pickled."""
+
+    def __init__(self, work: Callable[[Any, Any], Any]) -> None:
+        self._work = work
+
+    def __call__(self, common: object, item: object, _stop: StopRequested) -> Any:  # noqa: ANN401
+        """Call the work without the stop request."""
+        return self._work(common, item)
+
+
+class Future(Protocol):
+    """An item that was begun."""
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Register a function to call when the item is finished, on any thread."""
+
+    def done(self) -> bool:
+        """Return true if the item is finished or cancelled."""
+
+    def cancel(self) -> object:
+        """Cancel the item if it waits; if it is running, its worker may notice the request."""
+
+    def result(self) -> Any:  # noqa: ANN401 - result of the work
+        """Return the result of a finished item.
+
+        Raises:
+            Exception: the exception of the work, or the pool's if there is no result.
+        """
+
+
+class Crew(Protocol):
+    """The workers of a pool for one kind of work."""
+
+    @property
+    def size(self) -> int:
+        """Maximum number of items that are begun at the same time."""
+
+    def begin(self, item: object) -> Future:
+        """Begin an item."""
+
+    def judge(self, problem: Exception) -> None:
+        """Check that the exception of an item means only the death of its worker.
+
+        Raises:
+            Exception: the exception itself or a clearer one, if it has another cause.
+        """
+
+    def end(self) -> None:
+        """Ask all work to end with its results so far."""
+
+
+def in_order(
+    crew: Crew, items: Sequence[Any], observer: PoolObserver, attempts: int
+) -> Iterator[Any | Unfinished]:
+    """Yield the results of a crew in the order of the items; retry items whose worker died.
+
+    `attempts` is the maximum number of attempts for an item.
+
+    Raises:
+        UnavailableError: if all workers die; further exceptions come from `Crew.judge`.
+    """
+    work = _Work(crew, items, observer, attempts)
+    try:
+        for at in range(len(items)):
+            yield work.awaited(at)
+    finally:
+        work.leave()
+
+
+class _Work:
+    """Waiting, running and finished items."""
+
+    def __init__(
+        self, crew: Crew, items: Sequence[Any], observer: PoolObserver, attempts: int
+    ) -> None:
+        self._crew, self._items, self._observer = crew, items, observer
+        self._attempts = attempts
+        self._waiting = deque(range(len(items)))
+        self._retries = deque[int]()
+        self._deaths = Counter[int]()
+        self._running = dict[int, Future]()  # a cluster drops tasks that nothing refers to
+        self._finished = SimpleQueue[tuple[int, Future]]()
+        self._results = dict[int, Any]()
+        self._done = 0
+        self._stopped_at: float | None = None  # time of the stop request
+        self._looked = 0.0
+
+    def awaited(self, at: int) -> Any | Unfinished:  # noqa: ANN401
+        while at not in self._results:
+            self._step()
+        return self._results.pop(at)
+
+    def leave(self) -> None:
+        for future in self._running.values():
+            if not future.done():
+                future.cancel()
+
+    def _step(self) -> None:
+        now = time.monotonic()
+        if self._stopped_at is None and self._observer.stop_requested():
+            self._stopped_at = now
+            self._abandon([*self._waiting, *self._retries])
+            self._waiting.clear()
+            self._retries.clear()
+            self._crew.end()
+        if self._stopped_at is not None and now > self._stopped_at + _GRACE:
+            self._abandon(list(self._running))
+            self._running.clear()
+        self._begin()
+        try:
+            if self._running:
+                self._take(*self._finished.get(timeout=_LOOK))
+        except Empty:
+            pass
+        if now >= self._looked + _LOOK:
+            self._looked = now
+            self._observer.look(self._done)
+
+    def _begin(self) -> None:
+        while self._waiting and len(self._running) < self._crew.size:
+            self._start(self._waiting.popleft())
+        if self._retries and not self._running:
+            self._start(self._retries.popleft())
+
+    def _start(self, at: int) -> None:
+        future = self._crew.begin(self._items[at])
+        self._running[at] = future
+        future.add_done_callback(lambda done: self._finished.put((at, done)))
+
+    def _take(self, at: int, future: Future) -> None:
+        if self._running.get(at) is not future:
+            return  # was abandoned
+        del self._running[at]
+        try:
+            self._results[at] = future.result()
+        except Exception as problem:  # noqa: BLE001 - the crew decides
+            self._crew.judge(problem)
+            self._deaths[at] += 1
+            if not self._done and self._deaths.total() >= _HOPELESS:
+                raise UnavailableError("all worker processes die") from None
+            if self._stopped_at is None and self._deaths[at] < self._attempts:
+                self._retries.append(at)
+                return
+            self._results[at] = Unfinished(died=True)
+            return
+        self._done += 1
+
+    def _abandon(self, items: Sequence[int]) -> None:
+        self._results.update((at, Unfinished(died=self._deaths[at] > 0)) for at in items)
 
 
 def check_place(scheduler: str | None, jobs: int | None) -> None:
-    """Check that work has at most one place: a cluster or this machine.
+    """Check that the user chose at most one place for the work: a cluster or this machine.
 
     Raises:
         OptionError: if both options are given.

@@ -1,14 +1,13 @@
-"""Signals that stop work: SIGINT, SIGTERM and SIGHUP.
+"""Stop requests, and the signals that make them: SIGINT, SIGTERM and SIGHUP.
 
-The first one asks the work to end with its results so far; the second one ends the process.
+The first signal asks the work to end with its results so far; the second one ends the process.
 """
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
@@ -37,17 +36,38 @@ class Stopping:
 
 
 @contextmanager
-def heeding_signals() -> Iterator[Stopping]:
-    """Install handlers: the first signal asks the work to end, the second ends the process.
+def handling_signals(handle: Callable[[], None]) -> Iterator[None]:
+    """Call `handle` on each of `SIGNALS`; ignored signals (`nohup`) stay ignored.
 
-    The second signal raises `KeyboardInterrupt`. Later ones are ignored, so that they do not
-    disturb the cleanup. Outside the main thread, signals cannot be handled, and nothing changes.
-    Signals that are ignored (`nohup`) stay ignored.
+    Outside the main thread, signals cannot be handled, and nothing changes.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    handled = [n for n, handler in before.items() if handler not in (signal.SIG_IGN, None)]
+    try:
+        for number in handled:
+            signal.signal(number, lambda *_: handle())
+    except ValueError:  # not the main thread
+        handled = []
+    try:
+        yield
+    finally:
+        # Block signals while handlers are restored, so that none meets a mix of old and new ones.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+        for number in handled:
+            signal.signal(number, before[number])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def heeding_signals() -> Iterator[Stopping]:
+    """Let the first signal ask the work to end, and the second one raise `KeyboardInterrupt`.
+
+    Later signals are ignored, so that they do not disturb the cleanup.
     """
     stopping = Stopping()
     unwinding = False
 
-    def handle(_signal: int, _frame: FrameType | None) -> None:
+    def handle() -> None:
         nonlocal unwinding
         if unwinding:
             return
@@ -56,19 +76,8 @@ def heeding_signals() -> Iterator[Stopping]:
             raise KeyboardInterrupt
         stopping.ask()
 
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    heeded = [n for n, handler in before.items() if handler not in (signal.SIG_IGN, None)]
-    try:
-        for number in heeded:
-            signal.signal(number, handle)
-    except ValueError:  # not the main thread
-        heeded = []
-    try:
-        yield stopping
-    finally:
-        unwinding = True
-        # Block signals while handlers are restored, so that none meets a mix of old and new ones.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
-        for number in heeded:
-            signal.signal(number, before[number])
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with handling_signals(handle):
+        try:
+            yield stopping
+        finally:
+            unwinding = True

@@ -1,8 +1,8 @@
 """The worker process of the engine, and the supervision of its time and memory.
 
-A crash, lack of memory, or an endless stage ends only the current job, not the command. The process
-is forked, so that jobs need no serialisation, and runs jobs one after the other while it lives.
-Messages have types that `marshal` can write.
+A crash, lack of memory, or an endless loop ends only the current job, not the command. The process
+is forked, so that jobs need no serialisation, and runs one job after the other. Messages have types
+that `marshal` can write.
 
 Normally the engine itself stops at a deadline, at a memory limit, or on request, and returns its
 results so far. This module kills the process of a job that does not stop, and reports crashes.
@@ -14,44 +14,43 @@ import select
 import signal
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
 
 from slowpath.core.jobs import JobWorker, Message, WorkerLostError
-from slowpath.core.jobs.child import SIGNALS, Child
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs.child import Child
+from slowpath.core.jobs.stopping import SIGNALS, Stopping
 
 _LENGTH = 8  # bytes of the length that precedes each message
 _CHUNK = 1 << 20
-_SIGNAL_SECONDS = 0.5
+_OWNER_SECONDS = 0.5
 """Seconds between two checks of the process that its owner is alive."""
 _STACKS = (2 * 512 + 128) << 20
 """Bytes of address space that the engine's threads reserve but do not fill, such as stacks."""
 
 
 Memory = Callable[[], int | None]
-"""Function that returns the memory limit of the process in bytes; called in the process."""
+"""Function that returns the memory limit of the process in bytes; the process itself calls it."""
 
 
 class ProcessWorker:
-    """A worker that runs jobs in another process; if that dies, the next job gets a new one."""
+    """A worker that runs jobs in another process; if this dies, the next job gets a new one."""
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
-        """Store the jobs; `memory` returns the hard limit of the process in bytes."""
+        """Store the jobs, and the function that returns the memory limit of the process."""
         self._jobs = jobs
         self._memory = memory
         self._process: _Process | None = None
 
-    def start(self, number: int, seconds: float | None, given: Message = ()) -> None:
+    def start(self, number: int, seconds: float | None, arguments: Message = ()) -> None:
         """Start a job, with further arguments; the caller has to receive all its messages."""
         if self._process is None:
             self._process = _Process(self._jobs, self._memory)
-        self._process.ask((number, seconds, given))
+        self._process.send((number, seconds, arguments))
 
     def receive(self, seconds: float) -> Message | None:
         """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
-            Lost: if the process has ended.
+            WorkerLostError: if the process has ended.
         """
         if self._process is None:
             raise WorkerLostError(0, "no job was started")
@@ -74,7 +73,7 @@ class ProcessWorker:
 
 
 class _Process:
-    """The owner's view of a forked process."""
+    """A forked process that runs jobs, as its owner sees it."""
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         self._buffer = bytearray()
@@ -90,7 +89,7 @@ class _Process:
         os.close(theirs)
         self._poll.register(self._child.output, select.POLLIN)
 
-    def ask(self, request: Message) -> None:
+    def send(self, request: Message) -> None:
         try:
             _write(self._requests, request)
         except BrokenPipeError:
@@ -98,10 +97,10 @@ class _Process:
 
     def receive(self, seconds: float) -> Message | None:
         while True:
-            message = self._taken()
+            message = self._buffered_message()
             if message is not None:
                 return message
-            # Wait without a limit for the rest of a partial message: its sender is alive.
+            # Wait without a limit for the rest of a partial message: its sender is still writing.
             if not self._poll.poll(None if self._buffer else max(0, round(1000 * seconds))):
                 return None
             data = os.read(self._child.output, _CHUNK)
@@ -109,8 +108,8 @@ class _Process:
                 raise self._lost()
             self._buffer += data
 
-    def _taken(self) -> Message | None:
-        """Remove the first message from the buffer and return it, if it is complete."""
+    def _buffered_message(self) -> Message | None:
+        """Remove the first message from the buffer and return it; None if it is incomplete."""
         if len(self._buffer) < _LENGTH:
             return None
         end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])
@@ -147,12 +146,12 @@ def _serve(
     """Run requested jobs in the forked process until the owner closes the pipe."""
     try:
         stopping = Stopping()
-        # A terminal signals both processes. Only the owner handles that; it then sends SIGINT.
+        # A terminal signals both processes. Only the owner handles its signal, and sends SIGINT.
         signal.signal(signal.SIGINT, lambda *_: stopping.ask())
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        _watch(os.getppid())
+        _exit_with_owner(os.getppid())
         if errors >= 0:
             os.dup2(errors, 2)
         most = memory()
@@ -163,8 +162,8 @@ def _serve(
             request, left = bytearray(), int.from_bytes(length)
             while len(request) < left:  # a long request comes in pieces
                 request += os.read(requests, left - len(request))
-            number, seconds, given = marshal.loads(request)  # noqa: S302 - our own
-            jobs[number](seconds, lambda message: _write(answers, message), stopping, *given)
+            number, seconds, arguments = marshal.loads(request)  # noqa: S302 - our own
+            jobs[number](seconds, lambda message: _write(answers, message), stopping, *arguments)
         return 0
     except MemoryError:
         os.write(2, b"memory allocation of Python failed")
@@ -173,19 +172,19 @@ def _serve(
     return 1
 
 
-def _watch(owner: int) -> None:
-    """Exit soon after the owner's end, for any reason."""
+def _exit_with_owner(owner: int) -> None:
+    """Let this process exit soon after its owner, the process with this number, has ended."""
 
-    def look(_signal: int, _frame: FrameType | None) -> None:
+    def look(*_: object) -> None:
         if os.getppid() != owner:
             os._exit(1)
 
     signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _SIGNAL_SECONDS, _SIGNAL_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, _OWNER_SECONDS, _OWNER_SECONDS)
 
 
 def _limit(memory: int) -> None:
-    """Limit the memory of this process in bytes; allocations above the limit fail."""
+    """Limit the memory of this process in bytes, so that further allocations fail."""
     import resource
 
     most = memory + _STACKS
@@ -204,7 +203,7 @@ def _write(descriptor: int, message: Message) -> None:
 
 
 _GRACE = 0.35
-"""Seconds between a job's deadline or stop request and its kill."""
+"""Seconds from a job's deadline or a stop request until its worker is killed."""
 _POLL_SECONDS = 0.1
 """Seconds between two checks of deadlines and stop requests."""
 
@@ -213,9 +212,9 @@ class EarlyEnd:
     """Early end of a job, before its last message."""
 
     def __init__(self, reason: str, *, defect: bool = False) -> None:
-        """Store the reason: `deadline`, `interrupted`, `memory limit`, or the cause of death."""
+        """Store the reason: `deadline`, `interrupted`, `memory limit`, or the job's error."""
         self.reason = reason
-        self.defect = defect  # true: the job failed by itself, not because of a limit
+        self.defect = defect  # true: the job itself failed
 
 
 def await_job(
@@ -225,7 +224,7 @@ def await_job(
     take: Callable[[Message], bool],
     look: Callable[[], None] = lambda: None,
 ) -> EarlyEnd | None:
-    """Wait for the end of a started job, for at most `seconds`; return None if it is finished.
+    """Wait for at most `seconds` for the end of a started job; return None if the job finished.
 
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
     """
@@ -262,5 +261,5 @@ def _lost(lost: WorkerLostError) -> EarlyEnd:
         return EarlyEnd("memory limit")
     if lost.status == -signal.SIGSEGV:
         return EarlyEnd("out of stack")
-    how = lost.text.splitlines()[-1] if lost.text else f"exit status {lost.status}"
-    return EarlyEnd(how, defect=True)
+    reason = lost.text.splitlines()[-1] if lost.text else f"exit status {lost.status}"
+    return EarlyEnd(reason, defect=True)

@@ -1,9 +1,9 @@
 """A worker on a thread of this process, for one small program.
 
-For a trivial program, a separate process would add a sixth to the time: both processes copy the
-pages that they write to. The engine stops by itself at a deadline, at a memory limit, and on
-request. If it does not stop, its thread is abandoned and ends with the process. A worker process
-has the advantage that a crash ends only that process. This matters if other programs wait, or if
+For a trivial program, a worker process would add a sixth to the time, because both processes copy
+the pages that they write to. The engine stops by itself at a deadline, at a memory limit, and on
+request. If it does not stop, its thread is abandoned and ends with this process. The advantage of a
+worker process is that a crash ends only that process. This matters if other programs wait, or if
 the input is so large that a crash is likely.
 """
 
@@ -57,7 +57,7 @@ class ThreadWorker:
         """Return the next message of the job; None if none arrives within `seconds`.
 
         Raises:
-            Lost: if the job has failed.
+            WorkerLostError: if the job has failed.
         """
         message = self._messages.get(seconds)
         if isinstance(message, WorkerLostError):

@@ -11,17 +11,16 @@ import shlex
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import read_program
 from slowpath.core.jobs.memory import default_limit
+from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.programs.compilers import (
     Compiler,
     CompilerError,
@@ -32,24 +31,23 @@ from slowpath.core.programs.sources import Clang
 
 _SECONDS = 60.0
 """Time limit of clang if no deadline is given."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_WIDTHS = re.compile(r"'gnu/stubs-32\.h' file not found")
-"""Error of the C library's headers if no machine is defined, as for BPF."""
+_UNKNOWN_MACHINE = re.compile(r"'gnu/stubs-32\.h' file not found")
+"""Error of the C library's headers for targets, such as BPF, that define no machine's macro."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
 class Form(NamedTuple):
     """An output format of clang."""
 
-    words: tuple[str, ...]
+    flags: tuple[str, ...]
     extension: str
-    what: str
+    name: str  # for messages
     kernel: bool  # true: also search the kernel's machine-dependent headers
 
 
 OBJECT = Form(("-O2", "-g", "-target", "bpf", "-mcpu=v3"), "o", "object", kernel=True)
 """BPF object. Version 3 of the instruction set, with 32-bit operations, is the default since
-clang 20. Older defaults need more instructions, some of which the card lacks."""
+clang 20. Older versions need more instructions, some of which the card does not support."""
 BITCODE = Form(
     (
         *("-O1", "-g", "-w", "-emit-llvm", "-femit-all-decls"),
@@ -70,19 +68,21 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
 
     Raises:
         InputError: if no suitable clang is found, it takes too long, or it reports errors.
-        StoppedError: if the total deadline ends before.
+        StoppedError: if the total deadline ends before clang does.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP, after clang was killed.
     """
     program = _need_clang(file, clang, form).command
     command = shown_command(file, clang, form=form)
-    with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+    # An interrupt unwinds, so that clang is killed and its files are removed.
+    with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
         words = [*program, *_words(file, clang, form), "-fno-caret-diagnostics", "-o", str(made)]
-        seconds, left = clang.seconds or _SECONDS, _left(clang)
+        left = math.inf if clang.until is None else clang.until - time.monotonic()
+        seconds = clang.seconds or _SECONDS
         if left <= 0:
             raise StoppedError(file, "total deadline before it was compiled")
         try:
-            code, said = _run(words, min(seconds, left), clang.memory_bytes or default_limit())
+            code, errors = _run(words, min(seconds, left), clang.memory_bytes or default_limit())
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
             raise InputError(file, f"{program[0]} cannot be started: {reason}") from None
@@ -92,14 +92,18 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
             reason = f"clang was not done after {seconds:g} s: {command}"
             raise InputError(file, reason) from None
         if code:
-            raise InputError(file, f"clang: {_in_short(said, code)}; the command: {command}")
+            raise InputError(file, f"clang: {_summary(errors, code)}; the command: {command}")
         if not made.exists():
-            raise InputError(file, f"clang wrote no {form.what}; the command: {command}")
+            raise InputError(file, f"clang wrote no {form.name}; the command: {command}")
         return read_program(str(made))
 
 
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
+
+
 def check_clang(file: str, clang: Clang) -> None:
-    """Check in advance that a C source can be compiled.
+    """Check before long work that a suitable clang for a C source exists.
 
     Raises:
         InputError: if no suitable clang is found.
@@ -117,13 +121,8 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
         raise InputError(file, str(problem)) from None
 
 
-def _left(clang: Clang) -> float:
-    """Return the seconds until the total deadline."""
-    return math.inf if clang.until is None else clang.until - time.monotonic()
-
-
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:
-    """Return the clang command for a user's shell; with `search`, for kernel headers too."""
+    """Return the clang command for a user's shell; with `search`, it finds kernel headers, too."""
     name = file.removesuffix(Path(file).suffix)
     made = form.extension if form is not OBJECT or name.endswith(".bpf") else "bpf.o"
     try:
@@ -137,7 +136,7 @@ def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = 
 def _words(file: str, clang: Clang, form: Form, *, search: bool = True) -> list[str]:
     """Return arguments of clang; flags of the user come last, so that they override others."""
     headers = _headers() if search and form.kernel else ()
-    return [*form.words, *headers, *clang.flags, "-c", file]
+    return [*form.flags, *headers, *clang.flags, "-c", file]
 
 
 def _headers() -> Iterator[str]:
@@ -147,36 +146,10 @@ def _headers() -> Iterator[str]:
         yield from ("-idirafter", folder)
 
 
-@contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """Turn terminating signals into `KeyboardInterrupt`, so that clang and its files are removed.
-
-    Signals outside the main thread cannot be handled. Ignored ones (`nohup`) stay ignored.
-    """
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    heeded = [
-        number
-        for number, handler in before.items()
-        if in_main_thread and handler not in (signal.SIG_IGN, None)
-    ]
-    for number in heeded:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, before[number])
-
-
 def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int, str]:
-    """Run a command and return its exit code and standard error; on failure, kill all of it.
+    """Run a command and return its exit code and standard error; on an exception, kill it.
 
-    `memory` is the limit of each process in bytes.
+    `memory` is the limit of each of its processes in bytes.
     """
     with subprocess.Popen(  # noqa: S603 - clang with the user's flags
         words,
@@ -188,12 +161,12 @@ def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int,
     ) as process:
         _limit(process.pid, memory)
         try:
-            _, said = process.communicate(timeout=seconds)
+            _, errors = process.communicate(timeout=seconds)
         except BaseException:
             with suppress(ProcessLookupError):  # clang may have exited by now
                 os.killpg(process.pid, signal.SIGKILL)
             raise
-    return process.returncode, said.decode(errors="replace")
+    return process.returncode, errors.decode(errors="replace")
 
 
 def _limit(process: int, memory: int | None) -> None:
@@ -206,10 +179,10 @@ def _limit(process: int, memory: int | None) -> None:
         resource.prlimit(process, resource.RLIMIT_DATA, (most, hard))
 
 
-def _in_short(said: str, code: int) -> str:
-    """Return the first error and the number of further ones."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    if code and any(words in said for words in _OUT_OF_MEMORY):
+def _summary(output: str, code: int) -> str:
+    """Return clang's first error and the number of further ones; `code` is its exit code."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if any(words in output for words in _OUT_OF_MEMORY):
         return "it takes more memory than it may (--memory)"
     errors = [line.removeprefix("clang: ") for line in lines if "error:" in line]
     if not errors:
@@ -217,7 +190,7 @@ def _in_short(said: str, code: int) -> str:
         return f"{lines[-1]} ({reason})" if lines else reason
     more = len(errors) - 1
     first = errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
-    if _WIDTHS.search(errors[0]):
+    if _UNKNOWN_MACHINE.search(errors[0]):
         first += (
             f"; --cflags -D__{os.uname().machine}__ has headers of the C library know the machine"
         )

@@ -1,7 +1,7 @@
-"""Search for a recent clang, with the same rule for the package, Makefiles and tests.
+"""Search for a recent clang, for the package, Makefiles and tests.
 
-The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It refuses
-versions before `OLDEST`, because bounds of the code that they generate are less exact.
+The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It rejects
+versions before `OLDEST`, because bounds of their code are less exact.
 
 Run as a program, the module prints the command, or the error (exit code 1). It imports only the
 standard library, so that a Makefile can run it without the package's environment.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 OLDEST, NEWEST = 16, 40
 """The oldest accepted version, and the highest N of `clang-N` in the search."""
 _ANCIENT = 3
-"""The lowest N of `clang-N` in the search; old versions are found to refuse them by name."""
+"""The lowest N of `clang-N` in the search, so that errors can name a clang that is too old."""
 _SECONDS = 20.0
 """Time limit of `--version`."""
 _VERSION = re.compile(r"\bclang version (\d+)\.")
@@ -28,7 +28,7 @@ _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or 
 
 
 class CompilerError(Exception):
-    """No compiler can be used; the message has the reason and the remedy."""
+    """No compiler can be used; the message has the reason and a remedy."""
 
 
 class MissingCompilerError(CompilerError):
@@ -51,22 +51,22 @@ def find_compiler() -> Compiler:
     """
     named = shlex.split(os.environ.get("CLANG", ""))
     if named:
-        return _accepted(_asked(tuple(named), shutil.which(named[0])))
-    older: Compiler | None = None
+        return _accepted(_query(tuple(named), shutil.which(named[0])))
+    newest: Compiler | None = None
     for name, version in _installed():
-        if version is not None and older is not None and version <= older.version:
+        if version is not None and newest is not None and version <= newest.version:
             continue
-        found = _asked((name,), shutil.which(name))
-        older = found if older is None or found.version > older.version else older
+        found = _query((name,), shutil.which(name))
+        newest = found if newest is None or found.version > newest.version else newest
         if version is not None:
-            break  # the names that follow have lower numbers
-    if older is None:
+            break  # later names have lower numbers
+    if newest is None:
         raise MissingCompilerError(f"there is no clang in PATH or $CLANG: {_REMEDY}")
-    return _accepted(older)
+    return _accepted(newest)
 
 
 def _installed() -> Iterator[tuple[str, int | None]]:
-    """Yield names in PATH, `clang` first, then `clang-N` newest first; and N if it has one."""
+    """Yield the commands in PATH: `clang`, then each `clang-N` with N, newest first."""
     if shutil.which("clang"):
         yield "clang", None
     for version in range(NEWEST, _ANCIENT - 1, -1):
@@ -75,6 +75,7 @@ def _installed() -> Iterator[tuple[str, int | None]]:
 
 
 def _accepted(compiler: Compiler) -> Compiler:
+    """Check that a compiler is not too old, and return it."""
     if compiler.version < OLDEST:
         raise CompilerError(
             f"{shlex.join(compiler.command)} is too old ({compiler.banner}): {_REMEDY}"
@@ -83,7 +84,7 @@ def _accepted(compiler: Compiler) -> Compiler:
 
 
 @functools.cache
-def _asked(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - key of the cache
+def _query(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - key of the cache
     """Ask a compiler for its version; `path` is the program that the command starts.
 
     Raises:
@@ -104,8 +105,7 @@ def _asked(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG
         raise CompilerError(f"{command[0]} cannot be started: {reason}") from None
     except subprocess.TimeoutExpired:
         raise CompilerError(f"{name} --version was not done after {_SECONDS:g} s") from None
-    said = run.stdout.decode(errors="replace").splitlines()
-    for line in said:
+    for line in run.stdout.decode(errors="replace").splitlines():
         if version := _VERSION.search(line):
             return Compiler(command, int(version[1]), line.strip())
     raise CompilerError(f"{name} --version prints no version of clang: {_REMEDY}")

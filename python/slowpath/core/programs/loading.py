@@ -1,11 +1,11 @@
-"""Loading of program files and kernel types (BTF), with compilation of C sources."""
+"""Loading of program files, with compilation of C sources, and of kernel types (BTF)."""
 
 from typing import NamedTuple
 
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
-from slowpath.core.programs.sources import KINDS, Clang, is_c, kind_of, known_as
+from slowpath.core.programs.sources import KINDS, Clang, advice_for, is_c, kind_of
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -17,9 +17,9 @@ def load_program(file: str, clang: Clang) -> bytes:
         StoppedError: if no time is left to compile it.
     """
     data = read_program(file)
-    known = known_as(file, data)
-    if known is not None:
-        raise InputError(file, known)
+    advice = advice_for(file, data)
+    if advice is not None:
+        raise InputError(file, advice)
     kind = kind_of(file, data)
     if kind is None:
         return data
@@ -34,18 +34,19 @@ def load_program(file: str, clang: Clang) -> bytes:
 
 
 _RUNNING = "/sys/kernel/btf/vmlinux"
+"""File with the types of the running kernel."""
 
 
 class SerializedBtf(NamedTuple):
-    """Kernel types in a form that can be sent to another machine, which has another kernel."""
+    """Kernel types in a form that can be sent to a machine with another kernel."""
 
     file: str
     data: bytes | None  # None: not available, or not needed
-    given: bool
+    given: bool  # true: the user named the file
 
 
 class KernelBtf:
-    """Kernel types for programs; those of the running kernel are read when first needed."""
+    """Kernel types for programs; those of the running kernel are read only if needed."""
 
     def __init__(self, file: str | None) -> None:
         """Read the types in `file`, if given.
@@ -54,13 +55,13 @@ class KernelBtf:
             InputError: if they cannot be read.
         """
         self._given = file is not None
-        self.file = file or _RUNNING  # source of the types, if there are any
+        self.file = file or _RUNNING  # file that the types come from
         self._data = None if file is None else read_program(file)
         self._btf = None if self._data is None else objects.read_btf(self.file, self._data)
         self._tried = self._given
 
-    def carried(self, *, needed: bool) -> SerializedBtf:
-        """Return the types in a form that can be sent to another machine."""
+    def serialized(self, *, needed: bool) -> SerializedBtf:
+        """Return the types in a form for other machines; `needed` as in `for_program`."""
         data = self._data
         if needed and not self._given:
             try:
@@ -70,19 +71,22 @@ class KernelBtf:
         return SerializedBtf(self.file, data, self._given)
 
     @classmethod
-    def arrived(cls, carried: SerializedBtf) -> "KernelBtf":
+    def restored(cls, sent: SerializedBtf) -> "KernelBtf":
         """Restore types that another machine sent; the local kernel's types are not read."""
         found = cls(None)
-        found.file, found._given, found._tried = carried.file, carried.given, True
+        found.file, found._given, found._tried = sent.file, sent.given, True
         try:
-            if carried.data is not None:
-                found._btf = objects.read_btf(carried.file, carried.data)
+            if sent.data is not None:
+                found._btf = objects.read_btf(sent.file, sent.data)
         except InputError:
             found._btf = None  # unsupported BTF, as on the machine that sent it
         return found
 
     def for_program(self, *, needed: bool) -> objects.Btf | None:
-        """Return the types for a program; None if not available or not needed."""
+        """Return the types for a program, which may need those of the running kernel.
+
+        None if they are not available, or neither needed nor given by the user.
+        """
         if not self._tried and needed:
             self._tried = True
             try:

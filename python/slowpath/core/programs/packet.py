@@ -5,7 +5,7 @@ little-endian, with microseconds. Timestamps are artificial, one microsecond apa
 witnesses give equal files.
 
 A header is named only if fixed bytes determine it: the search for headers ends at an EtherType or
-protocol number that can have any value. Numbers are those of the IEEE and IANA registries.
+protocol number whose value is arbitrary. Numbers are those of the IEEE and IANA registries.
 """
 
 import struct
@@ -42,7 +42,7 @@ def write_pcap(path: str, packets: Iterable[bytes]) -> None:
 
 
 Packet = Sequence[int | None]
-"""Bytes of a packet; None: any value."""
+"""Bytes of a packet; None stands for an arbitrary byte."""
 
 
 class Header(NamedTuple):
@@ -54,10 +54,10 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Result of parsing a header: a note, and name and offset of the next header."""
+    """Result of parsing a header."""
 
     note: str
-    next: tuple[str, int] | None
+    next: tuple[str, int] | None  # name and offset of the next header; None: unknown
 
 
 _ETHER_TYPES = {
@@ -113,17 +113,17 @@ _MIN_IHL = 5
 def find_headers(packet: Packet) -> list[Header]:
     """Return the headers of an Ethernet frame, outermost first."""
     found: list[Header] = []
-    here: tuple[str, int] | None = ("Ethernet", 0)
-    while here is not None and here[1] < len(packet):
-        name, offset = here
+    following: tuple[str, int] | None = ("Ethernet", 0)
+    while following is not None and following[1] < len(packet):
+        name, offset = following
         step = _PARSERS.get(name, _opaque)(packet, offset)
         found.append(Header(name, offset, step.note))
-        here = step.next
+        following = step.next
     return found
 
 
 def _field(packet: Packet, offset: int, size: int) -> int | None:
-    """Read a big-endian number; None unless all its bytes are present and fixed."""
+    """Read a big-endian number; None if one of its bytes is missing or arbitrary."""
     value = 0
     if offset + size > len(packet):
         return None
@@ -135,7 +135,7 @@ def _field(packet: Packet, offset: int, size: int) -> int | None:
 
 
 def _by_ether_type(packet: Packet, offset: int) -> _Step:
-    """Return the header after the EtherType at `offset`."""
+    """Return the header that follows the EtherType at `offset`."""
     kind = _field(packet, offset, 2)
     if kind is None:
         return _Step("", None)
@@ -253,20 +253,16 @@ ROW = 16
 
 
 def witness_bytes(witness: Witness) -> list[int | None]:
-    """Return the packet of a witness, padded to its `length`; None stands for any byte.
+    """Return the packet of a witness, padded to its `length`; None stands for an arbitrary byte.
 
     Raises:
         ValueError: if the notation is invalid.
     """
     text = "".join(witness["packet"].split())
     pairs = [text[i : i + 2] for i in range(0, len(text), 2)]
-    packet = [None if pair == "--" else _byte(pair) for pair in pairs]
+    packet = [None if pair == "--" else bytes.fromhex(pair)[0] for pair in pairs]
     packet += [None] * (witness["length"] - len(packet))
     return packet
-
-
-def _byte(pair: str) -> int:
-    return bytes.fromhex(pair)[0]
 
 
 def wire_bytes(witness: Witness) -> bytes:
@@ -308,7 +304,7 @@ def _cells(part: Sequence[int | None]) -> list[str]:
 
 
 def memory_dump(offset: int, content: str) -> Iterator[str]:
-    """Yield lines of 16 bytes of memory, given in hexadecimal, that starts at `offset`."""
+    """Yield lines of 16 bytes of memory; `content` is in hexadecimal and starts at `offset`."""
     cells = [content[i : i + 2] for i in range(0, len(content), 2)]
     for start in range(0, len(cells), ROW):
         yield f"{offset + start:04x}  {' '.join(cells[start : start + ROW])}"

@@ -20,16 +20,16 @@ class Selection(NamedTuple):
         return bool(self.sections or self.names)
 
     def matches(self, section: str, name: str) -> bool:
-        """Return true if section and name each match a glob, as far as globs are given."""
+        """Return true if the section and the name each match one of their globs, if any."""
         return _any(self.sections, section) and _any(self.names, name)
 
     @property
     def option(self) -> str:
-        """Option to name in errors about the selection."""
+        """The option that errors about the selection name."""
         return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
-        """Return the command-line options of the selection."""
+        """Return the selection as command-line options, to repeat a command."""
         pairs = [("--section", glob) for glob in self.sections]
         pairs += [("--prog-name", glob) for glob in self.names]
         return [word for pair in pairs for word in pair]
@@ -52,28 +52,27 @@ def choose(
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
     """Return the programs to analyse, and those that are left out because of their kind.
 
-    Without a selection, XDP programs are chosen, and a single program of unknown kind.
+    Without a selection, the former are the XDP programs, or a single program of unknown kind.
     """
-    meant = [p for p in programs if selection.matches(p.section, p.name)]
     if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
-        return meant, []
-    chosen = [program for program in meant if program.kind == "xdp"]
-    return chosen, [program for program in meant if program.kind != "xdp"]
+        return [p for p in programs if selection.matches(p.section, p.name)], []
+    chosen = [program for program in programs if program.kind == "xdp"]
+    return chosen, [program for program in programs if program.kind != "xdp"]
 
 
-def meant_by(
-    path: str, programs: Sequence[ProgramInfo] | None, wanted: str | None
+def find_program(
+    path: str, programs: Sequence[ProgramInfo] | None, name: str | None
 ) -> ProgramInfo | str:
-    """Return the program of the object at `path` that a description names, or an error text."""
+    """Return the program of the object at `path` that a description names, or an error text.
+
+    `programs` is None for a listing; for a `name` of None, return the only XDP program.
+    """
     if programs is None:
         return f"{path} is no BPF object"
-    if wanted is not None:
-        named = [one for one in programs if one.name == wanted]
-        return (
-            named[0]
-            if named
-            else f"{path} has no program {wanted}; there are {list_programs(programs)}"
-        )
+    if name is not None:
+        there_are = f"there are {list_programs(programs)}"
+        found = (one for one in programs if one.name == name)
+        return next(found, f"{path} has no program {name}; {there_are}")
     chosen, others = choose(programs, Selection())
     if not chosen:
         return f"{path}: {nothing_to_choose(others)}"
@@ -83,7 +82,7 @@ def meant_by(
 
 
 def remark_on(program: ProgramInfo) -> str | None:
-    """Return a remark about a program of unknown kind, which is analysed as XDP; else None."""
+    """Return a remark about a program of unknown kind, which counts as XDP; None for others."""
     if program.kind != UNKNOWN:
         return None
     return (
@@ -93,7 +92,7 @@ def remark_on(program: ProgramInfo) -> str | None:
 
 
 def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
-    """Return the reason why no program is chosen by default, and the ones that can be selected."""
+    """Return the reason why no program is chosen by default; `others` lists all programs."""
     if not others:
         return "no XDP program in the object; there is none"
     reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"

@@ -1,7 +1,7 @@
 """Kinds of program files: objects, listings, C, assembler, LLVM IR.
 
-A file is recognised by its content, else by its name, so that errors can name its kind. Without
-that, all unknown files would be reported as invalid listings.
+Files are recognised by their content or their name, so that errors can name the kind. Otherwise all
+unsupported files would be reported as invalid listings.
 """
 
 import re
@@ -19,8 +19,8 @@ _ELF = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 """Magic numbers of LLVM bitcode, and of its wrapper (LLVM Bitcode File Format)."""
 _LISTING = rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})"
-"""A line of an NFP listing, or of the disassembly of an object. This pattern and those below scan
-each line only once, also long and blank ones."""
+"""A line of an NFP listing, or of the disassembly of an object. Like the patterns below, this one
+takes linear time, even on long and on blank lines."""
 _TEXTS = {
     "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .{0,80}@)',
     "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
@@ -33,7 +33,7 @@ KINDS = {
     "s": ("assembler source", ("-x", "assembler")),
     "c": ("C source", ("-x", "c")),
 }
-"""Name of each kind, and clang's flags for it if the file's extension differs, by extension."""
+"""By extension: name of the kind, and flags with which clang accepts it under other extensions."""
 
 
 _CAPTURES = (
@@ -62,11 +62,11 @@ _OTHERS = {
         "is CSV, no program; slowpath fit takes measurements",
     ),
 }
-"""Known kinds of text that are not programs: pattern and error text, by extension."""
+"""Known kinds of text that are not programs: pattern of a line and error text, by extension."""
 
 
 _SOURCES = {*KINDS, "h", "hh", "hpp", "cc", "cpp", "cxx", "asm", "yaml", "yml", "json", "toml"}
-"""Extensions of files whose kind follows from the name alone, independent of the content."""
+"""Extensions that decide about the kind of a file, whatever its content."""
 
 
 class Clang(NamedTuple):
@@ -79,7 +79,7 @@ class Clang(NamedTuple):
 
 
 def kind_of(file: str, data: bytes) -> str | None:
-    """Return the kind of a source file as an extension: `c`, `s`, `ll`, `bc`; else None."""
+    """Return the kind of a source file: `c`, `s`, `ll` or `bc`; None for other files."""
     if data.startswith(_ELF):
         return None
     if data.startswith(_BITCODE):
@@ -96,10 +96,10 @@ def kind_of(file: str, data: bytes) -> str | None:
     return next(found, None)
 
 
-def known_as(file: str, data: bytes) -> str | None:
-    """Return an error text for a known kind of file that is not a program, with advice; else None.
+def advice_for(file: str, data: bytes) -> str | None:
+    """Return an error text with advice if a file is of a known kind, but not a program; else None.
 
-    For P4, for example, the text has the command that compiles it.
+    For P4, for example, the text has the command that compiles the file.
     """
     if data.startswith(_CAPTURES):
         return "is a packet capture; name a program, and the capture with measure --pcap"
@@ -125,7 +125,7 @@ def is_listing(head: bytes) -> bool:
 
 
 def is_c(file: str) -> bool:
-    """Return true if the name of a file is that of C source, which is compiled."""
+    """Return true if a file is C source, by its name."""
     return file.endswith(".c")
 
 
@@ -137,7 +137,7 @@ class Provenance(TypedDict):
 
 
 def provenance(*, compiled: bool) -> Provenance:
-    """Return a document's keys about the compiler; none if no source was compiled."""
+    """Return the keys of a document that describe the compiler, if a source was compiled."""
     if compiled:
         from slowpath.core.programs.compilers import CompilerError, find_compiler
 
@@ -147,7 +147,7 @@ def provenance(*, compiled: bool) -> Provenance:
 
 
 def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
-    """Yield the version of the compiler, if a source was compiled."""
+    """Yield a line with the version of the compiler, if a source was compiled."""
     if "compiler" in document:
         yield Line("")
         yield Line(one_line(f"compiled by {document['compiler']}"))

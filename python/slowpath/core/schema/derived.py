@@ -1,4 +1,4 @@
-"""Values derived from results, and their names in texts."""
+"""Values that are derived from results, and names for texts."""
 
 from collections.abc import Mapping
 
@@ -6,38 +6,35 @@ from slowpath.core.schema.rates import Metric, as_metric
 from slowpath.core.schema.results import Bound, PathResult, Refusal, Result, Verdict
 
 DESCRIBED_PATHS = 100
-"""Number of paths that reports describe; of further paths they show number and range."""
+"""Maximum number of paths that reports describe; of further paths they show number and range."""
 USUAL_ENDS = (0.92, 1.14)
-"""Usual ends of the 90 % interval of a whole program's time, as factors of its estimate. They hold
-for calibrations that explain their check programs, as measured in `bench/estimates.py`."""
+"""Usual ends of the 90 % interval of a program's time, as factors of its estimate. Calibrations
+that fit their check programs have them, as `bench/estimates.py` measures."""
 
 
 def program_label(result: Result) -> str:
-    """Return file and program, or the file alone if it cannot have several programs.
-
-    A BPF object can have several, and so can a chain on devices.
-    """
+    """Return file and program; the file alone unless it is a BPF object or a chain on devices."""
     several = result["section"] is not None or "@" in result["program"]
     return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:
-    """Return an assumption in a form that can follow the word `if`."""
+    """Return an assumption without its full stop, so that it can follow the word `if`."""
     return sentence.removesuffix(".")
 
 
 def metric_words(metric: str) -> str:
-    """Return the name in texts of a metric of a counting target."""
+    """Return the name of a count metric as words: `memory accesses`."""
     return metric.replace("-", " ")
 
 
 def cost_words(component: str, metric: str) -> str:
-    """Return the name in texts of costs on a component: `dram cycles`, or the name of a count."""
+    """Return the unit of costs on a component: `dram cycles`, or the name of a count."""
     return component if as_metric(metric) is None else f"{component} cycles"
 
 
 def refusal_text(refusal: Refusal) -> str:
-    """Return a refusal as text."""
+    """Return a refusal as text: place, number of further instructions, reason, hint."""
     more = refusal["times"] - 1
     others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
     place = f"{refusal['place']}{others}: " if refusal["place"] else ""
@@ -51,7 +48,7 @@ _OF_ESTIMATES = "estimates: "
 
 
 def is_found(bound: Bound) -> bool:
-    """Return true if the bound is that of a known slowest path, with or without conditions."""
+    """Return true if the bound is the cost of a known slowest path, even if under conditions."""
     return bound["verdict"] != "bound"
 
 
@@ -77,7 +74,7 @@ def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
 
 
 def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
-    """Return the component of a count metric, and its count."""
+    """Return the name of the component that a metric counts, and its count."""
     for name, count in counts.items():
         if "-".join(name.split()) == metric:
             return name, int(count)
@@ -87,7 +84,7 @@ def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
 def own_rate(result: Result) -> float | None:
     """Return the guarantee without the fixed limits of the device; None if no path is known.
 
-    It depends only on components that the program loads, that is, with a cost in the slowest path.
+    It depends only on components on which the slowest path has a cost.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not is_found(guarantee) or not result["paths"]:
@@ -108,7 +105,7 @@ def estimate_notes(result: Result) -> list[str]:
 
 
 def is_capped(result: Result) -> bool:
-    """Return true if a fixed limit of the device, not the program, sets the guarantee."""
+    """Return true if a fixed limit of the device sets the guarantee, and not the program."""
     guarantee = result["guarantee"]
     if guarantee is None or not result["paths"]:
         return False
@@ -118,8 +115,8 @@ def is_capped(result: Result) -> bool:
 def main_component(result: Result) -> str | None:
     """Return the component that determines the guarantee; None without a guarantee.
 
-    For rates it is the slowest component with a cost in the profile, for counts the counted one. If
-    there is an estimate, it is the estimated time (`NANOSECONDS`).
+    For rates, it is the slowest component on the path; for counts, the counted component. If there
+    is an estimate, it is the estimated time (`NANOSECONDS`).
     """
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None or profile is None or not profile["cost"]:

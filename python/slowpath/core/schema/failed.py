@@ -11,14 +11,14 @@ NO_FAILURE: Failure = {
     "instruction": None,
     "stopped": None,
 }
-"""Default details of an error: a problem of the program or its file."""
+"""Default values of a failure: an error in the program or its file."""
 NO_DETAIL: Detail = {
     "paths": [],
     "code": [],
     "failure": None,
     "unmatched": [],
 }
-"""Empty details of a program."""
+"""Detail of a result without paths and code."""
 
 
 def failed_result(file: str, target: str, metric: str, error: str) -> Result:

@@ -82,7 +82,7 @@ def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
 
 
 def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
-    """Format two different rates with enough digits to distinguish them."""
+    """Format two rates; if they differ, with enough digits to distinguish them."""
     for digits in range(_DIGITS, _DIGITS_AT_MOST):
         pair = format_rate(low, metric, digits), format_rate(high, metric, digits)
         if pair[0] != pair[1]:
@@ -107,7 +107,7 @@ def format_improvement(better: float, base: float) -> str:
 
 
 def _exact(value: float) -> tuple[int, int]:
-    """Return the shortest decimal number that equals a float, as a fraction.
+    """Return the shortest decimal number that equals a float, as numerator and denominator.
 
     Importing the module `decimal` would take long.
     """
@@ -118,7 +118,7 @@ def _exact(value: float) -> tuple[int, int]:
 
 
 def _cut(number: int, scale: int, digits: int) -> str:
-    """Format a fraction with `digits` significant digits, truncated, but all integer digits."""
+    """Format a fraction, truncated to `digits` significant digits but with all integer digits."""
     decimals = max(digits - len(str(number // scale)), 0)
     text = str(number * 10**decimals // scale).rjust(decimals + 1, "0")
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text

@@ -1,11 +1,11 @@
 """JSON Schemas of documents, and validation of untrusted JSON against them.
 
-The schemas of `bound`, `show` and `compile` are derived from the engine's types (`make bless`). The
-schema `experiment` describes YAML files that users write.
+The schemas of `bound`, `show` and `compile` are generated from the engine's types (`make bless`).
+The schema `experiment` describes YAML files that users write.
 
 The validator supports the part of JSON Schema that the schemas in `documents` use. Each definition
-is read once and becomes a checking function, because results can have thousands of paths. `minimum`
-is ignored: negative numbers are harmless wherever the package uses a number.
+is converted once to a checking function, because results can have thousands of paths. The keyword
+`minimum` is ignored, because negative numbers do no harm in this package.
 """
 
 import json
@@ -23,7 +23,7 @@ def schema_names() -> list[str]:
 
 
 def schema_text(name: str) -> str:
-    """Return a schema as JSON text, such as that of a command's `--format json`.
+    """Return a schema as JSON text.
 
     Raises:
         FileNotFoundError: if no schema has that name.
@@ -47,7 +47,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "object": (dict, "an object"),
     "null": (NoneType, "null"),
 }
-"""Types of JSON except numbers: the type in Python, and the name in errors."""
+"""Types of JSON except numbers, with their types in Python and their names in errors."""
 
 _Check = Callable[[Any], None]
 """A function that raises a `ShapeError` if a value does not fit."""
@@ -55,7 +55,7 @@ _Schema = Mapping[str, Any]
 
 
 class ShapeError(ValueError):
-    """A value that does not fit its schema, with its place: `results[3].guarantee: is not ...`."""
+    """A value does not fit its schema; names its place: `results[3].guarantee: is not ...`."""
 
     def __init__(self, problem: str, place: str = "") -> None:
         super().__init__(problem, place)
@@ -63,7 +63,7 @@ class ShapeError(ValueError):
         self.place = place
 
     def within(self, place: str) -> "ShapeError":
-        """Return the same problem with the containing place in front."""
+        """Return the error with the place of the containing value in front."""
         return ShapeError(self.problem, place + self.place)
 
     def __str__(self) -> str:
@@ -71,13 +71,13 @@ class ShapeError(ValueError):
 
 
 def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str) -> None:
-    """Check that a value read from JSON fits a schema, which refers to definitions by name.
+    """Check that a value from JSON fits a schema, which can refer to `definitions`.
 
-    Missing keys with a default, or that may be null, become null: older versions did not write
-    them. Unknown keys are kept.
+    Keys that have a default or may be null are added as null if they are missing, because older
+    versions did not write them. Unknown keys are kept. `place` names the value in errors.
 
     Raises:
-        ShapeError: if a value does not fit; names the first such place.
+        ShapeError: if a value does not fit; names its place.
     """
     try:
         _Reader(definitions).check(schema)(value)
@@ -86,7 +86,7 @@ def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str
 
 
 class _Reader:
-    """Converter of schemas into checking functions, one per definition."""
+    """Converter of schemas into checking functions; each definition is converted once."""
 
     def __init__(self, definitions: _Schema) -> None:
         self._definitions = definitions
@@ -248,7 +248,7 @@ def _union(checks: Sequence[_Check], *, may_be_null: bool) -> _Check:
             try:
                 one(value)
             except ShapeError as problem:
-                # An error deep inside a choice is more helpful than a mismatch at its top.
+                # The error deepest inside a choice belongs to the most similar choice.
                 worst = problem if len(problem.place) >= len(worst.place) else worst
             else:
                 return

@@ -29,17 +29,17 @@ LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 """Data layout of LLVM IR for BPF."""
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
-AS_IT_IS = (*OBJECT.words, "-w", *NO_PASSES)
+AS_IT_IS = (*OBJECT.flags, "-w", *NO_PASSES)
 """Options that compile LLVM IR for BPF without running further passes."""
 _ORDERED = ("-Xclang", "-emit-llvm-uselists")
 """Options that keep the order of uses, on which LLVM's loop strength reduction depends."""
 _LLVM = Form(
-    (*OBJECT.words, NAMES, "-S", "-emit-llvm", *_ORDERED), "ll", "text of LLVM", kernel=True
+    (*OBJECT.flags, NAMES, "-S", "-emit-llvm", *_ORDERED), "ll", "text of LLVM", kernel=True
 )
 _ASSEMBLER = Form((*AS_IT_IS, NAMES, "-S", "-x", "ir"), "s", "assembler", kernel=False)
 AS_OBJECT = Form((*AS_IT_IS, NAMES, "-x", "ir"), "o", "object", kernel=False)
 OPTIMISED = Form(
-    (*OBJECT.words, "-w", NAMES, "-S", "-emit-llvm", "-x", "ir"),
+    (*OBJECT.flags, "-w", NAMES, "-S", "-emit-llvm", "-x", "ir"),
     "ll",
     "text of LLVM",
     kernel=False,

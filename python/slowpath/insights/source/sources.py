@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import BITCODE, Form, compile_c
-from slowpath.core.programs.sources import Clang, kind_of, known_as
+from slowpath.core.programs.sources import Clang, advice_for, kind_of
 from slowpath.insights.source.framework import (
     COMPANION,
     FIND,
@@ -105,7 +105,7 @@ def load_source(file: str, clang: Clang) -> Source:
         StoppedError: if no time is left to compile it.
     """
     data = read_program(file)
-    known = known_as(file, data)
+    known = advice_for(file, data)
     if known is not None:
         raise InputError(file, known)
     if data.startswith(_BITCODE):

@@ -1,4 +1,4 @@
-"""JSON that knows its lines: the same values as Python's reader has, and where they stand."""
+"""Tests of JSON with line numbers: the values are those of Python's own parser."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.core.errors import InputError
-from slowpath.core.spanned import Spanned, called, read_marked_json
+from slowpath.core.spanned import Spanned, read_marked_json, with_key
 
 LEAVES = (
     st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
@@ -55,6 +55,6 @@ def test_places_are_lines_and_keys() -> None:
 def test_what_has_a_name_is_called_by_it() -> None:
     found = read_marked_json("f.json", '{"a": [{"b": [1]}]}')
     assert isinstance(found.value, dict)
-    inner = called(found.value["a"], "thing x")
+    inner = with_key(found.value["a"], "thing x")
     with pytest.raises(InputError, match=r"f\.json:1: thing x\[1\]\.b\[1\]: is wrong"):
         inner.value[0].value["b"].value[0].place.refuse("is wrong")  # type: ignore[union-attr,index,call-overload]
