@@ -1,5 +1,4 @@
-//! Stubs in place of [rtnetlink(7)](super) on other systems than Linux: every operation fails with
-//! `ENOSYS`.
+//! Stubs of the netlink operations for systems other than Linux: each fails with `ENOSYS`.
 
 use std::io;
 
@@ -11,7 +10,7 @@ pub fn create_pair(_: [&str; 2]) -> io::Result<()> {
     missing()
 }
 
-pub fn silence(_: u32) -> io::Result<()> {
+pub fn disable_addr_gen(_: u32) -> io::Result<()> {
     missing()
 }
 
