@@ -1,4 +1,4 @@
-//! Encoding of an object's BTF for the kernel, which keeps the numbers of types.
+//! Encoding of an object's BTF for the kernel. Types keep their ids.
 //!
 //! The kernel checks BTF more strictly than compilers. As libbpf does for older kernels, the
 //! encoder replaces types that the kernel may reject and that loading does not need. Variables and
@@ -26,7 +26,7 @@ pub fn encode(btf: &Btf, static_functions: &[&str]) -> Vec<u8> {
         static_functions,
         types: Vec::new(),
         strings: vec![0],
-        known: HashMap::from([("", 0)]),
+        offsets: HashMap::from([("", 0)]),
     };
     for (id, _) in btf.types().skip(1) {
         writer.write(id);
@@ -47,7 +47,7 @@ struct Writer<'a> {
     static_functions: &'a [&'a str],
     types: Vec<u8>,
     strings: Vec<u8>,
-    known: HashMap<&'a str, u32>,
+    offsets: HashMap<&'a str, u32>,
 }
 
 impl<'a> Writer<'a> {
@@ -56,13 +56,13 @@ impl<'a> Writer<'a> {
     }
 
     fn string(&mut self, text: &'a str) -> u32 {
-        if let Some(known) = self.known.get(text) {
-            return *known;
+        if let Some(offset) = self.offsets.get(text) {
+            return *offset;
         }
         let offset = u32::try_from(self.strings.len()).unwrap_or(0);
         self.strings.extend_from_slice(text.as_bytes());
         self.strings.push(0);
-        self.known.insert(text, offset);
+        self.offsets.insert(text, offset);
         offset
     }
 
@@ -105,10 +105,10 @@ impl<'a> Writer<'a> {
             Kind::Const(to) => self.head(StringId(0), 10, false, 0, to.0),
             Kind::Restrict(to) => self.head(StringId(0), 11, false, 0, to.0),
             Kind::Func { proto, linkage } => {
-                let hidden = self.static_functions.contains(&btf.string(name));
+                let is_static = self.static_functions.contains(&btf.string(name));
                 let linkage = match linkage {
                     FuncLinkage::Static => 0,
-                    FuncLinkage::Global | FuncLinkage::Extern => usize::from(!hidden),
+                    FuncLinkage::Global | FuncLinkage::Extern => usize::from(!is_static),
                 };
                 self.head(name, 12, false, linkage, proto.0);
             }
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
     }
 
     fn enumeration(&mut self, name: StringId, e: &'a EnumType) {
-        // Enumerations of 8 bytes have a kind of their own.
+        // Kind 19 is `BTF_KIND_ENUM64`.
         let wide = e.size > 4;
         self.head(name, if wide { 19 } else { 6 }, e.signed, e.variants.len(), e.size);
         for variant in &e.variants {

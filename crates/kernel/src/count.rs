@@ -36,14 +36,14 @@ pub struct CountingProgram {
 pub struct Tally {
     /// Instructions of all repetitions; modulo 2^32 if the program was loaded for fingerprints.
     pub instructions: u64,
-    /// Sum of a pseudo-random number for each executed block, with repetition, modulo 2^64.
+    /// Sum of the pseudo-random numbers of all executed blocks, modulo 2^64. Each execution of a
+    /// block adds the block's number once.
     pub fingerprint: u64,
 }
 
 impl Tally {
-    /// Returns true if this is the tally of `times` runs with the same blocks as the run `first`.
-    /// Runs with other blocks are accepted with a chance of about 2^-32. The order of blocks is not
-    /// checked.
+    /// Returns true if this is the tally of `times` runs that each execute the same blocks as
+    /// `first`, in any order. Other runs are accepted with a probability of about 2^-32.
     pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
         self.fingerprint == first.fingerprint.wrapping_mul(times.into())
     }
@@ -54,7 +54,7 @@ impl CountingProgram {
         CountingProgram { loaded, counter, weighted }
     }
 
-    /// Returns the program with its maps.
+    /// Returns the loaded program, which has the object's maps and the counter.
     pub fn loaded(&self) -> &LoadedProgram {
         &self.loaded
     }
@@ -83,7 +83,7 @@ impl CountingProgram {
         if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
     }
 
-    /// Returns the sums over the blocks that are executed while `run` runs the program in any way.
+    /// Calls `run`, and returns its result with the tally of all runs of the program that it makes.
     /// If a signal can end `run` early, retry the whole call with [`retry`].
     ///
     /// # Errors
@@ -109,7 +109,7 @@ pub(crate) fn counter() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// Adds the counting code to a program, and replaces calls by answers. `counter` is the number of
+/// Adds the counting code to a program, and replaces calls by `answers`. `counter` is the number of
 /// the counter's map.
 pub(crate) fn counting(
     program: &BpfProgram,
@@ -118,17 +118,17 @@ pub(crate) fn counting(
     weights: Weights,
 ) -> Result<BpfProgram, LoadError> {
     let mut counting = rewrite::counting(program, counter, answers, weights)
-        .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })?;
-    // The kernel makes no test runs of devmap and cpumap programs. Loaded as a device program, such
-    // a program does the same. If it reads a field that only the map's programs have, the verifier
-    // rejects it.
+        .map_err(|reason| LoadError::NotCounted { program: program.name.clone(), reason })?;
+    // The kernel makes no test runs of devmap and cpumap programs, so they are loaded as device
+    // programs, which behave alike. The verifier rejects a program that reads a context field that
+    // device programs lack.
     let frags = program.accepts_fragments();
     counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
     Ok(counting)
 }
 
-/// Replaces calls by answers, and changes nothing else.
+/// Replaces calls by `answers`, without counting.
 pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
     rewrite::answering(program, answers)
-        .map_err(|why| LoadError::NotAnswered { program: program.name.clone(), why })
+        .map_err(|reason| LoadError::NotAnswered { program: program.name.clone(), reason })
 }

@@ -40,8 +40,8 @@ impl ExitSelector {
         ExitSelector { map }
     }
 
-    /// Selects the place where the program exits, by its index in the list given on loading. With
-    /// `None`, the program runs to its own end.
+    /// Selects the place where the program exits, by its index in the `places` passed on loading.
+    /// With `None`, the program runs to its end.
     ///
     /// # Errors
     /// If the map cannot be written.
@@ -52,13 +52,13 @@ impl ExitSelector {
     }
 }
 
-/// Returns the definition of the map with the word.
+/// Returns the definition of the map with the word that selects the place.
 fn word() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// Inserts checks at the slots `places`, and replaces calls by answers. `word` is the number of the
-/// map with the word.
+/// Inserts checks at the slots `places`, and replaces calls by `answers`. `word` is the number of
+/// the map with the word that selects the place.
 fn cuttable(
     program: &BpfProgram,
     word: u32,
@@ -66,5 +66,5 @@ fn cuttable(
     answers: &[Answer],
 ) -> Result<BpfProgram, LoadError> {
     rewrite::cuttable(program, word, places, answers)
-        .map_err(|why| LoadError::NoEarlyExit { program: program.name.clone(), why })
+        .map_err(|reason| LoadError::NoEarlyExit { program: program.name.clone(), reason })
 }

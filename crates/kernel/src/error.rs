@@ -46,7 +46,7 @@ pub enum LoadError {
         hint: &'static str,
     },
     /// The verifier rejects the program.
-    #[error("program {program}: the kernel's verifier says: {reason}{note}{}", then(.hint))]
+    #[error("program {program}: the kernel's verifier says: {reason}{note}{}", hint_suffix(.hint))]
     Rejected {
         /// Name of the program.
         program: String,
@@ -61,39 +61,39 @@ pub enum LoadError {
         log: String,
     },
     /// The program has no room for code that counts its instructions.
-    #[error("program {program}: its instructions cannot be counted: {why}")]
+    #[error("program {program}: its instructions cannot be counted: {reason}")]
     NotCounted {
         /// Name of the program.
         program: String,
         /// The reason, in a few words.
-        why: &'static str,
+        reason: &'static str,
     },
     /// The program cannot be made to exit early at a requested instruction.
-    #[error("program {program}: it cannot end where it is to: {why}")]
+    #[error("program {program}: it cannot end where it is to: {reason}")]
     NoEarlyExit {
         /// Name of the program.
         program: String,
         /// The reason, in a few words.
-        why: &'static str,
+        reason: &'static str,
     },
-    /// Results of the program's calls cannot be replaced.
-    #[error("program {program}: its calls cannot be answered: {why}")]
+    /// The program's helper calls cannot be replaced by fixed results.
+    #[error("program {program}: its calls cannot be answered: {reason}")]
     NotAnswered {
         /// Name of the program.
         program: String,
         /// The reason, in a few words.
-        why: &'static str,
+        reason: &'static str,
     },
     /// The program's exits cannot be replaced by code that records its action.
-    #[error("program {program}: what it does to frames cannot be recorded: {why}")]
+    #[error("program {program}: what it does to frames cannot be recorded: {reason}")]
     NotRecorded {
         /// Name of the program.
         program: String,
         /// The reason, in a few words.
-        why: &'static str,
+        reason: &'static str,
     },
     /// The kernel rejects the program before verification.
-    #[error("program {program}: the kernel does not load it: {cause}; {}", silent(.cause))]
+    #[error("program {program}: the kernel does not load it: {cause}; {}", load_hint(.cause))]
     Refused {
         /// Name of the program.
         program: String,
@@ -111,7 +111,7 @@ pub enum RunError {
         /// Length of the packet in bytes.
         len: usize,
     },
-    /// The kernel does not run the packet.
+    /// The kernel does not run the program on the packet.
     #[error("the kernel does not run a packet of {len} bytes: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.
@@ -139,8 +139,7 @@ impl Interruptible for RunError {
 }
 
 impl RunError {
-    /// Builds the error for the kernel's answer to a packet of `len` bytes, with advice on a likely
-    /// cause.
+    /// Converts the kernel's error for a packet of `len` bytes, and adds advice on a likely cause.
     pub(crate) fn of(len: usize, context: &Context, cause: io::Error) -> RunError {
         if cause.raw_os_error() == Some(libc::EINTR) {
             return RunError::Interrupted;
@@ -176,7 +175,7 @@ pub enum MapError {
     Count {
         /// Name of the map.
         map: String,
-        /// Number of values given or requested.
+        /// Number of values in the request.
         count: usize,
         /// Number of values for each key.
         expected: usize,
@@ -202,7 +201,7 @@ pub enum MapError {
         cause: io::Error,
     },
     /// The kernel rejects the operation.
-    #[error("map {map}: the kernel does not {action} the element{}: {cause}", of(.key))]
+    #[error("map {map}: the kernel does not {action} the element{}: {cause}", key_suffix(.key))]
     Kernel {
         /// Name of the map.
         map: String,
@@ -278,7 +277,7 @@ pub enum LinkError {
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// The kernel does not attach the program.
-    #[error("the kernel does not attach the program to device {device}: {cause}{}", then(.hint))]
+    #[error("the kernel does not attach the program to device {device}: {cause}{}", hint_suffix(.hint))]
     Kernel {
         /// The number of the device in its namespace.
         device: u32,
@@ -309,15 +308,15 @@ pub enum WireError {
     },
 }
 
-/// Formats the key of an element, to follow the word "element".
-fn of(key: &[u8]) -> String {
+/// Formats the key of an element as a suffix of the word "element"; empty without a key.
+fn key_suffix(key: &[u8]) -> String {
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     if key.is_empty() { digits } else { format!(" with key {digits}") }
 }
 
 impl LinkError {
-    /// Builds the error for the kernel's answer, with advice on a likely cause. `native` is true
-    /// for a program that runs in the driver.
+    /// Converts the kernel's error for attaching a program to a device, and adds advice on a likely
+    /// cause. `native` is true for a program that runs in the driver.
     pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
         let hint = match cause.raw_os_error() {
             Some(libc::EBUSY) => "it has a program already",
@@ -331,13 +330,13 @@ impl LinkError {
     }
 }
 
-/// Formats a hint to follow a message; empty if there is none.
-fn then(hint: &str) -> String {
+/// Formats a hint as a suffix of a message; empty without a hint.
+fn hint_suffix(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }
 
-/// Returns advice for rejections without a verifier message.
-fn silent(cause: &io::Error) -> &'static str {
+/// Returns advice for an error of loading without a verifier message.
+fn load_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
         io::ErrorKind::ArgumentListTooLong => "the kernel takes at most 1,000,000 instructions",

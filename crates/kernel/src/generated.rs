@@ -1,10 +1,8 @@
-//! Programs that this crate generates: helper programs around a program that is timed or run live.
+//! Generation of helper programs, which run before or around a program that is timed or run live.
 
 mod assembly;
 mod entry;
 mod error;
-
-use std::collections::BTreeMap;
 
 use slowpath_bpf::MapKind;
 
@@ -13,7 +11,6 @@ pub use entry::Entry;
 pub use error::GeneratedError;
 
 use crate::LoadedProgram;
-use crate::program::load_generated;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
 /// The only key of maps with one element.
@@ -26,25 +23,12 @@ pub fn map(
     value_size: u32,
     cpus: Cpus,
 ) -> Result<RawMap, GeneratedError> {
-    let spec = MapSpec {
-        name,
-        kind: kind.0,
-        key_size: 4,
-        value_size,
-        max_entries: 1,
-        flags: 0,
-        extra: 0,
-        inner: None,
-        btf: None,
-        cpus,
-    };
-    RawMap::create(&spec).map_err(|cause| GeneratedError::Refused { what: "a map", cause })
+    RawMap::create(&MapSpec::plain(name, kind, value_size, 1, cpus))
+        .map_err(|cause| GeneratedError::Refused { what: "a map", cause })
 }
 
-/// Loads generated code; with `fragments`, it accepts multi-buffer packets. The kernel keeps the
-/// maps that the code refers to.
+/// Loads generated code. With `fragments`, the program accepts multi-buffer packets.
 pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<LoadedProgram, GeneratedError> {
-    let loaded = load_generated(name, &code.code(), fragments);
-    let fd = loaded.map_err(|cause| GeneratedError::Refused { what: "a program", cause })?;
-    Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+    LoadedProgram::generated(name, &code.code(), fragments)
+        .map_err(|cause| GeneratedError::Refused { what: "a program", cause })
 }

@@ -31,7 +31,7 @@ impl Kernel {
     pub fn available() -> Result<Kernel, Unavailable> {
         let cpus = Cpus::read().map_err(|answer| Unavailable::observe(Attempt::Cpus, answer))?;
         let program = probe().map_err(|answer| Unavailable::observe(Attempt::Load, answer))?;
-        let run = loaded::run(program.as_fd(), &[0; 60], 1, &Context::default());
+        let run = loaded::run(program.fd(), &[0; 60], 1, &Context::default());
         let answer = match run {
             Ok(run) if run.return_value == PASS => {
                 return Ok(Kernel { cpus, types: OnceLock::new() });
@@ -42,7 +42,7 @@ impl Kernel {
         Err(Unavailable::observe(Attempt::Run, answer))
     }
 
-    /// Returns the number of possible CPUs: per-CPU maps hold a value for each.
+    /// Returns the number of possible CPUs. Per-CPU maps hold a value for each.
     pub fn cpus(&self) -> usize {
         self.cpus.count()
     }
@@ -66,9 +66,8 @@ impl Kernel {
         self.types.get_or_init(read).as_ref()
     }
 
-    /// Loads the program with this number in [`Object::programs`]. It gets new maps: those that it
-    /// can reach, with the object's initial content. Programs that the object puts into program
-    /// arrays are loaded too.
+    /// Loads the program with this number in [`Object::programs`], and creates the maps that it can
+    /// reach, with the object's initial content. Also loads the programs in its program arrays.
     ///
     /// Some objects leave the size of a map to their own loader
     /// ([`slowpath_bpf::MapDef::max_entries`] is 0). Set it in the object before loading.
@@ -77,8 +76,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Loads a program of an object that shares the maps of another loaded program of that object.
-    /// Either program sees the writes of the other. Maps that the other program lacks are created.
+    /// Like [`Kernel::load`], but the program shares the maps of `other`, a loaded program of the
+    /// same object. Maps that `other` lacks are created.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -94,15 +93,13 @@ impl Kernel {
         self.load_sharing(object, program, reachable, &[], &shared)
     }
 
-    /// Loads a program that passes every packet, for use where any program will do.
+    /// Loads a minimal program, which passes every packet.
     pub fn load_pass(&self) -> Result<LoadedProgram, LoadError> {
-        let program =
-            probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })?;
-        Ok(LoadedProgram::new(program, BTreeMap::new(), BTreeMap::new()))
+        probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })
     }
 
-    /// Loads the given instructions as a program without maps. With `fragments`, the program
-    /// accepts multi-buffer packets.
+    /// Loads the instructions as a program without maps. With `fragments`, the program accepts
+    /// multi-buffer packets.
     ///
     /// # Errors
     /// [`LoadError::Refused`] if the kernel rejects the instructions.
@@ -112,10 +109,8 @@ impl Kernel {
         insns: &[Insn],
         fragments: bool,
     ) -> Result<LoadedProgram, LoadError> {
-        let loaded = program::load_generated(name, &encode(insns), fragments);
-        let refused = |cause| LoadError::Refused { program: name.to_owned(), cause };
-        let fd = loaded.map_err(refused)?;
-        Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+        LoadedProgram::generated(name, &encode(insns), fragments)
+            .map_err(|cause| LoadError::Refused { program: name.to_owned(), cause })
     }
 
     /// Returns the numbers of the object's maps that a program can reach.
@@ -130,8 +125,8 @@ impl Kernel {
         Ok(reachable::find_reachable(object, program, &|| self.types())?.maps)
     }
 
-    /// As [`Kernel::load`], but replaces results of helper calls in the program itself with the
-    /// given answers. Programs that it tail-calls are unchanged.
+    /// Like [`Kernel::load`], but replaces helper calls of the program by `answers`. The programs
+    /// that it tail-calls are unchanged.
     ///
     /// # Errors
     /// As [`Kernel::load`], and if an answer does not fit its call.
@@ -144,8 +139,8 @@ impl Kernel {
         self.load_transformed(object, program, answers, |linked| Ok(linked.clone()))
     }
 
-    /// As [`Kernel::load_with_answers`], but applies `change` to the program and to all programs
-    /// that it tail-calls. A changed program must not use further maps of the object.
+    /// Like [`Kernel::load_with_answers`], but then applies `change` to the program and to all
+    /// programs that it tail-calls. A changed program must not use other maps of the object.
     pub(crate) fn load_transformed(
         &self,
         object: &Object,
@@ -163,8 +158,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// As [`Kernel::load`], but replaces the instructions of the program with the same number by
-    /// those of `program`. They must not use other maps.
+    /// Like [`Kernel::load`] for the program with the number of `program`, but loads the
+    /// instructions of `program` in its place. They must not use other maps.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -179,7 +174,7 @@ impl Kernel {
         self.load_reachable(object, number, reachable, &[])
     }
 
-    /// As [`Kernel::load`], but all programs count their instructions.
+    /// Like [`Kernel::load`], but all programs count their executed instructions.
     pub fn load_counted(
         &self,
         object: &Object,
@@ -188,8 +183,7 @@ impl Kernel {
         self.load_counted_with_answers(object, program, &[])
     }
 
-    /// As [`Kernel::load_counted`], but replaces results of helper calls in the program itself with
-    /// the given answers.
+    /// Like [`Kernel::load_with_answers`], but all programs count their executed instructions.
     pub fn load_counted_with_answers(
         &self,
         object: &Object,
@@ -199,9 +193,9 @@ impl Kernel {
         self.load_counting(object, program, answers, false)
     }
 
-    /// As [`Kernel::load_counted_with_answers`], but a run also computes a fingerprint of its
-    /// executed blocks, which tells whether runs follow the same path
-    /// ([`CountingProgram::run_repeated`]). Instructions are counted modulo 2^32.
+    /// Like [`Kernel::load_counted_with_answers`], but runs also compute a fingerprint of the
+    /// executed blocks ([`Tally`](crate::Tally)). Runs of the same path have equal fingerprints.
+    /// Instructions are counted modulo 2^32.
     pub fn load_fingerprinted(
         &self,
         object: &Object,
@@ -230,8 +224,8 @@ impl Kernel {
         Ok(CountingProgram::new(loaded, number, weighted))
     }
 
-    /// Loads programs with their maps, and creates `further` maps numbered behind those of the
-    /// object.
+    /// Loads programs and creates their maps, and `further` maps with numbers above those of the
+    /// object's maps.
     pub(crate) fn load_reachable(
         &self,
         object: &Object,
@@ -242,8 +236,8 @@ impl Kernel {
         self.load_sharing(object, program, reachable, further, &BTreeMap::new())
     }
 
-    /// As [`Kernel::load_reachable`], but uses existing maps where `shared` has one with the
-    /// number.
+    /// Like [`Kernel::load_reachable`], but uses the existing maps in `shared`, by number, instead
+    /// of creating them.
     fn load_sharing(
         &self,
         object: &Object,
@@ -272,7 +266,8 @@ impl Kernel {
         let license = object.license.as_deref().unwrap_or_default();
         let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });
         let mut programs = BTreeMap::new();
-        let fragments = reachable.programs.get(&program).is_some_and(program::has_fragments);
+        let entry = reachable.programs.get(&program);
+        let fragments = entry.is_some_and(BpfProgram::accepts_fragments);
         for (number, linked) in &reachable.programs {
             programs.insert(*number, program::load(linked, license, &maps, types, &[])?);
         }
@@ -292,7 +287,7 @@ fn static_functions(reachable: &reachable::Reachable) -> Vec<&str> {
     functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
 }
 
-/// Puts maps and programs into the slots that the object initialises.
+/// Puts maps and programs into the slots of a map that the object initialises.
 fn fill(
     map: &Map,
     maps: &BTreeMap<usize, Map>,
@@ -325,12 +320,12 @@ fn not_found() -> io::Error {
 const PASS: u32 = 2;
 
 /// Loads `r0 = XDP_PASS; exit`.
-fn probe() -> io::Result<OwnedFd> {
+fn probe() -> io::Result<LoadedProgram> {
     let set = Insn::Alu {
         width: Width::W64,
         op: AluOp::Mov,
         dst: Register::R0,
         src: Source::Imm(PASS as i32),
     };
-    program::load_generated("probe", &encode(&[set, Insn::Exit]), false)
+    LoadedProgram::generated("probe", &encode(&[set, Insn::Exit]), false)
 }

@@ -1,7 +1,7 @@
 //! A program attached to a device for the lifetime of a [`Link`].
 //!
-//! Only a file descriptor holds the attachment. It ends with the [`Link`], or with the process,
-//! however that ends.
+//! Only an open file descriptor keeps the program attached. The kernel detaches it when the
+//! [`Link`] is dropped, or when the process ends for any reason.
 //!
 //! An attachment also makes test runs cheap. A run with several repetitions adds its program to the
 //! kernel's XDP dispatcher and removes it again, which waits for all CPUs (milliseconds). An
@@ -13,7 +13,7 @@ use crate::error::LinkError;
 use crate::sys::{attach_xdp, replace_xdp};
 use crate::{Device, LoadedProgram, Namespace};
 
-/// Point of the receive path at which an attached program runs.
+/// Stage of the receive path at which an attached program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In the kernel's generic code, after the packet has an `sk_buff`; all devices support it.
@@ -54,7 +54,7 @@ impl LoadedProgram {
 }
 
 impl Link {
-    /// Replaces the attached program by another one.
+    /// Replaces the attached program by `program`.
     ///
     /// # Errors
     /// If the kernel does not accept the program for the device.

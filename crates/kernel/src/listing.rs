@@ -1,5 +1,5 @@
-//! Lists of all BPF programs, maps and links in the kernel, from any process, by their ids. The
-//! kernel does not reuse an id while the machine runs.
+//! Ids of all BPF programs, maps and links in the kernel, whichever process created them. The
+//! kernel does not reuse an id until the machine reboots.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -9,25 +9,25 @@ use crate::sys::{ObjectKind, next_id, program_address, program_id};
 
 /// Returns the ids of all programs, in order. Needs `CAP_SYS_ADMIN`.
 pub fn programs() -> io::Result<Vec<u32>> {
-    all(ObjectKind::Programs)
+    ids(ObjectKind::Programs)
 }
 
 /// Returns the ids of all maps, in order. Needs `CAP_SYS_ADMIN`.
 pub fn maps() -> io::Result<Vec<u32>> {
-    all(ObjectKind::Maps)
+    ids(ObjectKind::Maps)
 }
 
 /// Returns the ids of all links, in order. Needs `CAP_SYS_ADMIN`.
 pub fn links() -> io::Result<Vec<u32>> {
-    all(ObjectKind::Links)
+    ids(ObjectKind::Links)
 }
 
-fn all(of: ObjectKind) -> io::Result<Vec<u32>> {
-    let mut numbers = Vec::new();
-    while let Some(next) = next_id(of, numbers.last().copied().unwrap_or(0))? {
-        numbers.push(next);
+fn ids(kind: ObjectKind) -> io::Result<Vec<u32>> {
+    let mut ids = Vec::new();
+    while let Some(next) = next_id(kind, ids.last().copied().unwrap_or(0))? {
+        ids.push(next);
     }
-    Ok(numbers)
+    Ok(ids)
 }
 
 impl LoadedProgram {
@@ -39,8 +39,8 @@ impl LoadedProgram {
         program_id(self.fd().as_fd())
     }
 
-    /// Returns the offset of the machine code's start in a cache line of [`LINE`] bytes. `None` if
-    /// the kernel hides the address, as it does from unprivileged processes.
+    /// Returns the offset of the machine code's start within a cache line of [`LINE`] bytes; `None`
+    /// if the kernel hides the address, as it does from unprivileged processes.
     pub fn cache_line_offset(&self) -> Option<usize> {
         let address = program_address(self.fd().as_fd()).ok().filter(|&address| address != 0)?;
         usize::try_from(address % LINE).ok()

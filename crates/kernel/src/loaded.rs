@@ -1,7 +1,7 @@
 //! A loaded program with its maps, and test runs of packets through it.
 //!
-//! Durations are the kernel's own averages over all repetitions, without the system call. They hold
-//! for this machine only.
+//! Durations are the kernel's averages over all repetitions, without the system call. They apply to
+//! this machine only.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use crate::error::{MapError, RunError};
+use crate::program::load_generated;
 use crate::sys::{RawRun, test_run};
 use crate::{Context, Map, context};
 
@@ -21,8 +22,8 @@ const GROWTH: usize = 8192;
 #[derive(Debug)]
 pub struct LoadedProgram {
     fd: OwnedFd,
-    /// Programs that it can tail-call. A program array drops its entries once no process holds a
-    /// reference.
+    /// Programs that it can tail-call, kept open: a program array drops its entries once no process
+    /// refers to the array.
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
     fragments: bool,
@@ -31,7 +32,7 @@ pub struct LoadedProgram {
 /// The result of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// The program's return value; valid are 0 (aborted) to 4 (redirect).
+    /// The program's return value; valid actions are 0 (aborted) to 4 (redirect).
     pub return_value: u32,
     /// The packet after the last repetition.
     pub packet: Vec<u8>,
@@ -50,13 +51,21 @@ impl LoadedProgram {
         LoadedProgram { fd, _callees: callees, maps, fragments: false }
     }
 
+    /// Loads generated code without types. With `fragments`, the program accepts multi-buffer
+    /// packets. The kernel keeps the maps that the code refers to.
+    pub(crate) fn generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Self> {
+        let fd = load_generated(name, code, fragments)?;
+        let program = LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new());
+        Ok(program.with_fragments(fragments))
+    }
+
     /// Sets whether the program accepts multi-buffer packets (`SEC("xdp.frags")`).
     pub(crate) fn with_fragments(self, fragments: bool) -> Self {
         LoadedProgram { fragments, ..self }
     }
 
-    /// Returns true if the program accepts multi-buffer packets. The kernel allows tail calls only
-    /// between programs that agree on this.
+    /// Returns true if the program accepts multi-buffer packets. A program that does cannot
+    /// tail-call one that does not, nor the reverse.
     pub fn fragments(&self) -> bool {
         self.fragments
     }
@@ -88,14 +97,14 @@ impl LoadedProgram {
         self.maps.values()
     }
 
-    /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). Each repetition starts
-    /// with the packet, maps and context that the previous one left; even the start of the packet
-    /// is not restored (`bpf_test_run` of `net/bpf/test_run.c`).
+    /// Runs the program on a packet of at least 14 bytes, `repeat` times (0 counts as 1). Each
+    /// repetition starts with the packet, maps and context that the previous one left: even the
+    /// start of the packet is not restored (`bpf_test_run` of `net/bpf/test_run.c`).
     pub fn run(&self, packet: &[u8], repeat: u32) -> Result<TestRun, RunError> {
         self.run_in(packet, repeat, &Context::default())
     }
 
-    /// As [`LoadedProgram::run`], but with the given metadata, device and queue of the packet.
+    /// Like [`LoadedProgram::run`], but the packet has the metadata, device and queue of `context`.
     ///
     /// # Errors
     /// If the kernel does not run the packet; [`RunError::Interrupted`] if a signal arrived before

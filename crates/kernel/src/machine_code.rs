@@ -1,8 +1,8 @@
-//! The machine code of a program, with the BPF instruction that each part comes from.
+//! The machine code of a program, by BPF instruction.
 //!
 //! The kernel reports the address of each source line's code. Therefore the program is loaded with
-//! one line record for each instruction, whose column is the instruction's slot. The record
-//! survives when the verifier replaces or removes other instructions.
+//! one line record for each instruction, with the instruction's slot as its column. Such a record
+//! stays correct when the verifier replaces or removes other instructions.
 
 #[cfg(test)]
 mod tests;
@@ -55,8 +55,8 @@ impl Kernel {
         let refused = |cause| LoadError::Refused { program: String::new(), cause };
         let missing = || refused(io::ErrorKind::NotFound.into());
         let linked = reachable.programs.remove(&program).ok_or_else(missing)?;
-        let (any, fd) = types(object, &linked).map_err(refused)?;
-        let btf = any.as_ref().or(object.btf.as_ref());
+        let (minimal, fd) = types(object, &linked).map_err(refused)?;
+        let btf = minimal.as_ref().or(object.btf.as_ref());
         let types = btf.map(|btf| Types { btf, fd: Some(fd.as_fd()) });
         let license = object.license.as_deref().unwrap_or_default();
         let fd =
@@ -70,12 +70,12 @@ impl Kernel {
 }
 
 /// Loads the object's types into the kernel. If the object has none, or the kernel rejects them,
-/// loads a minimal set of types instead, because line records require types.
+/// loads and returns a minimal set of types instead, because line records require types.
 fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, OwnedFd)> {
-    let hidden = program.subprograms.iter().filter(|f| !f.global).map(|f| f.name.as_str());
-    let hidden: Vec<&str> = hidden.collect();
+    let functions = program.subprograms.iter().filter(|f| !f.global);
+    let static_functions: Vec<&str> = functions.map(|f| f.name.as_str()).collect();
     if let Some(own) = &object.btf
-        && let Ok(fd) = load_btf(&btf::encode(own, &hidden))
+        && let Ok(fd) = load_btf(&btf::encode(own, &static_functions))
     {
         return Ok((None, fd));
     }
@@ -85,8 +85,8 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
         bytes.extend_from_slice(&word.to_ne_bytes());
     }
     bytes.push(0);
-    let any = Btf::parse(&bytes).map_err(io::Error::other)?;
-    Ok((Some(any), load_btf(&bytes)?))
+    let minimal = Btf::parse(&bytes).map_err(io::Error::other)?;
+    Ok((Some(minimal), load_btf(&bytes)?))
 }
 
 /// Builds records of `struct bpf_line_info`, one for each instruction.
@@ -102,21 +102,21 @@ fn lines(insns: &[Insn]) -> Vec<u8> {
     records
 }
 
-/// Computes the byte range of each slot: from its code's start to the next start.
+/// Computes the range of code bytes of each slot: from its start to the start of the next one.
 fn parts(image: &RawImage) -> BTreeMap<usize, Range<usize>> {
     let (mut parts, mut from) = (BTreeMap::new(), 0);
     for &(address, length) in &image.functions {
         let until = from + length as usize;
         let inside = address..address + u64::from(length);
-        let mut begun: Vec<(usize, usize)> = image
+        let mut starts: Vec<(usize, usize)> = image
             .lines
             .iter()
             .filter(|(_, at)| inside.contains(at))
             .map(|&(slot, at)| (from + (at - address) as usize, slot as usize))
             .collect();
-        begun.sort_unstable();
-        for (number, &(start, slot)) in begun.iter().enumerate() {
-            let end = begun.get(number + 1).map_or(until, |&(next, _)| next);
+        starts.sort_unstable();
+        for (number, &(start, slot)) in starts.iter().enumerate() {
+            let end = starts.get(number + 1).map_or(until, |&(next, _)| next);
             parts.insert(slot, start..end.min(image.code.len()));
         }
         from = until;

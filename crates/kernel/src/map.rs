@@ -1,4 +1,4 @@
-//! A map in the kernel, whose elements are read, written and deleted by key.
+//! A map in the kernel: reads, writes and deletions of its elements.
 //!
 //! Keys and values are bytes in the machine's order.
 
@@ -32,7 +32,7 @@ impl Map {
         Map { def: def.clone(), raw, cpus }
     }
 
-    /// Returns another handle of the same map.
+    /// Returns a second handle of this map.
     pub(crate) fn share(&self) -> io::Result<Map> {
         Ok(Map { def: self.def.clone(), raw: self.raw.share()?, cpus: self.cpus })
     }
@@ -49,12 +49,13 @@ impl Map {
         self.raw.freeze()
     }
 
-    /// Returns the map's definition, with the sizes that the kernel uses.
+    /// Returns the map's definition, with its actual sizes.
     pub fn definition(&self) -> &MapDef {
         &self.def
     }
 
-    /// Returns how many values each key has: one, or one for each possible CPU in per-CPU maps.
+    /// Returns the number of values of each key: the number of possible CPUs in per-CPU maps, else
+    /// 1.
     pub fn values_per_key(&self) -> usize {
         if is_per_cpu(self.def.kind.0) { self.cpus.count() } else { 1 }
     }
@@ -90,19 +91,16 @@ impl Map {
         self.check_key(key)?;
         self.check_count(values.len())?;
         let expected = self.def.value_size as usize;
-        let padded =
-            if is_per_cpu(self.def.kind.0) { expected.next_multiple_of(8) } else { expected };
-        let mut bytes = Vec::with_capacity(padded * values.len());
-        for (n, value) in values.iter().map(AsRef::as_ref).enumerate() {
+        let mut bytes = Vec::new();
+        for value in values.iter().map(AsRef::as_ref) {
             self.check("value", value.len(), expected)?;
-            bytes.extend_from_slice(value);
-            bytes.resize((n + 1) * padded, 0);
+            bytes.extend(self.padded(value));
         }
         self.raw.update(key, &bytes).map_err(|cause| self.refused("write", key, cause))
     }
 
-    /// Sets the same value for many keys, for all CPUs. `keys` is their concatenation. Batched
-    /// calls make this faster than [`Map::update`] of each.
+    /// Sets the same value for many concatenated keys, for all CPUs. Batched calls make this faster
+    /// than one [`Map::update`] for each key.
     pub fn update_each(&self, keys: &[u8], value: &[u8]) -> Result<(), MapError> {
         self.check("value", value.len(), self.def.value_size as usize)?;
         let count = BATCH.min(keys.len() / self.key_size());
@@ -113,34 +111,35 @@ impl Map {
         })
     }
 
-    /// Sets the values of many keys, for all CPUs. `keys` and `values` are concatenations in the
-    /// same order. Batched calls make this faster than [`Map::update`] of each.
+    /// Sets the values of many keys, for all CPUs. `keys` and `values` are concatenated in the same
+    /// order. Batched calls make this faster than one [`Map::update`] for each key.
     pub fn update_pairs(&self, keys: &[u8], values: &[u8]) -> Result<(), MapError> {
-        let (of_key, of_value) = (self.key_size(), self.def.value_size as usize);
-        let count = keys.len() / of_key;
-        self.check("key", keys.len(), count * of_key)?;
-        self.check("value", values.len(), count * of_value)?;
-        let pairs = keys.chunks(of_key).zip(values.chunks(of_value.max(1)));
+        let (key_size, value_size) = (self.key_size(), self.def.value_size as usize);
+        let count = keys.len() / key_size;
+        self.check("key", keys.len(), count * key_size)?;
+        self.check("value", values.len(), count * value_size)?;
+        let pairs = keys.chunks(key_size).zip(values.chunks(value_size.max(1)));
         let pairs: Vec<(&[u8], &[u8])> = pairs.collect();
-        for some in pairs.chunks(BATCH) {
-            let keys: Vec<u8> = some.iter().flat_map(|(key, _)| *key).copied().collect();
-            let values: Vec<u8> = some.iter().flat_map(|(_, value)| self.for_all(value)).collect();
+        for batch in pairs.chunks(BATCH) {
+            let keys: Vec<u8> = batch.iter().flat_map(|(key, _)| *key).copied().collect();
+            let for_all_cpus = |value| self.padded(value).repeat(self.values_per_key());
+            let values: Vec<u8> = batch.iter().flat_map(|(_, value)| for_all_cpus(value)).collect();
             if self.raw.update_batch(&keys, &values).is_ok() {
                 continue;
             }
             // The map type has no batches, or one key failed: single updates name the faulty key.
-            some.iter().try_for_each(|(key, value)| self.update(key, value))?;
+            batch.iter().try_for_each(|(key, value)| self.update(key, value))?;
         }
         Ok(())
     }
 
-    /// Encodes a value for the kernel: once, or once for each CPU, padded to 8 bytes.
-    fn for_all(&self, value: &[u8]) -> Vec<u8> {
-        let mut one = value.to_vec();
+    /// Encodes one CPU's value for the kernel: per-CPU maps pad it to a multiple of 8 bytes.
+    fn padded(&self, value: &[u8]) -> Vec<u8> {
+        let mut bytes = value.to_vec();
         if is_per_cpu(self.def.kind.0) {
-            one.resize(value.len().next_multiple_of(8), 0);
+            bytes.resize(value.len().next_multiple_of(8), 0);
         }
-        one.repeat(self.values_per_key())
+        bytes
     }
 
     fn key_size(&self) -> usize {
@@ -171,32 +170,31 @@ impl Map {
         }
     }
 
-    /// Returns all elements in the kernel's order. Batched calls make this faster than a look-up of
-    /// each key.
+    /// Returns all elements in the kernel's order. Batched calls make this faster than one look-up
+    /// for each key.
     pub fn elements(&self) -> Result<Vec<Element>, MapError> {
         // Not all map types have batches.
         self.batches().map_or_else(|_| self.one_by_one(), Ok)
     }
 
     fn batches(&self) -> io::Result<Vec<Element>> {
-        let of_values = (self.def.value_size as usize).next_multiple_of(8) * self.values_per_key();
-        let most =
-            BATCH.min(BATCH_BYTES / of_values.max(1)).min(self.def.max_entries as usize).max(1);
+        let size = (self.def.value_size as usize).next_multiple_of(8) * self.values_per_key();
+        let most = BATCH.min(BATCH_BYTES / size.max(1)).min(self.def.max_entries as usize).max(1);
         let mut elements = Vec::new();
         let mut from = None;
         loop {
-            let Elements { keys, values, next_position: behind } =
+            let Elements { keys, values, next_position } =
                 self.raw.lookup_batch(from.as_deref(), most)?;
             let count = keys.len() / self.key_size();
-            let of_value = values.len().checked_div(count).unwrap_or(0).max(1);
-            let pairs = keys.chunks(self.key_size()).zip(values.chunks(of_value));
+            let size = values.len().checked_div(count).unwrap_or(0).max(1);
+            let pairs = keys.chunks(self.key_size()).zip(values.chunks(size));
             elements.extend(pairs.map(|(key, values)| (key.to_vec(), self.split(values))));
-            let Some(behind) = behind else { return Ok(elements) };
+            let Some(next_position) = next_position else { return Ok(elements) };
             // A concurrent program can prolong the iteration; the limit ensures that it ends.
             if count == 0 || elements.len() > self.def.max_entries as usize {
                 return Err(io::ErrorKind::Other.into());
             }
-            from = Some(behind);
+            from = Some(next_position);
         }
     }
 

@@ -50,7 +50,7 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
         btf: btf.map(|(fd, value)| (fd, def.key_type.unwrap_or_default().0, value.0)),
         cpus,
     };
-    // As in libbpf: create the map without BTF if the kernel rejects it with.
+    // As in libbpf: if the kernel rejects the map with BTF, create it without.
     let raw = RawMap::create(&spec).or_else(|cause| match spec.btf {
         Some(_) => RawMap::create(&MapSpec { btf: None, ..spec }),
         None => Err(cause),
@@ -67,7 +67,8 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
     Ok(map)
 }
 
-/// Creates an inner map for a map of maps, optionally with another size than defined.
+/// Creates an inner map for a map of maps, with `max_entries` elements instead of the defined
+/// number if given.
 fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
         // No kernel supports maps of maps of maps; report it here.
@@ -85,8 +86,8 @@ impl Map {
         inner(self.definition(), self.cpus(), None)
     }
 
-    /// As [`Map::create_inner`], but with another size: maps of maps accept hash maps of any size
-    /// (`bpf_map_meta_equal` of `kernel/bpf/map_in_map.c`).
+    /// Like [`Map::create_inner`], but for `max_entries` elements. Maps of maps accept hash maps of
+    /// any size (`bpf_map_meta_equal` of `kernel/bpf/map_in_map.c`).
     pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
         inner(self.definition(), self.cpus(), Some(max_entries))
     }
@@ -102,11 +103,11 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
             }
             (def.key_size, def.value_size) = (4, 4);
         }
-        // The kernel accepts only one size here, and requires the flag below, so objects may omit
-        // both.
+        // The kernel accepts no other sizes, so objects may omit them.
         MapKind::PROG_ARRAY if (def.key_size, def.value_size) == (0, 0) => {
             (def.key_size, def.value_size) = (4, 4);
         }
+        // The kernel requires this flag, so objects may omit it.
         MapKind::LPM_TRIE => def.flags |= NO_PREALLOC,
         MapKind::RINGBUF | MapKind::USER_RINGBUF => {
             // The kernel requires a power of two of whole pages; objects need not comply.
@@ -119,7 +120,7 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     def
 }
 
-/// Builds the error for a map that cannot be created, with its definition and advice.
+/// Builds the error for a failed step (`action`) of creating a map, with its definition and advice.
 pub fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
     let hint = match cause.kind() {
         _ if action == "fill" && !def.slots.is_empty() => {

@@ -1,8 +1,8 @@
 //! A private network namespace, and devices in it.
 //!
-//! The namespace has no name and is not pinned: only a file descriptor holds it. It ends with its
-//! [`Namespace`], or with the process, however that ends. Its devices are invisible outside. The
-//! kernel cleans up its contents shortly afterwards, in the background.
+//! The namespace has no name and is not pinned: only an open file descriptor keeps it alive. It
+//! ends when its [`Namespace`] is dropped, or when the process ends for any reason. Shortly
+//! afterwards, the kernel removes its devices in the background. They are invisible outside.
 //!
 //! Source: network_namespaces(7), veth(4).
 

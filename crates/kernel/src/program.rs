@@ -1,5 +1,5 @@
-//! Loading of one linked program: replaces map numbers with file descriptors, names functions, and
-//! extracts the verifier's reason for a rejection.
+//! Loading of one linked program: replacement of map numbers by file descriptors, records of
+//! functions, and the verifier's reason for a rejection.
 
 #[cfg(test)]
 mod tests;
@@ -53,14 +53,14 @@ pub fn load(
         name: &program.name,
         kind: XDP,
         attach: attach_type(&program.section),
-        flags: if has_fragments(program) { HAS_FRAGS } else { 0 },
+        flags: if program.accepts_fragments() { HAS_FRAGS } else { 0 },
         code: &code,
         license,
         types: fd.map(|fd| TypeInfo { fd, functions: &info, lines }),
     };
     load_program(&spec).or_else(|first| {
         let mut log = vec![0; LOG];
-        // If this try succeeds, its result is as good as that of the first.
+        // If this attempt succeeds, the program is loaded after all.
         let mut retry = |log_level, cause: io::Error| {
             log.fill(0);
             let tried = load_program_with(&spec, &mut log, log_level);
@@ -70,7 +70,7 @@ pub fn load(
             Some(code) => io::Error::from_raw_os_error(code),
             None => cause.kind().into(),
         };
-        // The verifier gave up, and no log has room for all instructions that it visited.
+        // The program is too complex, and no log has room for all instructions that were visited.
         if first.kind() == io::ErrorKind::ArgumentListTooLong {
             return retry(LogLevel::Verdict, first);
         }
@@ -81,12 +81,7 @@ pub fn load(
     })
 }
 
-/// Returns true if a program accepts multi-buffer packets.
-pub fn has_fragments(program: &BpfProgram) -> bool {
-    program.accepts_fragments()
-}
-
-/// Loads generated code without types. With `fragments`, it accepts multi-buffer packets.
+/// Loads generated code without types. With `fragments`, the program accepts multi-buffer packets.
 pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
@@ -116,8 +111,8 @@ fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
     insns.iter().map(with_fd).collect()
 }
 
-/// Returns records of `struct bpf_func_info`: the first slot of each function and its BTF type. The
-/// kernel takes records of all functions or of none.
+/// Returns records of `struct bpf_func_info`: the first slot of each function and its BTF type.
+/// Empty if a function has no type, because the kernel takes records of all functions or of none.
 fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     let mut records = Vec::new();
     for function in &program.subprograms {
@@ -168,7 +163,7 @@ fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) ->
     }
 }
 
-/// Formats an instruction and its source line, if known, in brackets.
+/// Formats, in brackets, the instruction at a slot and its source line, if known.
 fn place(program: &BpfProgram, slot: usize) -> String {
     match program.lines.get(slot) {
         Some(Some(line)) => format!(" (instruction {slot}, {}:{})", line.file, line.line),

@@ -9,7 +9,7 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
 
 use crate::error::LoadError;
 
-/// Linked programs and maps of an object, by their numbers in it.
+/// Linked programs and maps of an object, by number in the object.
 #[derive(Default)]
 pub struct Reachable {
     pub programs: BTreeMap<usize, BpfProgram>,
@@ -56,6 +56,7 @@ fn map_of(insn: &Insn) -> Option<usize> {
     }
 }
 
+/// Links a program, and sets the ids of the kernel functions that it calls.
 fn linked<'k>(
     object: &Object,
     number: usize,

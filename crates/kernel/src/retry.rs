@@ -1,23 +1,22 @@
 //! Retries of runs that a signal ended before all repetitions were done.
 //!
 //! The kernel ends a run early if a signal is pending, for example after the process was stopped
-//! and continued (`signal_pending` in `net/bpf/test_run.c`). Callers that count repetitions have to
-//! restart their counts with the run. Therefore they retry, rather than the wrapper of the system
-//! call.
+//! and continued (`signal_pending` in `net/bpf/test_run.c`). A caller that counts repetitions must
+//! restart its counts, too. Therefore callers retry, not the wrapper of the system call.
 
-/// Maximum number of tries: more interruptions than this are deliberate.
+/// Maximum number of attempts: if all are interrupted, somebody does so on purpose.
 const TRIES: u32 = 16;
 
-/// An error that can be an interruption by a signal.
+/// An error that a signal can cause.
 pub trait Interruptible {
     /// Returns true if a signal ended the operation early.
     fn is_interrupted(&self) -> bool;
 }
 
-/// Calls `run`, and repeats the call if a signal ended it early.
+/// Calls `run` until no signal ends it early, at most 16 times.
 ///
 /// # Errors
-/// Errors of `run`.
+/// The error of the last call.
 pub fn retry<T, E: Interruptible>(mut run: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 1..TRIES {
         match run() {

@@ -1,4 +1,4 @@
-//! A simulated reader of a ring buffer: programs see only how much room it leaves.
+//! A simulated reader of a ring buffer. Programs only notice the room that it leaves.
 
 use slowpath_bpf::MapKind;
 
@@ -7,10 +7,10 @@ use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::sys::Positions;
 
-/// Bytes that stay unread after a drain; the sizes of records are multiples of it. If the reader
-/// has read everything in front of a new record, the program wakes it up (`bpf_ringbuf_commit` of
-/// `kernel/bpf/ringbuf.c`). The unread bytes prevent that: they simulate a reader under load, which
-/// keeps up and never sleeps.
+/// Bytes that stay unread after a drain; record sizes are multiples of this number. A program wakes
+/// up a reader that has read everything in front of a new record (`bpf_ringbuf_commit` of
+/// `kernel/bpf/ringbuf.c`). The unread bytes prevent the wake-up: they simulate a reader under load
+/// that keeps up and never sleeps.
 const UNREAD: usize = 8;
 
 /// The reader of a ring buffer.
@@ -36,22 +36,23 @@ impl Ring {
         &self.name
     }
 
-    /// Marks everything as read, except for a few bytes, fewer than any record has.
+    /// Marks everything as read, except for the last 8 bytes, which are shorter than any record.
     pub fn drain(&self) {
         self.positions.set_read(self.positions.written().wrapping_sub(UNREAD));
     }
 
-    /// Marks enough as unread that no record fits, however short.
+    /// Marks the whole buffer as unread, so that not even the shortest record fits.
     pub fn fill(&self) {
         self.positions.set_read(self.positions.written().wrapping_sub(self.size));
     }
 
-    /// Returns the position of the next record. Its advance is the size of the written records.
+    /// Returns the position of the next record: the number of bytes ever written, modulo 2^64.
     pub fn position(&self) -> usize {
         self.positions.written()
     }
 
-    /// Returns how many times `bytes` bytes fit into the buffer after [`Ring::drain`].
+    /// Returns the number of pieces of `bytes` bytes that fit into the buffer after
+    /// [`Ring::drain`].
     pub fn fits(&self, bytes: usize) -> usize {
         // One byte always stays free (`__bpf_ringbuf_reserve`).
         (self.size - 1 - UNREAD) / bytes.max(1)

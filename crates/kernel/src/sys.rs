@@ -1,7 +1,7 @@
 //! Safe wrappers of the system calls that this crate uses, mainly one for each command of bpf(2).
 //!
-//! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel accepts a shorter structure than
-//! its own. It accepts a longer one if the fields unknown to it are zero.
+//! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel accepts structures that are
+//! shorter than its own. It also accepts longer ones if the fields unknown to it are zero.
 
 // The only unsafe code of the crate: the kernel reads and writes memory that the structures point
 // to, and returns file descriptors as numbers. Each function builds these structures from slices
@@ -22,6 +22,8 @@ mod thread;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use slowpath_bpf::MapKind;
 
 pub use image::{LINE, RawImage, image};
 pub use link::{attach_xdp, replace_xdp};
@@ -131,7 +133,7 @@ fn name(name: &str) -> [u8; NAME] {
     field
 }
 
-/// Parameters of a map.
+/// Parameters of a new map.
 #[derive(Clone, Copy)]
 pub struct MapSpec<'a> {
     pub name: &'a str,
@@ -149,10 +151,34 @@ pub struct MapSpec<'a> {
     pub cpus: Cpus,
 }
 
-/// The number of possible CPUs of the machine, which can exceed the present ones. Only the kernel's
-/// own data creates a value, because the number decides how many values a look-up writes.
+/// The number of possible CPUs of the machine; it can exceed the number of present CPUs. It is read
+/// from the kernel only, because the memory that a look-up writes depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpus(usize);
+
+impl<'a> MapSpec<'a> {
+    /// Returns the parameters of a map with 4-byte keys, without flags and types.
+    pub fn plain(
+        name: &'a str,
+        kind: MapKind,
+        value_size: u32,
+        max_entries: u32,
+        cpus: Cpus,
+    ) -> MapSpec<'a> {
+        MapSpec {
+            name,
+            kind: kind.0,
+            key_size: 4,
+            value_size,
+            max_entries,
+            flags: 0,
+            extra: 0,
+            inner: None,
+            btf: None,
+            cpus,
+        }
+    }
+}
 
 impl Cpus {
     pub fn read() -> io::Result<Cpus> {
@@ -160,8 +186,8 @@ impl Cpus {
         Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Parses a list of ranges, such as `0-3,8`. The count is the highest number plus one, gaps
-    /// included.
+    /// Parses a list of ranges, such as `0-3,8`. Gaps count: the result is the highest number plus
+    /// one.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let last = list.trim().rsplit([',', '-']).next()?;
         last.parse::<usize>().ok()?.checked_add(1).map(Cpus)
@@ -174,7 +200,7 @@ impl Cpus {
 
 /// Types of per-CPU maps.
 const PER_CPU: [u32; 4] = [5, 6, 10, 21];
-/// Types of maps whose values are file descriptors on writes and ids on reads.
+/// Types of maps to which programs write file descriptors, and read ids.
 const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
 
 /// Returns true if maps of this type keep a value for each CPU.
@@ -194,7 +220,7 @@ fn syscall_value_size(spec: &MapSpec) -> usize {
     }
 }
 
-/// A batch of elements of a map.
+/// Elements of a map that one call reads.
 pub struct Elements {
     /// The concatenated keys.
     pub keys: Vec<u8>,
@@ -204,12 +230,12 @@ pub struct Elements {
     pub next_position: Option<Vec<u8>>,
 }
 
-/// A map, with the sizes of its keys and values.
+/// A map, with the sizes in bytes of a key and of the values of one key in system calls.
 #[derive(Debug)]
 pub struct RawMap {
     fd: OwnedFd,
     key_size: usize,
-    transfer: usize,
+    value_size: usize,
 }
 
 impl RawMap {
@@ -232,12 +258,12 @@ impl RawMap {
         };
         // SAFETY: the structure holds no addresses.
         let fd = unsafe { bpf_fd(Command::MapCreate, &mut attr)? };
-        Ok(RawMap { fd, key_size: spec.key_size as usize, transfer: syscall_value_size(spec) })
+        Ok(RawMap { fd, key_size: spec.key_size as usize, value_size: syscall_value_size(spec) })
     }
 
     pub fn share(&self) -> io::Result<RawMap> {
-        let RawMap { key_size, transfer, .. } = *self;
-        Ok(RawMap { fd: self.fd.try_clone()?, key_size, transfer })
+        let RawMap { key_size, value_size, .. } = *self;
+        Ok(RawMap { fd: self.fd.try_clone()?, key_size, value_size })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -251,9 +277,9 @@ impl RawMap {
         Ok(MapElementAttr { fd: field(self.fd()), key: address(key), ..MapElementAttr::default() })
     }
 
-    /// Looks up the value of a key, with all CPUs' values of a per-CPU map.
+    /// Returns the value of a key; for a per-CPU map, the concatenated values of all CPUs.
     pub fn lookup(&self, key: &[u8]) -> io::Result<Vec<u8>> {
-        let mut value = vec![0; self.transfer];
+        let mut value = vec![0; self.value_size];
         let mut attr = self.element(key)?;
         attr.value = address_mut(&mut value);
         // SAFETY: key and value have the lengths that the kernel expects for this map.
@@ -262,7 +288,7 @@ impl RawMap {
     }
 
     pub fn update(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
-        if value.len() != self.transfer {
+        if value.len() != self.value_size {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let mut attr = self.element(key)?;
@@ -271,11 +297,12 @@ impl RawMap {
         unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
     }
 
-    /// Writes elements in one call; `keys` and `values` are concatenations. If the call fails, some
-    /// elements may have been written. Kernels before 5.6 and some map types do not support it.
+    /// Writes elements in one call; `keys` and `values` are concatenated. If the call fails, some
+    /// elements may have been written. Kernels before 5.6 and some map types do not support
+    /// batches.
     pub fn update_batch(&self, keys: &[u8], values: &[u8]) -> io::Result<()> {
         let count = keys.len().checked_div(self.key_size).unwrap_or(0);
-        if count * self.key_size != keys.len() || count * self.transfer != values.len() {
+        if count * self.key_size != keys.len() || count * self.value_size != values.len() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let mut attr = MapBatchAttr {
@@ -291,18 +318,18 @@ impl RawMap {
     }
 
     /// Reads at most `most` elements, from the start or from the position after an earlier batch.
-    /// Kernels before 5.6 and some map types do not support it.
+    /// Kernels before 5.6 and some map types do not support batches.
     pub fn lookup_batch(&self, from: Option<&[u8]>, most: usize) -> io::Result<Elements> {
         let mut keys = vec![0; most * self.key_size];
-        let mut values = vec![0; most * self.transfer];
+        let mut values = vec![0; most * self.value_size];
         // Depending on the map type, a position is a key or the number of a bucket.
-        let mut behind = vec![0; self.key_size.max(size_of::<u32>())];
-        if from.is_some_and(|from| from.len() != behind.len()) {
+        let mut next_position = vec![0; self.key_size.max(size_of::<u32>())];
+        if from.is_some_and(|from| from.len() != next_position.len()) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let mut attr = MapBatchAttr {
             start: from.map_or(0, address),
-            end: address_mut(&mut behind),
+            end: address_mut(&mut next_position),
             keys: address_mut(&mut keys),
             values: address_mut(&mut values),
             count: u32::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?,
@@ -312,15 +339,15 @@ impl RawMap {
         // SAFETY: keys and values have room for this count, and positions have the length that the
         // kernel expects for this map.
         let done = unsafe { bpf(Command::MapLookupBatch, &mut attr) };
-        let behind = match done {
-            Ok(_) => Some(behind),
+        let next_position = match done {
+            Ok(_) => Some(next_position),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
             Err(cause) => return Err(cause),
         };
         let count = (attr.count as usize).min(most);
         keys.truncate(count * self.key_size);
-        values.truncate(count * self.transfer);
-        Ok(Elements { keys, values, next_position: behind })
+        values.truncate(count * self.value_size);
+        Ok(Elements { keys, values, next_position })
     }
 
     pub fn delete(&self, key: &[u8]) -> io::Result<()> {
@@ -329,7 +356,7 @@ impl RawMap {
         unsafe { bpf(Command::MapDelete, &mut attr) }.map(|_| ())
     }
 
-    /// Returns the key after this one, or the first key.
+    /// Returns the key after `key`; the first key for `None`.
     pub fn next_key(&self, key: Option<&[u8]>) -> io::Result<Vec<u8>> {
         let mut next = vec![0; self.key_size];
         let mut attr = match key {
@@ -350,7 +377,7 @@ impl RawMap {
     }
 }
 
-/// Loads BTF.
+/// Loads an encoded `.BTF` section.
 pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
     let mut attr =
         BtfLoadAttr { btf: address(data), size: length(data)?, ..BtfLoadAttr::default() };
@@ -364,7 +391,7 @@ pub struct ProgSpec<'a> {
     pub kind: u32,
     pub attach: u32,
     pub flags: u32,
-    /// Encoded instructions of 8 bytes.
+    /// Encoded instructions, 8 bytes each.
     pub code: &'a [u8],
     /// License; a NUL byte ends it.
     pub license: &'a str,
@@ -396,7 +423,7 @@ pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
     load_logged(spec, &mut [], 0)
 }
 
-/// As [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if the log is too
+/// Like [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if the log is too
 /// small.
 pub fn load_program_with(
     spec: &ProgSpec,
@@ -439,7 +466,7 @@ fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<Ow
 /// The result of a test run.
 pub struct RawRun {
     pub return_value: u32,
-    /// Bytes of the output buffer that the packet needs.
+    /// Bytes of the output buffer that metadata and packet take.
     pub size: usize,
     /// Average nanoseconds of one repetition.
     pub duration: u32,
@@ -447,7 +474,7 @@ pub struct RawRun {
 
 /// Runs a program `repeat` times on `data` and `context`, and writes the resulting packet and
 /// context to `out` and `context`. A signal can end a call with several repetitions early (EINTR).
-/// The caller has to retry it, because it knows the effects of the completed repetitions.
+/// Only the caller can retry, because completed repetitions may have had effects.
 pub fn test_run(
     program: BorrowedFd,
     data: &[u8],
@@ -480,7 +507,7 @@ pub fn test_run(
     Ok(RawRun { return_value, size: size_out as usize, duration })
 }
 
-/// Opens a socket as target of redirects (`AF_XDP`), bound to no device.
+/// Opens an `AF_XDP` socket, which can be a target of redirects. It is not bound to a device.
 #[cfg(target_os = "linux")]
 pub fn xdp_socket() -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only.

@@ -1,12 +1,13 @@
 //! Timed runs of programs: many repetitions of one packet in one call, on a dedicated thread.
 //!
-//! A [`TimingThread`] is that thread: in a private network namespace, pinned to a CPU, and shielded
-//! from interruptions as far as the kernel allows. Its [`Attachments`] keep timed programs attached
-//! to a device. A test run with repetitions of an unattached program waits for all CPUs twice
-//! (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program undoes the
-//! changes of the previous run, and reads the clock around the program alone. [`Subject::sample`]
-//! is one timed call. A [`Feed`] in front of a program gives each run a packet of a random flow out
-//! of several ([`Flows`]).
+//! - A [`TimingThread`] runs in a private network namespace, pinned to a CPU, and shielded from
+//!   interruptions as far as the kernel allows.
+//! - Its [`Attachments`] keep timed programs attached to a device, because a test run with
+//!   repetitions of an unattached program waits for all CPUs twice (`bpf_prog_change_xdp` of
+//!   `net/core/filter.c`).
+//! - A [`Wrapper`] in front of a program undoes the changes of the previous run, and times the
+//!   program alone. [`Subject::sample`] makes one timed call.
+//! - A [`Feed`] in front of a program gives each run a packet of a random flow ([`Flows`]).
 //!
 //! This module does not interpret times: it contains no statistics and no policy.
 //!

@@ -1,8 +1,8 @@
-//! Diagnosis of why the kernel runs no BPF programs for this process: the first cause that explains
-//! its error.
+//! Diagnosis of a kernel that runs no BPF programs for this process: finds the first cause that
+//! explains its error.
 //!
-//! [`facts`] collects data about the machine; the diagnosis works on that data alone, so every
-//! cause can be tested on any machine.
+//! [`facts`] collects data about the machine. The diagnosis uses only these facts, so every cause
+//! can be tested on any machine.
 //!
 //! Source: capabilities(7), user_namespaces(7), `kernel/bpf/syscall.c` (`bpf_prog_load`: an XDP
 //! program takes `CAP_BPF` and `CAP_NET_ADMIN`, or `CAP_SYS_ADMIN` for either; memory was counted
@@ -20,7 +20,7 @@ use facts::{Capability, Facts, Release};
 
 /// The first kernel with all features that this crate uses.
 pub const OLDEST: Release = Release { major: 5, minor: 18 };
-/// The first kernel that does not count BPF memory against `RLIMIT_MEMLOCK`.
+/// The first kernel that does not limit BPF memory by `RLIMIT_MEMLOCK`.
 const UNCOUNTED: Release = Release { major: 5, minor: 11 };
 
 /// An operation that the kernel refused.
@@ -46,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the refused service, in general terms.
+    /// Returns the service that the kernel refuses, in general terms.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "makes no network namespace",
@@ -88,18 +88,18 @@ pub struct Unavailable {
 impl Unavailable {
     /// Finds the cause of an error from unshare(2), or from creating devices in a new network
     /// namespace.
-    pub fn of_namespace(answer: io::Error) -> Self {
-        Unavailable::observe(Attempt::Namespace, answer)
+    pub fn of_namespace(error: io::Error) -> Self {
+        Unavailable::observe(Attempt::Namespace, error)
     }
 
     /// Finds the cause of the kernel's error on this machine.
-    pub(crate) fn observe(attempt: Attempt, answer: io::Error) -> Self {
-        Unavailable::explain(&Facts::observe(), attempt, answer)
+    pub(crate) fn observe(attempt: Attempt, error: io::Error) -> Self {
+        Unavailable::explain(&Facts::observe(), attempt, error)
     }
 
-    /// Finds the cause of the kernel's error on a machine with the given facts.
-    pub(crate) fn explain(facts: &Facts, attempt: Attempt, answer: io::Error) -> Self {
-        let cause = cause(facts, attempt, answer);
+    /// Finds the cause of the kernel's error on a machine with these facts.
+    pub(crate) fn explain(facts: &Facts, attempt: Attempt, error: io::Error) -> Self {
+        let cause = cause(facts, attempt, error);
         let named = matches!(cause, Cause::Old { .. });
         let old = facts.release_before(OLDEST).filter(|_| !named);
         Unavailable { attempt, cause, old: old.map(str::to_owned) }
@@ -118,39 +118,39 @@ impl Unavailable {
 #[derive(Debug)]
 enum Cause {
     NotLinux { system: &'static str },
-    NoSysfs { answer: io::Error },
+    NoSysfs { error: io::Error },
     Old { release: String },
     NoCall,
     Capabilities { attempt: Attempt, missing: Vec<Capability>, container: bool },
     UserNamespace,
-    Filter { answer: io::Error, container: bool },
+    Filter { error: io::Error, container: bool },
     LockedMemory { limit: u64 },
     Lockdown { mode: String },
-    Other { attempt: Attempt, answer: io::Error },
+    Other { attempt: Attempt, error: io::Error },
 }
 
-fn cause(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
+fn cause(facts: &Facts, attempt: Attempt, error: io::Error) -> Cause {
     if facts.system != "linux" {
         return Cause::NotLinux { system: facts.system };
     }
     if attempt == Attempt::Cpus {
-        return Cause::NoSysfs { answer };
+        return Cause::NoSysfs { error };
     }
-    if answer.kind() == io::ErrorKind::PermissionDenied {
-        return forbidden(facts, attempt, answer);
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return forbidden(facts, attempt, error);
     }
     let old = facts.release_before(OLDEST).map(str::to_owned);
     match old {
         Some(release) => Cause::Old { release },
-        None if !has_no_call(&answer) => Cause::Other { attempt, answer },
-        // Some seccomp filters answer `ENOSYS`.
-        None if facts.is_filtered => Cause::Filter { answer, container: facts.is_container },
+        None if !has_no_call(&error) => Cause::Other { attempt, error },
+        // Some seccomp filters return `ENOSYS`.
+        None if facts.is_filtered => Cause::Filter { error, container: facts.is_container },
         None => Cause::NoCall,
     }
 }
 
 /// Finds the cause of a permission error. The most certain causes come first.
-fn forbidden(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
+fn forbidden(facts: &Facts, attempt: Attempt, error: io::Error) -> Cause {
     let missing = facts.missing(attempt.needs());
     let memory = facts.locked_memory.filter(|_| facts.release_before(UNCOUNTED).is_some());
     if !missing.is_empty() {
@@ -159,18 +159,18 @@ fn forbidden(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
     } else if facts.in_user_namespace {
         Cause::UserNamespace
     } else if facts.is_filtered {
-        Cause::Filter { answer, container: facts.is_container }
+        Cause::Filter { error, container: facts.is_container }
     } else if let Some(limit) = memory {
         Cause::LockedMemory { limit }
     } else if let Some(mode) = facts.lockdown.clone() {
         Cause::Lockdown { mode }
     } else {
-        Cause::Other { attempt, answer }
+        Cause::Other { attempt, error }
     }
 }
 
-fn has_no_call(answer: &io::Error) -> bool {
-    answer.raw_os_error() == Some(libc::ENOSYS)
+fn has_no_call(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOSYS)
 }
 
 fn list(capabilities: &[Capability], between: &str) -> String {
@@ -184,8 +184,8 @@ impl fmt::Display for Cause {
             Cause::NotLinux { system } => {
                 write!(f, "this is {system}, and only Linux {OLDEST} or later runs them")
             }
-            Cause::NoSysfs { answer } => {
-                write!(f, "it does not say how many CPUs it has ({answer}); mount /sys")
+            Cause::NoSysfs { error } => {
+                write!(f, "it does not say how many CPUs it has ({error}); mount /sys")
             }
             Cause::Old { release } => {
                 write!(f, "this is Linux {release}; boot Linux {OLDEST} or later")
@@ -205,8 +205,8 @@ impl fmt::Display for Cause {
                 "the capabilities of this process are those of a user namespace, and count for nothing \
                  outside of it; run as root of the machine, not in a rootless container"
             ),
-            Cause::Filter { answer, container } => {
-                write!(f, "a seccomp filter keeps this process from it ({answer}); ")?;
+            Cause::Filter { error, container } => {
+                write!(f, "a seccomp filter keeps this process from it ({error}); ")?;
                 match container {
                     true => write!(
                         f,
@@ -226,9 +226,9 @@ impl fmt::Display for Cause {
                 "it is locked down ({mode}); boot with lockdown=none, and without Secure Boot where \
                  that sets it"
             ),
-            Cause::Other { attempt, answer } => {
-                write!(f, "{} ({answer}); ", attempt.step())?;
-                match answer.kind() {
+            Cause::Other { attempt, error } => {
+                write!(f, "{} ({error}); ", attempt.step())?;
+                match error.kind() {
                     io::ErrorKind::PermissionDenied => write!(
                         f,
                         "a security module such as SELinux or AppArmor may forbid it: see the \

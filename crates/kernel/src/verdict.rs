@@ -1,7 +1,7 @@
 //! Parsing of the verifier's log: the reason for a rejection, its instruction, and advice.
 //!
-//! The messages are those of the kernel's `kernel/bpf/verifier.c`. They have no numbers, and their
-//! wording changes little between versions. Unknown messages get no advice.
+//! The messages are those of the kernel's `kernel/bpf/verifier.c`. They have no error codes, but
+//! their wording changes little between versions. Unknown messages get no advice.
 
 #[cfg(test)]
 mod tests;
@@ -30,25 +30,25 @@ pub fn verdict(log: &[&str]) -> Option<Verdict> {
 
 /// Returns the verifier's message after the last instruction that it visited.
 fn reason(log: &[&str]) -> String {
-    let effort = ["processed ", "verification time ", "stack depth "];
-    let about_effort = |line: &&&str| effort.iter().any(|start| line.starts_with(start));
+    let statistics = ["processed ", "verification time ", "stack depth "];
+    let is_statistics = |line: &&&str| statistics.iter().any(|start| line.starts_with(start));
     // Instructions and states start with their number, source lines with a semicolon.
-    let says = |line: &&&str| !line.starts_with(|c: char| c == ';' || c.is_ascii_digit());
-    let mut said: Vec<&str> =
-        log.iter().rev().skip_while(about_effort).take_while(says).take(3).copied().collect();
-    said.reverse();
-    let said = said.join("; ");
+    let is_message = |line: &&&str| !line.starts_with(|c: char| c == ';' || c.is_ascii_digit());
+    let lines = log.iter().rev().skip_while(is_statistics).take_while(is_message);
+    let mut message: Vec<&str> = lines.take(3).copied().collect();
+    message.reverse();
+    let message = message.join("; ");
     // Some messages lack a newline at their end.
-    said.split("processed ").next().unwrap_or_default().to_owned()
+    message.split("processed ").next().unwrap_or_default().to_owned()
 }
 
-/// Returns the slot in the line of an instruction, such as `7: (71) r3 = *(u8 *)(r2 +12)`.
+/// Parses the slot of an instruction in a line such as `7: (71) r3 = *(u8 *)(r2 +12)`.
 fn instruction(line: &str) -> Option<usize> {
     let (number, rest) = line.split_once(": ")?;
     rest.starts_with('(').then(|| number.parse().ok())?
 }
 
-/// Pairs of a verifier message and advice; the first match counts.
+/// Pairs of words in a verifier message and advice; the first match counts.
 const HINTS: [(&str, &str); 19] = [
     (
         "invalid access to packet",

@@ -1,10 +1,11 @@
 //! Programs on a virtual Ethernet device, with a record of each frame.
 //!
-//! A socket sends a frame; the driver or the kernel's generic code receives it and runs a chain of
-//! programs by tail calls. Each program exit either continues the chain, or records result, packet
-//! and metadata in a map and drops the frame. The device never sends a frame, so no redirect can
-//! lead back to it. The namespace has one pair of devices, created in the same order each time:
-//! programs of several [`VethChain`]s see the same interface indices.
+//! A socket sends a frame. The driver or the kernel's generic code receives it and runs a chain of
+//! programs by tail calls. Each exit of a program either continues the chain, or records result,
+//! packet and metadata in a map and drops the frame. Therefore the device never sends a frame.
+//!
+//! Each namespace has one pair of devices, created in the same order, so the programs of several
+//! [`VethChain`]s see the same interface indices.
 //!
 //! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c`
 //! (`netif_receive_generic_xdp`).
@@ -12,7 +13,6 @@
 mod entry;
 mod recording;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::thread::sleep;
@@ -22,7 +22,6 @@ use slowpath_bpf::{MapKind, Object};
 
 use crate::error::{LoadError, WireError};
 use crate::generated::KEY;
-use crate::program::load_generated;
 use crate::sys::{MapSpec, RawMap};
 use crate::{Answer, Device, FrameSocket, Kernel, Link, LoadedProgram, Mode, Namespace};
 use entry::entry;
@@ -31,11 +30,11 @@ use recording::{Exits, LAYOUT, recording};
 
 /// Maximum number of programs in the chain: the kernel's limit of tail calls (`MAX_TAIL_CALL_CNT`).
 const PROGRAMS: u32 = 33;
-/// Number of polls of the record before a frame counts as lost.
-const LOOKS: u32 = 500;
-/// Number of polls without a pause: most frames arrive before the sending call returns.
-const EAGER: u32 = 20;
-/// Pause between later polls.
+/// Number of reads of the record after which a frame counts as lost.
+const MAX_READS: u32 = 500;
+/// Number of reads without a pause: most frames arrive before the sending call returns.
+const EAGER_READS: u32 = 20;
+/// Pause between later reads.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A virtual Ethernet device with a chain of programs.
@@ -67,20 +66,10 @@ impl VethChain {
         mtu: u32,
         fragments: bool,
     ) -> Result<VethChain, WireError> {
-        let map = |name, kind: MapKind, value_size, max_entries| {
-            let spec = MapSpec {
-                name,
-                kind: kind.0,
-                key_size: 4,
-                value_size,
-                max_entries,
-                flags: 0,
-                extra: 0,
-                inner: None,
-                btf: None,
-                cpus: kernel.possible_cpus(),
-            };
-            RawMap::create(&spec).map_err(|cause| WireError::Record { action: "create", cause })
+        let map = |name, kind, value_size, max_entries| {
+            let cpus = kernel.possible_cpus();
+            RawMap::create(&MapSpec::plain(name, kind, value_size, max_entries, cpus))
+                .map_err(|cause| WireError::Record { action: "create", cause })
         };
         let record = map("slowpath.record", MapKind::ARRAY, LAYOUT.size(), 1)?;
         let next = map("slowpath.next", MapKind::PROG_ARRAY, 4, PROGRAMS)?;
@@ -94,8 +83,8 @@ impl VethChain {
         Ok(VethChain { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
-    /// Appends a program to the chain, with maps of its own and with calls replaced by `answers`.
-    /// If it returns one of `results`, the next program gets the packet.
+    /// Appends a program to the chain, with its own maps and with calls replaced by `answers`. If
+    /// the program returns one of `results`, the next program gets the packet.
     ///
     /// # Errors
     /// As [`Kernel::load`], and [`LoadError::NotRecorded`].
@@ -115,7 +104,7 @@ impl VethChain {
         };
         let loaded = kernel.load_transformed(object, program, answers, |linked| {
             recording(linked, &exits)
-                .map_err(|why| LoadError::NotRecorded { program: linked.name.clone(), why })
+                .map_err(|reason| LoadError::NotRecorded { program: linked.name.clone(), reason })
         })?;
         let slot = (self.programs as u32).to_ne_bytes();
         let put = self.next.update(&slot, &loaded.fd().as_raw_fd().to_ne_bytes());
@@ -127,16 +116,16 @@ impl VethChain {
         Ok(loaded)
     }
 
-    /// Attaches the chain, which starts with `first`. Before each frame, the room in front of it is
-    /// set to zero, to erase data of earlier frames.
+    /// Attaches the chain, whose first program is `first`. For each frame, the headroom is set to
+    /// zero first, to erase data of earlier frames.
     ///
     /// # Errors
     /// If the kernel rejects the attachment, for example because packets can be too long.
     pub fn attach(&mut self, first: &LoadedProgram) -> Result<(), WireError> {
         let code = entry(self.next.fd());
-        let fd = load_generated("slowpath.entry", &code.code(), first.fragments());
+        let entry = LoadedProgram::generated("slowpath.entry", &code.code(), first.fragments());
         let refused = |cause| WireError::Record { action: "load a program for", cause };
-        let entry = LoadedProgram::new(fd.map_err(refused)?, BTreeMap::new(), BTreeMap::new());
+        let entry = entry.map_err(refused)?;
         self.link = Some(entry.attach(&self.namespace, self.near, self.mode)?);
         Ok(())
     }
@@ -151,21 +140,21 @@ impl VethChain {
         // A frame that counted as lost may have arrived since.
         let before = LAYOUT.count(&self.value()?);
         self.socket.send(frame)?;
-        for look in 0..LOOKS {
+        for read in 0..MAX_READS {
             let value = self.value()?;
             let count = LAYOUT.count(&value);
             if count != before {
-                // An earlier frame may have arrived late.
-                let one = count == before.wrapping_add(1);
+                // If an earlier frame arrived late, the record may be that frame's.
+                let only_one = count == before.wrapping_add(1);
                 return match LAYOUT.record(&value) {
-                    Some(record) => Ok(Some(record).filter(|_| one)),
+                    Some(record) => Ok(Some(record).filter(|_| only_one)),
                     None => {
                         let cause = io::ErrorKind::InvalidData.into();
                         Err(WireError::Record { action: "fill", cause })
                     }
                 };
             }
-            if look >= EAGER {
+            if read >= EAGER_READS {
                 sleep(PAUSE);
             }
         }

@@ -1,9 +1,9 @@
 //! Installation of a witness in the kernel: its packet, context and map content (`docs/json.md`, "A
 //! witness"). `--maps` reads the same format.
 //!
-//! Some details are not determined by a witness, and are chosen here: bytes that a path does not
-//! depend on, and targets of redirect maps. Unknown or malformed JSON is ignored rather than
-//! reported; the run then shows the difference.
+//! A witness leaves some details open, which are chosen here: bytes that a path does not depend on,
+//! and targets of redirect maps. Unknown or malformed JSON is ignored rather than reported; the run
+//! then takes a different path.
 
 mod answers;
 mod readers;
@@ -29,7 +29,7 @@ pub const ANY: u8 = 0x5a;
 /// Queue size, in packets, of a CPU map's entries.
 const QUEUE: u32 = 64;
 
-/// Decodes hexadecimal digits; the pair `--` means any byte and becomes [`ANY`].
+/// Decodes pairs of hexadecimal digits. A pair `--` (any byte) becomes [`ANY`].
 pub fn bytes(text: &Value) -> Vec<u8> {
     let digits = text.as_str().unwrap_or_default().as_bytes().as_chunks::<2>().0;
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -37,21 +37,21 @@ pub fn bytes(text: &Value) -> Vec<u8> {
     digits.iter().map(|pair| byte(pair).unwrap_or(ANY)).collect()
 }
 
-/// Returns the device and queue of the witness's packet; 0 where it gives none.
+/// Returns the device and queue of the witness's packet; 0 if it names none.
 pub fn context(witness: &Value) -> Context {
-    let given = |name: &str| {
+    let number = |name: &str| {
         let all = witness["environment"].as_array().into_iter().flatten();
-        let value = all.filter(|given| given["name"] == *name).find_map(|g| g["value"].as_u64());
+        let value = all.filter(|item| item["name"] == *name).find_map(|i| i["value"].as_u64());
         value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
     };
-    let (ingress_ifindex, rx_queue_index) = (given("ingress_ifindex"), given("rx_queue_index"));
+    let (ingress_ifindex, rx_queue_index) = (number("ingress_ifindex"), number("rx_queue_index"));
     // The kernel accepts a queue only together with a device.
     let ingress_ifindex = if rx_queue_index > 0 { ingress_ifindex.max(1) } else { ingress_ifindex };
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
-/// Returns what a path depends on apart from packet, maps and context: results of calls, and
-/// conditions at the start. Names that differ between programs are left out.
+/// Returns the names of a path's dependencies other than packet, maps and context: results of
+/// calls, and conditions at the start. Names do not mention the program's own maps.
 pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
@@ -60,9 +60,9 @@ pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
         let result = result.split(" in ").next().unwrap_or(result);
         Some(format!("{call} ({result})"))
     });
-    let given = witness["environment"].as_array().into_iter().flatten();
-    let given = given.filter_map(|given| {
-        let name = given["name"].as_str().or_else(|| given["memory"].as_str())?;
+    let environment = witness["environment"].as_array().into_iter().flatten();
+    let initial = environment.filter_map(|item| {
+        let name = item["name"].as_str().or_else(|| item["memory"].as_str())?;
         // These are part of the maps or the context, or chosen by the caller that runs the packet.
         let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
         let arranged = arranged.contains(&name)
@@ -70,15 +70,16 @@ pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
             || name.starts_with("max_entries of ");
         (!arranged).then(|| name.to_owned())
     });
-    called.chain(given).collect()
+    called.chain(initial).collect()
 }
 
-/// Returns the entries of a map.
+/// Returns the witness's entries of a map.
 pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> + Clone {
     witness["maps"][map].as_array().into_iter().flatten()
 }
 
-/// Returns the value of an entry, which the witness gives as a whole or in pieces.
+/// Returns the value of an entry, of `size` bytes if the witness states only pieces of it. `None`
+/// if the entry has no value.
 pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     let Some(pieces) = entry["value"].as_object() else {
         return entry["value"].is_string().then(|| bytes(&entry["value"]));
@@ -86,30 +87,30 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     let mut all = vec![ANY; size as usize];
     for (offset, piece) in pieces {
         let (offset, piece) = (offset.parse().unwrap_or(all.len()), bytes(piece));
-        if let Some(place) = all.get_mut(offset..offset + piece.len()) {
-            place.copy_from_slice(&piece);
+        if let Some(target) = all.get_mut(offset..offset + piece.len()) {
+            target.copy_from_slice(&piece);
         }
     }
     Some(all)
 }
 
-/// Returns `max_entries` of an inner map, if it differs from the definition. The witness states it,
-/// or the map has more elements than the definition allows.
+/// Returns the `max_entries` that the inner map `within` needs instead of the defined number: the
+/// witness states it, or lists more elements than the definition allows. `None` in other cases.
 fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     let inside = format!("{}.inner", outer.name);
     let inside = || entries(witness, &inside).filter(|entry| entry["map"] == *within);
-    let told = inside().find_map(|entry| entry["max_entries"].as_u64());
+    let stated = inside().find_map(|entry| entry["max_entries"].as_u64());
     let elements = |entry: &Value| {
         entry["others"].as_u64().unwrap_or_else(|| u64::from(!entry["value"].is_null()))
     };
-    let there: u64 = inside().map(elements).sum();
+    let count: u64 = inside().map(elements).sum();
     let inner = outer.inner.as_deref()?;
     let keyed = matches!(inner.kind, MapKind::HASH | MapKind::PERCPU_HASH);
-    let more = (keyed && there > inner.max_entries.into()).then_some(there);
-    told.or(more).and_then(|size| u32::try_from(size).ok())
+    let excess = (keyed && count > inner.max_entries.into()).then_some(count);
+    stated.or(excess).and_then(|size| u32::try_from(size).ok())
 }
 
-/// Returns the elements of a queue or stack in the order in which to push them.
+/// Returns the elements of a queue or stack, in the order of pushing.
 pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     let mut values: Vec<Vec<u8>> =
         entries(witness, &map.name).filter_map(|entry| value(entry, map.value_size)).collect();
@@ -123,13 +124,14 @@ pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     values
 }
 
-/// Returns keys for the elements that only have to be present: the program looks up none of them.
+/// Returns arbitrary keys for the elements that only add to the number of elements of a map: the
+/// path looks up none of them.
 pub fn extra_keys(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
-/// Returns as many keys as the entries' `others` fields add up to, all different from the entries'
-/// keys.
+/// Returns keys that differ from those of the entries; their number is the sum of the entries'
+/// `others` fields.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
     let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
     if count == 0 {
@@ -171,15 +173,15 @@ impl ElementBatch<'_> {
         ElementBatch { map, sizes, keys: Vec::new(), values: Vec::new() }
     }
 
-    /// Adds an element and returns true if its sizes are right. Else the caller writes it alone, so
-    /// that the error names it.
-    fn take(&mut self, key: &[u8], value: &[u8]) -> bool {
-        let takes = self.sizes == Some((key.len(), value.len()));
-        if takes {
+    /// Adds an element if its sizes are right. If not, returns false: the caller then writes the
+    /// element by itself, so that an error names it.
+    fn add(&mut self, key: &[u8], value: &[u8]) -> bool {
+        let fits = self.sizes == Some((key.len(), value.len()));
+        if fits {
             self.keys.extend_from_slice(key);
             self.values.extend_from_slice(value);
         }
-        takes
+        fits
     }
 
     fn write(self) -> Result<(), InstallError> {
@@ -195,7 +197,7 @@ fn redirects(kind: MapKind) -> bool {
 /// Objects that keep installed map content alive.
 #[derive(Debug)]
 pub struct Installed {
-    /// The target device of redirects.
+    /// Target device of redirects.
     device: Device,
     /// Inner maps, by their names in the witness.
     inner: BTreeMap<String, Map>,
@@ -205,8 +207,8 @@ pub struct Installed {
     readers: Readers,
 }
 
-/// Installs a witness's map content, and the readers of ring buffers and perf events that it
-/// implies. Device maps redirect to the loopback device.
+/// Installs the map content of a witness, and readers for ring buffers and perf events as its path
+/// requires. Device maps redirect to the loopback device.
 ///
 /// # Errors
 /// If the program lacks a map of the witness, or the kernel rejects an element.
@@ -214,8 +216,8 @@ pub fn install(loaded: &LoadedProgram, witness: &Value) -> Result<Installed, Ins
     install_towards(loaded, witness, Device::LOOPBACK)
 }
 
-/// As [`install`], but device maps redirect to `device`. The calling thread must be in the
-/// namespace of that device: [`crate::Namespace::enter`].
+/// Like [`install`], but device maps redirect to `device`. The calling thread must be in the
+/// device's namespace ([`crate::Namespace::enter`]).
 ///
 /// # Errors
 /// If the program lacks a map of the witness, or the kernel rejects an element.
@@ -256,7 +258,7 @@ pub fn install_towards(
 }
 
 impl Installed {
-    /// Returns the inner map that has this name in the witness.
+    /// Returns the inner map with this name in the witness.
     pub fn inner(&self, name: &str) -> Option<&Map> {
         self.inner.get(name)
     }
@@ -284,14 +286,14 @@ impl Installed {
                 map.set_map(&key, &self.inner[within])?;
             } else if let Some(value) = value(entry, definition.value_size)
                 && !out_of_range(map, &key)
-                && !pairs.take(&key, &value)
+                && !pairs.add(&key, &value)
             {
                 self.put(map, &key, &value)?;
             }
         }
         for key in extra_keys(witness, definition) {
             let value = vec![ANY; definition.value_size as usize];
-            if !pairs.take(&key, &value) {
+            if !pairs.add(&key, &value) {
                 self.put(map, &key, &value)?;
             }
         }
@@ -299,7 +301,7 @@ impl Installed {
     }
 
     /// Writes an element. In redirect maps, the value becomes an existing device, CPU or socket,
-    /// without a program: the kernel accepts no other target.
+    /// because the kernel accepts no other target; it names no program.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
             MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),

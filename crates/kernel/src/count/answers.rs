@@ -1,13 +1,12 @@
-//! Replacement of helper calls by fixed results, where a test run cannot make the kernel return
-//! them.
+//! Replacement of helper calls by fixed results that the kernel would not return in a test run.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// Helpers without effects. The program still calls them, to keep the duration of the call.
-const ONLY_ANSWER: [&str; 8] = [
+/// Helpers without side effects. The program still calls them, so that runs take as long as before.
+const PURE_HELPERS: [&str; 8] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
     "bpf_ktime_get_coarse_ns",
@@ -18,23 +17,23 @@ const ONLY_ANSWER: [&str; 8] = [
     "bpf_get_smp_processor_id",
 ];
 
-/// A substituted result of a helper call. The program still makes the call if it has no effects.
+/// A fixed result of a helper call. The program still makes the call if it has no side effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Slot of the call in the loaded program.
     pub instruction: usize,
     /// Name of the helper.
     pub helper: String,
-    /// The return value.
+    /// Return value of the call.
     pub result: u64,
-    /// Writes of the call: register of the pointer argument, offset, and word of 4 bytes.
+    /// Memory that the call writes: register of the pointer argument, offset in bytes, 4-byte word.
     pub writes: Vec<(u8, i16, u32)>,
 }
 
 impl Answer {
     /// Returns true if the program still calls the helper, so that a run includes its time.
     pub fn is_called(&self) -> bool {
-        ONLY_ANSWER.contains(&self.helper.as_str())
+        PURE_HELPERS.contains(&self.helper.as_str())
     }
 }
 

@@ -14,29 +14,29 @@ use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert
 /// Number of low bits of a weighted sum that count instructions.
 pub const COUNT_BITS: u32 = 32;
 
-/// Weights that are added for a block besides the number of its instructions.
+/// Weight that each execution of a block adds to the counter, besides its number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// No weights.
     None,
-    /// A pseudo-random number above [`COUNT_BITS`], derived from the block's first slot and this
-    /// program number.
+    /// A pseudo-random number in the bits above [`COUNT_BITS`], derived from the block's first slot
+    /// and this program number.
     Random(usize),
 }
 
 impl Weights {
     /// Returns the weight of the block that starts at a slot.
-    fn of(self, start: usize) -> Option<u32> {
+    fn weight(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
-        let place = (program as u64) << 32 ^ start as u64;
-        Some((Random::new(place).bits() >> 32) as u32)
+        let seed = (program as u64) << 32 ^ start as u64;
+        Some((Random::new(seed).bits() >> 32) as u32)
     }
 }
 
-/// Inserts additions to the counter, and replaces calls by answers.
+/// Inserts additions to the counter, and replaces calls by `answers`.
 ///
 /// # Errors
-/// The reason why there is no room, in a few words.
+/// A short reason, for example if a block has no room for the addition.
 pub fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -50,23 +50,23 @@ pub fn counting(
         let end = starts.get(n + 1).copied().unwrap_or(program.insns.len());
         let (at, scratch) = place(program, &before, start..end)?;
         let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
-        added.insert(at, scratch.addition(counter, weights.of(start), count as i32));
+        added.insert(at, scratch.addition(counter, weights.weight(start), count as i32));
     }
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// Replaces calls by answers.
+/// Replaces calls by `answers`.
 ///
 /// # Errors
-/// The fault of an answer that does not fit its call, in a few words.
+/// A short reason if an answer does not fit its call.
 pub fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, &'static str> {
     insert_and_replace(program, &BTreeMap::new(), &replacements(program, answers)?)
 }
 
-/// Returns the instructions that replace answered calls, by slot.
+/// Returns the instructions that replace calls with an answer, by slot of the call.
 ///
 /// # Errors
-/// The fault of an answer that does not fit its call, in a few words.
+/// A short reason if an answer does not fit its call.
 pub fn replacements(
     program: &BpfProgram,
     answers: &[Answer],
@@ -94,7 +94,7 @@ fn block_starts(program: &BpfProgram) -> Vec<usize> {
     starts
 }
 
-/// Two scratch registers, and the stack offsets where those that are live are saved.
+/// Two scratch registers; those that hold a value are saved at stack offsets.
 struct Scratch {
     registers: [Register; 2],
     saved: Vec<(Register, i16)>,
@@ -135,8 +135,8 @@ impl Scratch {
     }
 }
 
-/// Finds the cheapest slot for the addition in a block: the first with the most free registers.
-/// Also returns the registers to use.
+/// Returns the slot of a block where an addition saves the fewest registers (the first of several),
+/// and the registers to use there.
 fn place(
     program: &BpfProgram,
     before: &[RegisterState],
@@ -147,8 +147,8 @@ fn place(
     for slot in block.filter(|&slot| program.insns[slot] != Insn::SecondSlot) {
         let RegisterState { free, set } = before[slot];
         let mut registers: Vec<Register> = free.iter().take(2).collect();
-        let kept = set.without(free).iter().take(2 - registers.len());
-        let saved: Vec<(Register, i16)> = kept.zip([bottom - 8, bottom - 16]).collect();
+        let occupied = set.without(free).iter().take(2 - registers.len());
+        let saved: Vec<(Register, i16)> = occupied.zip([bottom - 8, bottom - 16]).collect();
         registers.extend(saved.iter().map(|(register, _)| *register));
         let Ok(registers) = registers.try_into() else { continue };
         let fits = saved.iter().all(|&(_, offset)| offset >= DEEPEST);

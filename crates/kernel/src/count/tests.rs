@@ -1,5 +1,5 @@
-//! Tests of where additions go, and of what they leave unchanged. `tests/counts.rs` checks the sums
-//! in the kernel.
+//! Tests of the slots and scratch registers of additions. `tests/counts.rs` checks the sums in the
+//! kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, helper,
@@ -86,7 +86,8 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
     assert_eq!(counted.len(), insns.len() + 4 * added.len(), "nothing is saved");
 }
 
-/// Returns a program in whose only block all registers are read at the end.
+/// Returns a program that sets all registers, branches, and reads all of them at its end. It stores
+/// to the stack offset `deepest`.
 fn crowded(deepest: i16) -> BpfProgram {
     let sets = (2..10).map(|n| set(n, 1));
     let adds = (2..10).map(|n| add(0, n));
@@ -112,7 +113,7 @@ fn registers_that_are_read_later_are_saved_below_the_stack_in_use() {
 
 #[test]
 fn a_block_that_needs_all_registers_has_no_room_on_a_full_stack() {
-    // Between its two jumps, all registers have a value that is read behind them.
+    // Between the two branches, all registers have a value that is read later.
     let mut full = crowded(-512);
     let at = full.insns.iter().position(|insn| matches!(insn, Insn::Branch { .. })).expect("one");
     full.insns.insert(at, branch(0));
@@ -136,7 +137,7 @@ fn a_call_with_effects_is_not_made_where_it_is_answered() {
 }
 
 #[test]
-fn an_answer_takes_the_place_of_what_its_call_returns() {
+fn an_answer_replaces_the_result_of_its_call() {
     let time = Insn::Call(Call::Helper(helper::KTIME_GET_NS));
     let insns = vec![branch(1), time, set(0, 2), Insn::Exit];
     let answer = |instruction, helper: &str| Answer {

@@ -9,7 +9,8 @@ use crate::reachable::{Reachable, find_reachable};
 use crate::{Kernel, LoadedProgram};
 
 impl Kernel {
-    /// As [`Kernel::load_with_answers`], but the program can be made to exit at the slots `places`.
+    /// Like [`Kernel::load_with_answers`], but the program can be made to exit early: in front of
+    /// the instructions at the slots `places`.
     ///
     /// # Errors
     /// As [`Kernel::load_with_answers`]; [`LoadError::NoEarlyExit`] if the program cannot exit at
@@ -27,9 +28,9 @@ impl Kernel {
         Ok((self.load_reachable(object, program, reachable, &further)?, ExitSelector::new(number)))
     }
 
-    /// As [`Kernel::load_with_exits`], but all programs count their instructions, as with
-    /// [`Kernel::load_fingerprinted`]. The count includes the checks: [`super::CHECK_INSNS`] and
-    /// [`super::EXIT_INSNS`].
+    /// Like [`Kernel::load_with_exits`], but all programs count their instructions, as those of
+    /// [`Kernel::load_fingerprinted`] do. The count includes the code of early exits:
+    /// [`super::CHECK_INSNS`] for each check, and [`super::EXIT_INSNS`] for an exit.
     ///
     /// # Errors
     /// As [`Kernel::load_with_exits`], and if there is no room for counting.
@@ -60,8 +61,7 @@ impl Kernel {
     ) -> Result<Reachable, LoadError> {
         let mut reachable = find_reachable(object, program, &|| self.types())?;
         if let Some(linked) = reachable.programs.get_mut(&program) {
-            let cut = cuttable(linked, number as u32, places, answers)?;
-            *linked = cut;
+            *linked = cuttable(linked, number as u32, places, answers)?;
         }
         Ok(reachable)
     }

@@ -11,8 +11,8 @@ use crate::rewriting::{RegisterState, before, insert_and_replace};
 /// Return value of an early exit: `XDP_PASS`.
 pub const EXIT_ACTION: u32 = 2;
 
-/// Returns, for each slot, whether the program can exit there: the slot is in the entry function,
-/// and some register is free.
+/// Returns a flag for each slot: true if the program can exit there, because the slot is in the
+/// entry function and a register is free.
 pub fn exit_points(program: &BpfProgram) -> Vec<bool> {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let before = before(program);
@@ -26,10 +26,10 @@ fn register(before: &RegisterState) -> Option<Register> {
     before.free.iter().next()
 }
 
-/// Inserts a check in front of each slot of `places`, and replaces calls by answers.
+/// Inserts a check in front of each slot of `places`, and replaces calls by `answers`.
 ///
 /// # Errors
-/// The reason why a check cannot be inserted, in a few words.
+/// A short reason if a check cannot be inserted or an answer does not fit its call.
 pub fn cuttable(
     program: &BpfProgram,
     word: u32,
@@ -43,15 +43,15 @@ pub fn cuttable(
         let fits = possible.get(slot).copied().unwrap_or(false);
         let scratch = before.get(slot).filter(|_| fits).and_then(register);
         let scratch = scratch.ok_or("it cannot end at one of the places")?;
-        if added.insert(slot, question(scratch, word, number).to_vec()).is_some() {
+        if added.insert(slot, check(scratch, word, number).to_vec()).is_some() {
             return Err("it is to end at the same place twice");
         }
     }
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// `if word == number return XDP_PASS`
-fn question(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
+/// Returns the code of `if word == number return XDP_PASS`.
+fn check(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
     let value = Imm64::MapValue { map: word, offset: 0 };
     let width = Width::W64;
     [

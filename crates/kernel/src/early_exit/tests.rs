@@ -1,5 +1,5 @@
-//! Tests of where checks go, and of jumps around them. `crates/measure/tests/stretches.rs` tests
-//! the exits in the kernel.
+//! Tests of the slots of checks, and of jumps around checks. `crates/measure/tests/stretches.rs`
+//! tests the exits in the kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,
@@ -42,37 +42,37 @@ fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
 }
 
 /// Returns the slots of checks, with the numbers of their places.
-fn questions(insns: &[Insn]) -> Vec<(usize, i32)> {
-    let question = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
+fn checks(insns: &[Insn]) -> Vec<(usize, i32)> {
+    let check = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
         (
             Insn::LoadImm64 { value: Imm64::MapValue { map: WORD, .. }, .. },
             Insn::Branch { src: Source::Imm(number), .. },
         ) => Some((slot, *number)),
         _ => None,
     };
-    insns.iter().enumerate().filter_map(question).collect()
+    insns.iter().enumerate().filter_map(check).collect()
 }
 
 #[test]
-fn jumps_to_a_place_lead_to_its_question_and_jumps_over_it_go_over_it() {
+fn jumps_to_a_place_lead_to_its_check_and_jumps_over_the_place_skip_the_check() {
     // Slot 1 jumps to the call in slot 3 or falls through to 2, which jumps over the call to 4.
     let insns = vec![set(Register::R6, 1), branch(1), branch(1), CALL, set(Register::R0, 2)];
     let insns = [insns, vec![Insn::Exit]].concat();
     let cut = cuttable(&program(insns, &[0]), WORD, &[3], &[]).expect("there is room").insns;
-    assert_eq!(questions(&cut), [(3, 1)]);
+    assert_eq!(checks(&cut), [(3, 1)]);
     let target = |slot: usize| cut[slot].jump_target(slot);
     assert_eq!((target(1), target(2)), (Some(3), Some(10)));
     assert_eq!(cut[9], CALL);
-    // A failing check continues with the call.
+    // A check that does not exit continues with the call.
     assert_eq!(target(6), Some(9));
     assert_eq!(cut[8], Insn::Exit);
 }
 
 #[test]
-fn places_are_numbered_as_they_are_given() {
+fn places_are_numbered_in_the_order_of_the_argument() {
     let insns = vec![set(Register::R6, 1), CALL, CALL, set(Register::R0, 2), Insn::Exit];
     let cut = cuttable(&program(insns, &[0]), WORD, &[2, 1], &[]).expect("there is room").insns;
-    assert_eq!(questions(&cut), [(1, 2), (8, 1)]);
+    assert_eq!(checks(&cut), [(1, 2), (8, 1)]);
 }
 
 #[test]

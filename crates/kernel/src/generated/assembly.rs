@@ -1,4 +1,4 @@
-//! An assembler for generated programs, with forward jumps that are patched later.
+//! An assembler for generated programs. The targets of forward jumps are set later.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -47,7 +47,7 @@ impl Assembly {
         self.address(dst, Imm64::MapFd(map.as_raw_fd()));
     }
 
-    /// `dst = address`, of a byte in the value of a map of one element.
+    /// `dst = address` of the byte at an offset in the value of a map with one element.
     pub fn map_value(&mut self, dst: Register, map: BorrowedFd, offset: u32) {
         self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
     }
@@ -61,7 +61,7 @@ impl Assembly {
         self.insns.extend([Insn::LoadImm64 { dst, value }, Insn::SecondSlot]);
     }
 
-    /// Atomically adds a register to 8 bytes in memory.
+    /// Atomically adds `src` to the 8-byte word at `base + offset`.
     pub fn count(&mut self, base: Register, offset: i16, src: Register) {
         let op = AtomicOp::Add { fetch: false };
         self.insns.push(Insn::Atomic { op, width: Width::W64, base, offset, src });
@@ -83,14 +83,15 @@ impl Assembly {
         self.insns.push(Insn::Exit);
     }
 
-    /// Jumps if `dst cond src`, to the target that [`Assembly::land`] sets.
+    /// Adds a forward jump on `dst cond src`; [`Assembly::land`] sets its target.
     pub fn jump_if(&mut self, cond: Condition, dst: Register, src: Source) -> Hole {
         let width = Width::W64;
         self.insns.push(Insn::Branch { width, cond, dst, src, offset: 0 });
         Hole(self.insns.len() - 1)
     }
 
-    /// Sets the next instruction as the target of a jump. Returns false if it is too far away.
+    /// Makes the next instruction the target of a jump. Returns false if the jump would be too
+    /// long.
     #[must_use]
     pub fn land(&mut self, hole: Hole) -> bool {
         let distance = i16::try_from(self.insns.len() - hole.0 - 1);

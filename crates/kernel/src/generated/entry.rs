@@ -1,4 +1,4 @@
-//! Programs that tail-call an exchangeable program.
+//! Programs that tail-call a program, which can be exchanged.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -20,8 +20,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Creates a program that runs the code of `before` first, with the context in `r1` and `r6`.
-    /// With `fragments`, it accepts multi-buffer packets; only then can it call programs that do.
+    /// Creates a program that starts with the code of `before`, with the context in `r1` and `r6`.
+    /// With `fragments`, it accepts multi-buffer packets, and so must the programs that it calls.
     pub fn new<E: From<GeneratedError>>(
         name: &str,
         fragments: bool,
@@ -36,17 +36,17 @@ impl Entry {
         code.map(Register::R2, slot.fd());
         code.set(Register::R3, 0);
         code.call(TAIL_CALL);
-        // The slot is empty: XDP_ABORTED.
+        // With an empty slot, the tail call fails: return XDP_ABORTED.
         code.exit(0);
         Ok(Entry { program: load(name, &code, fragments)?, slot })
     }
 
-    /// Returns the program itself.
+    /// Returns the program that makes the tail call.
     pub fn program(&self) -> &LoadedProgram {
         &self.program
     }
 
-    /// Puts the program to be called into the slot.
+    /// Sets the program to call.
     pub fn select(&self, program: BorrowedFd) -> Result<(), GeneratedError> {
         let selected = self.slot.update(&KEY, &program.as_raw_fd().to_ne_bytes());
         selected.map_err(|cause| GeneratedError::Selected { cause })

@@ -21,8 +21,8 @@ impl Action {
     pub const ALL: [Action; 5] =
         [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
-    /// Returns the action with this number; [`Action::Aborted`] for invalid ones, because they free
-    /// the packet too.
+    /// Returns the action with this number; [`Action::Aborted`] for an invalid number, because the
+    /// kernel frees the packet in both cases.
     pub fn of(number: u32) -> Action {
         let known = usize::try_from(number).ok().and_then(|number| Action::ALL.get(number));
         known.copied().unwrap_or(Action::Aborted)

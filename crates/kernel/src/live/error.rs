@@ -50,18 +50,18 @@ pub enum LiveError {
         /// Requested number of packets in a batch.
         batch: u32,
     },
-    /// The context names another device than the one that packets come in on.
-    #[error("a packet from device {wanted}; here they come from device {device}")]
+    /// The context names a device that does not receive the packets of live runs.
+    #[error("a packet from device {requested}; here they come from device {device}")]
     Device {
         /// Index of the device in the context.
-        wanted: u32,
-        /// Index of the device that packets come in on.
+        requested: u32,
+        /// Index of the receiving device.
         device: u32,
     },
     /// A signal ended the run before all packets were sent.
     #[error("a signal came before all packets were sent; run them again")]
     Interrupted,
-    /// The kernel does not run the packets.
+    /// The kernel does not run the program on the packets.
     #[error("the kernel does not run a packet of {len} bytes live: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.

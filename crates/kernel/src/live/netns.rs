@@ -1,5 +1,5 @@
-//! The namespace of live runs, with pairs of devices that come and go, and programs prepared for
-//! many runs.
+//! The network namespace of live runs: pairs of devices, created and removed as needed, and
+//! programs prepared for many runs.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::generated::Entry;
 use crate::sys::Cpus;
 use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
-/// A namespace for pairs of devices.
+/// A network namespace for pairs of devices.
 #[derive(Debug)]
 pub struct Netns {
     namespace: Namespace,
-    made: AtomicU32,
+    pair_count: AtomicU32,
     closing: AtomicBool,
 }
 
@@ -42,29 +42,33 @@ pub struct PreparedProgram {
 impl Netns {
     pub fn new() -> Result<Arc<Netns>, LiveError> {
         let namespace = Namespace::new()?;
-        Ok(Arc::new(Netns { namespace, made: AtomicU32::new(0), closing: AtomicBool::new(false) }))
+        Ok(Arc::new(Netns {
+            namespace,
+            pair_count: AtomicU32::new(0),
+            closing: AtomicBool::new(false),
+        }))
     }
 
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// Stops the removal of single devices: they are removed together with the namespace.
+    /// From now on, keeps the devices of dropped pairs: they are removed with the namespace.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
     /// Creates a pair of connected devices.
     pub fn pair(self: &Arc<Netns>) -> Result<Pair, LiveError> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let number = self.pair_count.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
         let names = [names[0].as_str(), names[1].as_str()];
         let [near, far] = self.namespace.create_pair(names)?;
         Ok(Pair { netns: Arc::clone(self), near, far })
     }
 
-    /// Prepares a program for many runs, with a program in front that rewrites the whole packet. To
-    /// measure the cost of rewriting, run it in front of a minimal program.
+    /// Prepares a program for many runs, with a rewriter in front of it that writes the whole
+    /// packet. To measure the cost of rewriting, prepare a minimal program this way.
     pub fn prepare_rewritten(
         self: &Arc<Netns>,
         program: &LoadedProgram,

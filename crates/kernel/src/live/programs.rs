@@ -47,7 +47,7 @@ pub fn minimal(action: Action) -> Result<LoadedProgram, GeneratedError> {
     load(action.name(), &code, false)
 }
 
-/// Loads a program that only redirects to a device of a namespace, through a map.
+/// Loads a program that redirects every packet to a device of a namespace, through a map.
 pub fn redirecting(
     namespace: &Namespace,
     device: Device,
@@ -55,8 +55,8 @@ pub fn redirecting(
 ) -> Result<LoadedProgram, LiveError> {
     let devices = map("devices", MapKind::DEVMAP, 4, cpus)?;
     let index = device.index().to_ne_bytes();
-    let led = namespace.enter(|| devices.update(&KEY, &index))?;
-    led.map_err(|cause| GeneratedError::Refused { what: "a device in a map", cause })?;
+    let updated = namespace.enter(|| devices.update(&KEY, &index))?;
+    updated.map_err(|cause| GeneratedError::Refused { what: "a device in a map", cause })?;
     let mut code = Assembly::default();
     code.map(Register::R1, devices.fd());
     code.set(Register::R2, 0);
@@ -75,8 +75,8 @@ pub fn generator(packet: &[u8]) -> Result<LoadedProgram, LiveError> {
     Ok(load("generator", &code, false)?)
 }
 
-/// Generates code that overwrites the packet if there is room. The code expects the context in `r1`
-/// and keeps it there.
+/// Generates code that overwrites the packet with `packet`, unless it is shorter. The code expects
+/// the context in `r1` and keeps it there.
 pub fn write(code: &mut Assembly, packet: &[u8]) -> Result<(), LiveError> {
     let long = || LiveError::TooLong { len: packet.len() };
     let length = i32::try_from(packet.len()).map_err(|_| long())?;

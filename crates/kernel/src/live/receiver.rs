@@ -6,9 +6,9 @@
 //! generator's device and are dropped. Packets that it passes go to the network stack, where no
 //! socket receives them.
 //!
-//! Usually all of that happens on one CPU: when a batch is sent, the kernel receives it before the
-//! next one. The time is therefore that of sending *and* receiving. Compare it with that of a
-//! program that does nothing ([`super::Live::minimal`]).
+//! Usually all of this happens on one CPU: the kernel receives a batch before it sends the next
+//! one. Therefore a run's time includes sending *and* receiving. To get the program's time,
+//! subtract the time of a program that only returns an action ([`super::Live::minimal`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,13 @@ pub struct Receiver {
     pair: Pair,
 }
 
-/// The fate of packets that were sent to a [`Receiver`].
+/// Counts of the packets that were sent to a [`Receiver`], and their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverRun {
     /// Number of sent packets.
     pub frames: u32,
-    /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the
-    /// receiving of all packets but those still on their way.
+    /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the receipt
+    /// of all packets that have arrived by then.
     pub elapsed: Duration,
     /// Packets that the program received, by the device's counter.
     pub received: u64,
@@ -83,39 +83,23 @@ impl Receiver {
             frames,
             batch,
         };
-        let before = self.seen()?;
+        let before = self.counters()?;
         let elapsed = sending.send(self.pair.namespace())?;
-        let frames = u64::from(sending.frames());
-        wait_for_count(frames, || {
-            let now = self.seen()?;
-            Ok::<u64, LiveError>(
-                since(now.received, before.received) + since(now.lost, before.lost),
-            )
-        })?;
-        let after = self.seen()?;
-        Ok(ReceiverRun {
-            frames: sending.frames(),
-            elapsed,
-            received: since(after.received, before.received),
-            lost: since(after.lost, before.lost),
-        })
+        let since_start = || -> Result<[u64; 2], LiveError> {
+            let now = self.counters()?;
+            Ok([0, 1].map(|n| now[n].saturating_sub(before[n])))
+        };
+        wait_for_count(sending.frames().into(), || since_start().map(|[a, b]| a + b))?;
+        let [received, lost] = since_start()?;
+        Ok(ReceiverRun { frames: sending.frames(), elapsed, received, lost })
     }
 
-    fn seen(&self) -> Result<Seen, LiveError> {
+    /// Reads the devices' counters of received and of lost packets.
+    fn counters(&self) -> Result<[u64; 2], LiveError> {
         let counts = |device| self.pair.namespace().counts(device);
-        // The receiving device's drop counter does not fit: it includes packets that the network
-        // stack rejects.
+        // The drop counter of the receiving device is no measure of losses: it includes packets
+        // that the network stack rejects.
         let lost = counts(self.pair.far)?.send_dropped;
-        Ok(Seen { received: counts(self.pair.near)?.received, lost })
+        Ok([counts(self.pair.near)?.received, lost])
     }
-}
-
-/// Current counters of the devices.
-struct Seen {
-    received: u64,
-    lost: u64,
-}
-
-fn since(now: u64, before: u64) -> u64 {
-    now.saturating_sub(before)
 }

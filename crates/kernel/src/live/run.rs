@@ -26,14 +26,14 @@ pub struct Live {
     running: Mutex<()>,
 }
 
-/// The fate of the packets of a live run.
+/// Counts of the packets of a live run, and their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRun {
     /// Number of packets that the program ran on.
     pub frames: u32,
     /// Wall time of the call by `CLOCK_MONOTONIC_RAW`.
     pub elapsed: Duration,
-    /// Packets that arrived at the peer of [`Live::device`]: those that the program sent by
+    /// Packets that arrived at the peer of [`Live::device`], because the program sent them by
     /// `XDP_TX`, or by `XDP_REDIRECT` to [`Live::device`].
     pub delivered: u64,
     /// Packets that were lost because the peer had no room.
@@ -65,29 +65,26 @@ impl Live {
         }
         let running = Mutex::new(());
         let live = Live { baselines, counter, _link: link, pair, netns, cpus, running };
-        let tried =
-            live.run(live.baseline(Action::Drop), &[0; 64], &Context::default(), 1, 1).map(|_| ());
-        tried.map_err(|fault| match fault {
-            LiveError::Kernel { cause, .. } => LiveError::Unsupported { cause },
-            fault => fault,
-        })?;
-        Ok(live)
+        match live.run(live.baseline(Action::Drop), &[0; 64], &Context::default(), 1, 1) {
+            Ok(_) => Ok(live),
+            Err(LiveError::Kernel { cause, .. }) => Err(LiveError::Unsupported { cause }),
+            Err(fault) => Err(fault),
+        }
     }
 
-    /// Returns the namespace. Code that uses an interface index or opens a socket has to run there.
+    /// Returns the namespace. Code that uses interface indices or opens sockets must run in it.
     pub fn namespace(&self) -> &Namespace {
         self.netns.namespace()
     }
 
-    /// Returns the device that packets come in on and that `XDP_TX` sends out of. Redirects to this
-    /// device are counted.
+    /// Returns the device that receives the packets and that `XDP_TX` sends them on. Redirects to
+    /// this device are counted, too.
     pub fn device(&self) -> Device {
         self.pair.near
     }
 
-    /// Marks the namespace as closing. Then its devices are removed together with the namespace,
-    /// which is much faster than one by one. Call it before dropping the held and attached
-    /// programs.
+    /// Marks the namespace as closing: its devices are removed together with it, which is much
+    /// faster than one by one. Call this before dropping prepared programs and receivers.
     pub fn close(&self) {
         self.netns.close();
     }
@@ -95,25 +92,24 @@ impl Live {
     /// Prepares a program for many cheap runs.
     ///
     /// # Errors
-    /// If the program cannot be attached to a device, as devmap and cpumap programs.
+    /// If the program cannot be attached to a device; devmap and cpumap programs cannot.
     pub fn prepare(&self, program: &LoadedProgram) -> Result<PreparedProgram, LiveError> {
         self.netns.prepare(program)
     }
 
-    /// Returns the prepared minimal program that returns an action. It measures the cost of a run
-    /// without the program.
+    /// Returns the prepared minimal program for an action. Its runs measure the cost of a run
+    /// without the program's own work.
     pub fn baseline(&self, action: Action) -> &PreparedProgram {
         &self.baselines[action as usize].1
     }
 
-    /// Returns the minimal program that returns an action, for use in a [`Receiver`].
+    /// Returns the minimal program for an action, for use in a [`Receiver`].
     pub fn minimal(&self, action: Action) -> &LoadedProgram {
         &self.baselines[action as usize].0
     }
 
-    /// Attaches a program in the driver of a new device, to which copies of a packet can be sent.
-    /// Redirected packets come back to the sender if the program's maps lead to
-    /// [`Receiver::device`].
+    /// Attaches a program in the driver of a new device, and prepares sending copies of `packet` to
+    /// it. Redirected packets return to the sender if the program's maps name [`Receiver::device`].
     ///
     /// # Errors
     /// If the program cannot be attached, or no more devices can be created.
@@ -151,7 +147,7 @@ impl Live {
     ) -> Result<LiveRun, LiveError> {
         let device = self.pair.near;
         let sending = Sending { program, device, packet, context, frames, batch };
-        let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = || Ok::<u64, LiveError>(self.namespace().counts(device)?.send_dropped);
         let (lost_before, before) = (lost()?, self.counter.count()?);
         let elapsed = sending.send(self.namespace())?;

@@ -12,24 +12,25 @@ use crate::{Context, Device, Namespace};
 /// Largest batch in packets (`TEST_XDP_MAX_BATCH`).
 pub const LARGEST_BATCH: u32 = 256;
 /// Default batch in packets (`NAPI_POLL_WEIGHT`).
-const USUAL_BATCH: u32 = 64;
+const DEFAULT_BATCH: u32 = 64;
 /// Shortest packet of a test run: an Ethernet header.
 const SHORTEST: usize = 14;
-/// Length in bytes above which a rejected packet counts as too long for a page.
+/// Length in bytes above which the kernel's rejection means that the packet does not fit into a
+/// page.
 const LONG: usize = 3000;
 /// Interval between two reads of a counter.
-const QUIET: Duration = Duration::from_millis(1);
-/// Number of successive reads without a change after which waiting ends.
-const ROUNDS: u32 = 3;
-/// Maximum number of reads, which limits the wait to about a second.
-const LOOKS: u32 = 1000;
-/// The kernel's internal error for unsupported operations, which leaks to user space here.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Number of successive reads without a change after which the wait ends.
+const STABLE_READS: u32 = 3;
+/// Maximum number of reads: limits the wait to about a second.
+const MAX_READS: u32 = 1000;
+/// The kernel's internal error code for unsupported operations, which test runs pass to user space.
 const ENOTSUPP: i32 = 524;
 
 /// Parameters of sending packets through a program.
 pub struct Sending<'a> {
     pub program: &'a PreparedProgram,
-    /// Device that packets come in on.
+    /// Device that receives the packets.
     pub device: Device,
     pub packet: &'a [u8],
     pub context: &'a Context,
@@ -45,10 +46,10 @@ impl Sending<'_> {
 
     /// Returns the number of packets in a batch.
     pub fn batch(&self) -> u32 {
-        if self.batch == 0 { USUAL_BATCH } else { self.batch }
+        if self.batch == 0 { DEFAULT_BATCH } else { self.batch }
     }
 
-    /// Sends the packets and returns the time that it took.
+    /// Sends the packets, and returns the time until the last one is sent.
     pub fn send(&self, namespace: &Namespace) -> Result<Duration, LiveError> {
         let len = self.packet.len();
         if len < SHORTEST {
@@ -58,9 +59,9 @@ impl Sending<'_> {
         if batch > LARGEST_BATCH {
             return Err(LiveError::Batch { batch });
         }
-        let (device, wanted) = (self.device.index(), self.context.ingress_ifindex);
-        if wanted != 0 && wanted != device {
-            return Err(LiveError::Device { wanted, device });
+        let (device, requested) = (self.device.index(), self.context.ingress_ifindex);
+        if requested != 0 && requested != device {
+            return Err(LiveError::Device { requested, device });
         }
         let context = Context { ingress_ifindex: device, ..self.context.clone() };
         let data = [self.context.metadata.as_slice(), self.packet].concat();
@@ -96,16 +97,16 @@ impl Sending<'_> {
 /// Reads a counter until it reaches the expected value or stops growing. Under load, the kernel may
 /// leave receiving to a separate thread (`ksoftirqd`).
 pub fn wait_for_count<E>(expected: u64, count: impl Fn() -> Result<u64, E>) -> Result<u64, E> {
-    let mut known = count()?;
-    let mut quiet = 0;
-    for _ in 0..LOOKS {
-        if known >= expected || quiet == ROUNDS {
+    let mut last = count()?;
+    let mut unchanged = 0;
+    for _ in 0..MAX_READS {
+        if last >= expected || unchanged == STABLE_READS {
             break;
         }
-        sleep(QUIET);
+        sleep(POLL_INTERVAL);
         let now = count()?;
-        quiet = if now == known { quiet + 1 } else { 0 };
-        known = now;
+        unchanged = if now == last { unchanged + 1 } else { 0 };
+        last = now;
     }
-    Ok(known)
+    Ok(last)
 }

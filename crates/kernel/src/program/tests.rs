@@ -1,4 +1,4 @@
-//! Attach types of sections.
+//! Tests of the attach types of sections.
 
 use super::attach_type;
 

@@ -1,5 +1,5 @@
-//! Registers that inserted code can overwrite in front of each instruction: those that are dead,
-//! and those that have no value on any path to it.
+//! Registers that code inserted in front of an instruction can overwrite: dead registers, and
+//! registers that have no value on any path to the instruction.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
@@ -18,19 +18,20 @@ pub struct RegisterState {
 /// Returns the successors of the instruction at a slot, within its function.
 pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
     let insn = &insns[slot];
-    let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. });
-    let next = falls.then_some(slot + insn.slots());
-    let reached = insn.jump_target(slot).into_iter().chain(next);
-    reached.filter(|&slot| slot < insns.len()).collect()
+    let falls_through = !matches!(insn, Insn::Exit | Insn::Jump { .. });
+    let next = falls_through.then_some(slot + insn.slots());
+    let targets = insn.jump_target(slot).into_iter().chain(next);
+    targets.filter(|&slot| slot < insns.len()).collect()
 }
 
-/// Computes the free and the set registers in front of each slot.
+/// Computes the free registers, and those with a value, in front of each slot.
 pub fn before(program: &BpfProgram) -> Vec<RegisterState> {
     let insns = &program.insns;
     let effects: Vec<Effect> = insns.iter().map(effect).collect();
-    let after: Vec<Vec<usize>> = (0..insns.len()).map(|slot| successors(insns, slot)).collect();
-    let live = live(&effects, &after);
-    let (some, every) = values(program, &effects, &after);
+    let successors: Vec<Vec<usize>> =
+        (0..insns.len()).map(|slot| successors(insns, slot)).collect();
+    let live = live(&effects, &successors);
+    let (some, every) = values(program, &effects, &successors);
     let before = |slot: usize| RegisterState {
         free: Registers::ALL.without(live[slot].and(some[slot])),
         set: every[slot],
@@ -39,14 +40,15 @@ pub fn before(program: &BpfProgram) -> Vec<RegisterState> {
 }
 
 /// Computes the live registers in front of each slot.
-fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
+fn live(effects: &[Effect], successors: &[Vec<usize>]) -> Vec<Registers> {
     let mut live = vec![Registers::NONE; effects.len()];
     loop {
         let mut changed = false;
         for slot in (0..effects.len()).rev() {
-            let Effect { reads, writes, clobbers: ends } = effects[slot];
-            let later = after[slot].iter().fold(Registers::NONE, |all, &next| all.or(live[next]));
-            let now = later.without(writes.or(ends)).or(reads);
+            let Effect { reads, writes, clobbers } = effects[slot];
+            let later =
+                successors[slot].iter().fold(Registers::NONE, |all, &next| all.or(live[next]));
+            let now = later.without(writes.or(clobbers)).or(reads);
             changed |= now != live[slot];
             live[slot] = now;
         }
@@ -56,12 +58,12 @@ fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
     }
 }
 
-/// Computes the registers that have a value on some path to each slot, and those that have one on
-/// every path.
+/// Computes, for each slot, the registers that have a value on some path to it, and the registers
+/// that have a value on every path to it.
 fn values(
     program: &BpfProgram,
     effects: &[Effect],
-    after: &[Vec<usize>],
+    successors: &[Vec<usize>],
 ) -> (Vec<Registers>, Vec<Registers>) {
     let mut some = vec![Registers::NONE; effects.len()];
     let mut every = vec![Registers::ALL; effects.len()];
@@ -74,9 +76,9 @@ fn values(
     loop {
         let mut changed = false;
         for slot in 0..effects.len() {
-            let Effect { writes, clobbers: ends, .. } = effects[slot];
-            let step = |before: Registers| before.without(ends).or(writes);
-            for &next in &after[slot] {
+            let Effect { writes, clobbers, .. } = effects[slot];
+            let step = |before: Registers| before.without(clobbers).or(writes);
+            for &next in &successors[slot] {
                 let joined = (some[next].or(step(some[slot])), every[next].and(step(every[slot])));
                 changed |= joined != (some[next], every[next]);
                 (some[next], every[next]) = joined;

@@ -7,12 +7,12 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 
 const FAR: &str = "a jump would be too long";
 
-/// Inserts the instructions `added` in front of slots, and replaces slots by `replaced`. Replaced
-/// instructions must not jump. A jump to a slot then leads to the instructions inserted in front of
-/// it.
+/// Inserts the instructions `added` in front of their slots, and replaces the instructions at the
+/// slots of `replaced`, none of which may jump. A jump to a slot then leads to the instructions
+/// inserted in front of it.
 ///
 /// # Errors
-/// The reason, in a few words: a jump would be too long.
+/// If a jump would be too long.
 pub fn insert_and_replace(
     program: &BpfProgram,
     added: &BTreeMap<usize, Vec<Insn>>,
@@ -29,8 +29,8 @@ pub fn insert_and_replace(
     let mut result = BpfProgram { insns: Vec::new(), lines: Vec::new(), ..program.clone() };
     for (slot, insn) in insns.iter().enumerate() {
         result.insns.extend(added.get(&slot).into_iter().flatten());
-        if let Some(instead) = replaced.get(&slot) {
-            result.insns.extend(instead);
+        if let Some(replacement) = replaced.get(&slot) {
+            result.insns.extend(replacement);
             continue;
         }
         let here = result.insns.len() as i64 + 1;

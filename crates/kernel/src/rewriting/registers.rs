@@ -1,4 +1,4 @@
-//! Registers that an instruction reads, writes or invalidates.
+//! Registers that an instruction reads, writes or leaves without a value.
 
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 
@@ -90,7 +90,7 @@ pub fn effect(insn: &Insn) -> Effect {
             writes: Registers::RESULT,
             clobbers: Registers::ARGUMENTS,
         },
-        // XDP programs do not have it.
+        // The verifier rejects it in XDP programs.
         Insn::LoadPacket { .. } => Effect {
             reads: Registers::ALL,
             writes: Registers::RESULT,

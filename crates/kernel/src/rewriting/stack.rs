@@ -7,8 +7,8 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 pub const DEEPEST: i16 = -512;
 
 /// Returns the lowest stack offset that the function around a slot may use, rounded down to a
-/// multiple of 8. Only constants are added to the frame pointer, so no access is below the lowest
-/// constant.
+/// multiple of 8. Programs add only constants to the frame pointer, so the lowest constant is a
+/// lower limit of all accesses.
 pub fn free_stack_offset(program: &BpfProgram, slot: usize) -> i16 {
     let after = program.subprograms.partition_point(|f| f.first <= slot);
     let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);

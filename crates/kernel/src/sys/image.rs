@@ -1,4 +1,4 @@
-//! The kernel's compilation of a program: its machine code, and the address of each line record.
+//! The kernel's compiled form of a program: its machine code, and the address of each line record.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -65,7 +65,7 @@ const _: () = assert!(size_of::<ProgramInfo>() == 184);
 pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
     let mut sizes = ProgramInfo::default();
     // SAFETY: all addresses are 0, and so are the sizes.
-    unsafe { ask(program, &mut sizes)? };
+    unsafe { read_info(program, &mut sizes)? };
     let mut code = vec![0; sizes.code_size as usize];
     let mut addresses = vec![0; sizes.address_count as usize * ADDRESS];
     let mut lengths = vec![0; sizes.length_count as usize * 4];
@@ -88,7 +88,7 @@ pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
         ..ProgramInfo::default()
     };
     // SAFETY: each address is that of a vector as long as its size or count says.
-    unsafe { ask(program, &mut info)? };
+    unsafe { read_info(program, &mut info)? };
     let words = |bytes: &[u8]| -> Vec<u64> {
         bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
     };
@@ -105,7 +105,7 @@ pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
 /// # Safety
 ///
 /// Each address in `info` points to as much memory as its size or count says.
-unsafe fn ask(program: BorrowedFd, info: &mut ProgramInfo) -> io::Result<()> {
+unsafe fn read_info(program: BorrowedFd, info: &mut ProgramInfo) -> io::Result<()> {
     let info: *mut ProgramInfo = info;
     let size = size_of::<ProgramInfo>() as u32;
     let mut attr = ObjectInfoAttr { fd: field(program), size, info: info as u64 };

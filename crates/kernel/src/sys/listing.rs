@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::attr::{NextIdAttr, ObjectInfoAttr};
 use super::{Command, address_mut, bpf, field, length};
 
-/// A kind of kernel objects to list.
+/// A type of kernel objects.
 #[derive(Clone, Copy)]
 pub enum ObjectKind {
     Programs,
@@ -14,9 +14,9 @@ pub enum ObjectKind {
     Links,
 }
 
-/// Returns the lowest id above this one; `None` after the last.
-pub fn next_id(of: ObjectKind, after: u32) -> io::Result<Option<u32>> {
-    let command = match of {
+/// Returns the lowest id above `after` of an object of this kind; `None` if there is none.
+pub fn next_id(kind: ObjectKind, after: u32) -> io::Result<Option<u32>> {
+    let command = match kind {
         ObjectKind::Programs => Command::ProgNextId,
         ObjectKind::Maps => Command::MapNextId,
         ObjectKind::Links => Command::LinkNextId,
@@ -41,20 +41,20 @@ pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(id))
 }
 
-/// Returns the address of a program's machine code; 0 if there is none or the kernel hides it.
+/// Returns the address of a program's machine code; 0 if it has none or the kernel hides it.
 pub fn program_address(program: BorrowedFd) -> io::Result<u64> {
     // `info` is `struct bpf_prog_info` up to `jited_ksyms`, which points to `nr_jited_ksyms`
     // numbers.
     const COUNT: usize = 104;
     const ADDRESSES: usize = 112;
-    let mut found = [0; 8];
+    let mut address = [0; 8];
     let mut info = [0; 120];
     info[COUNT..COUNT + 4].copy_from_slice(&1_u32.to_ne_bytes());
-    info[ADDRESSES..].copy_from_slice(&address_mut(&mut found).to_ne_bytes());
+    info[ADDRESSES..].copy_from_slice(&address_mut(&mut address).to_ne_bytes());
     let size = length(&info)?;
     let mut attr = ObjectInfoAttr { fd: field(program), size, info: address_mut(&mut info) };
-    // SAFETY: addresses and sizes are those of two arrays; the kernel writes one number of 8 bytes
-    // into the one, and no more than its size into the other.
+    // SAFETY: addresses and sizes are those of two arrays. The kernel writes 8 bytes to `address`,
+    // and no more than its size to `info`.
     unsafe { bpf(Command::ObjectInfo, &mut attr)? };
-    Ok(u64::from_ne_bytes(found))
+    Ok(u64::from_ne_bytes(address))
 }

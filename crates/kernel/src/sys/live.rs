@@ -24,10 +24,10 @@ pub struct LiveSpec<'a> {
     pub batch: u32,
 }
 
-/// Runs a program on packets that then go where it sends them. Returns the time until the last
+/// Runs a program on packets, and performs its action on each. Returns the time until the last
 /// packet is sent, by a clock that is never adjusted; the packet can arrive later.
 ///
-/// A signal ends the run early (EINTR). A retry would send packets twice.
+/// A signal ends the run early (EINTR). A retry here would send packets twice.
 pub fn test_run_live(spec: &LiveSpec) -> io::Result<Duration> {
     let mut attr = TestRunAttr {
         fd: field(spec.program),

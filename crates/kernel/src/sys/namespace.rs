@@ -7,8 +7,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 /// File that stands for the network namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Returns a handle of the calling thread's network namespace. The namespace lives as long as a
-/// handle.
+/// Returns a handle of the calling thread's network namespace, which keeps the namespace alive.
 pub fn own_network() -> io::Result<OwnedFd> {
     File::open(OWN).map(OwnedFd::from)
 }
@@ -18,8 +17,7 @@ pub fn own_network() -> io::Result<OwnedFd> {
 #[cfg(target_os = "linux")]
 pub fn unshare_network() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    // SAFETY: only unsharing the table of file descriptors is unsafe; this flag does not unshare
-    // it.
+    // SAFETY: only unsharing the table of file descriptors is unsafe, and this flag does not do so.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 

@@ -1,12 +1,12 @@
-//! Readers of perf events that programs send (perf_event_open(2)): an event on one CPU, whose
-//! memory is a ring buffer.
+//! Readers of the perf events that programs send (perf_event_open(2)). A reader is an event on one
+//! CPU, with a ring buffer in shared memory.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Shared;
 
-/// Pages of the ring buffer, a power of two. A page with its positions precedes them.
+/// Pages of the ring buffer, a power of two. One page with the buffer's positions precedes them.
 const PAGES: usize = 16;
 
 /// A ring buffer for events of one CPU that is never full: the kernel overwrites old events because

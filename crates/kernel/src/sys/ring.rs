@@ -1,5 +1,5 @@
-//! Positions of a ring buffer, in memory shared with the kernel (`kernel/bpf/ringbuf.c`). The page
-//! with the reader's position is writable, the page with the writers' is not.
+//! Positions of a ring buffer, in memory shared with the kernel (`kernel/bpf/ringbuf.c`). Of its
+//! two pages, only the one with the reader's position is writable.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -21,12 +21,12 @@ impl Positions {
         Ok(Positions { reader, writers: Shared::new(ring, 1, 1, false)? })
     }
 
-    /// Returns the number of bytes ever written, modulo the range of a word.
+    /// Returns the number of bytes ever written, modulo 2^64.
     pub fn written(&self) -> usize {
         self.writers.word().load(Ordering::Acquire)
     }
 
-    /// Sets the number of bytes that the reader has read, as the kernel sees it.
+    /// Sets the number of bytes that the kernel takes as read.
     pub fn set_read(&self, position: usize) {
         self.reader.word().store(position, Ordering::Release);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, c_void};
 
-/// A mapping of pages.
+/// A memory mapping of whole pages.
 #[derive(Debug)]
 pub struct Shared {
     start: NonNull<c_void>,

@@ -39,7 +39,7 @@ mod linux {
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
 
-    /// Gives the thread real-time priority: it runs before all threads that do not have it.
+    /// Gives the thread real-time priority: it runs before all threads without it.
     pub fn real_time() -> io::Result<()> {
         let param = libc::sched_param { sched_priority: 1 };
         // SAFETY: the structure outlives the call, which only reads it.

@@ -38,7 +38,7 @@ impl Attachments {
     /// If no namespace can be created, or the kernel does not attach the program.
     pub fn attach(&self, program: &LoadedProgram) -> Result<Attached, TimingError> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let _soon = Expedited::begin();
+        let _expedited = Expedited::begin();
         let attachment = match free {
             Some(attachment) => {
                 attachment.link.replace(program)?;

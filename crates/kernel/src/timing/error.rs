@@ -17,28 +17,28 @@ pub enum TimingError {
     /// A program cannot be attached.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The kernel does not run the packet.
+    /// The kernel does not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A generated program cannot be loaded or connected with another.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
     /// A generated program would be too long.
-    #[error("there is too much {what} between two runs")]
+    #[error("there is too much {work} between two runs")]
     CodeTooLong {
-        /// Kind of the excess work.
-        what: &'static str,
+        /// The excess work, as an infinitive such as "to undo".
+        work: &'static str,
     },
     /// The program lacks a map that is to be restored.
     #[error("the program has no such map to restore")]
     NoMap,
-    /// Changes of a run could not be undone before the next one.
+    /// The changes of a run could not be undone before the next run.
     #[error("what runs change could not be taken back {failures} times")]
     NotRestored {
         /// Number of failed restorations.
         failures: u64,
     },
-    /// The thread of the measurement cannot be started.
+    /// The timing thread cannot be started.
     #[error("no thread starts for the measurement: {cause}")]
     Thread {
         /// The system's error.
@@ -47,7 +47,7 @@ pub enum TimingError {
     /// The caller stopped waiting for the job.
     #[error("interrupted before it was done")]
     Cancelled,
-    /// The thread of the measurement has ended.
+    /// The timing thread has ended.
     #[error("the thread of the measurement has ended")]
     Gone,
 }

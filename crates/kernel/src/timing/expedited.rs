@@ -6,24 +6,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio, id};
 use std::sync::{Mutex, PoisonError};
 
-/// Switch of expedited grace periods: the kernel interrupts each CPU, instead of waiting until each
-/// passes a quiescent state by itself (`rcu_expedited` of
+/// File that switches expedited grace periods on. The kernel then interrupts all CPUs, instead of
+/// waiting until each passes a quiescent state by itself (`rcu_expedited` of
 /// `Documentation/admin-guide/kernel-parameters.txt`).
 const SWITCH: &str = "/sys/kernel/rcu_expedited";
 
-/// Shell script that waits until its input is closed, at the latest when this process ends, and
-/// then switches expediting off.
+/// Shell script that switches expediting off when its input is closed: at the latest when this
+/// process ends.
 const WAIT: &str = "read -r _; echo 0 > \"$1\"";
 
-/// Shell that switches the expediting off if this process is killed, with the id of the process
-/// that started it.
+/// Shell that switches expediting off if this process is killed, and the id of the process that
+/// started the shell.
 static GUARDIAN: Mutex<Option<(u32, Child)>> = Mutex::new(None);
 
 /// A guard that expedites grace periods until it is dropped. It has no effect if they are expedited
-/// already, or the setting may not be changed.
+/// already, or if the process may not change the setting.
 ///
-/// A normal grace period takes two to four timer ticks. Ten programs would take a tenth of a second
-/// to attach, which is longer than all their samples.
+/// A normal grace period takes two to four timer ticks, so attaching ten programs would take a
+/// tenth of a second: longer than all their samples.
 #[derive(Debug)]
 pub(super) struct Expedited {
     switched: bool,
@@ -31,8 +31,8 @@ pub(super) struct Expedited {
 
 impl Expedited {
     pub(super) fn begin() -> Expedited {
-        let usual = fs::read(SWITCH).is_ok_and(|text| text.starts_with(b"0"));
-        Expedited { switched: usual && is_guarded() && fs::write(SWITCH, "1").is_ok() }
+        let is_off = fs::read(SWITCH).is_ok_and(|text| text.starts_with(b"0"));
+        Expedited { switched: is_off && is_guarded() && fs::write(SWITCH, "1").is_ok() }
     }
 }
 
@@ -45,7 +45,7 @@ impl Drop for Expedited {
     }
 }
 
-/// Returns true if a guardian runs that switches the expediting off if this process is killed.
+/// Starts the guardian, unless it runs already. Returns false if it cannot be started.
 fn is_guarded() -> bool {
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
     // A forked process needs a guardian of its own.
@@ -55,8 +55,8 @@ fn is_guarded() -> bool {
     guardian.is_some()
 }
 
-/// Starts the shell that waits for the end of this process. It has its own process group, so
-/// signals to this one, as from a terminal, do not reach it.
+/// Starts the shell that waits for the end of this process. It has its own process group, so that
+/// it does not receive signals that a terminal sends to this process.
 fn guard(switch: &Path) -> Option<Child> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", WAIT, "slowpath"]).arg(switch).current_dir("/");
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_switched_is_switched_back_when_the_process_ends() {
+    fn the_switch_is_reset_when_the_process_ends() {
         let switch = std::env::temp_dir().join(format!("slowpath-switch-{}", id()));
         fs::write(&switch, "1").expect("writes");
         let mut guardian = guard(&switch).expect("a shell");

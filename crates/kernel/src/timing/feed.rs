@@ -1,4 +1,4 @@
-//! A program in front of another one that gives each run a packet of a random flow.
+//! A program in front of the timed program that gives each run a packet of a random flow.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -11,8 +11,8 @@ use crate::{Context, Kernel, LoadedProgram, TestRun};
 use slowpath_bpf::insn::Register;
 
 /// A program that restores the packet of the previous run, writes another flow into it, and
-/// tail-calls the timed program. Its own work is part of the time: it stands for the driver that
-/// hands over packets.
+/// tail-calls the timed program. Its own work is part of the measured time: it stands for the work
+/// of a driver.
 #[derive(Debug)]
 pub struct Feed {
     entry: Entry,
@@ -21,8 +21,8 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed for packets like `packet`. `undo` describes the program's changes of the
-    /// packet; elements of maps are not restored.
+    /// Creates a feed of packets that equal `packet` except for their flow. `undo` describes the
+    /// program's changes of the packet; elements of maps are not restored.
     ///
     /// # Errors
     /// If flows cannot be written into the packet, or the kernel rejects the code.
@@ -60,7 +60,7 @@ impl Feed {
         Ok(self.entry.select(program.fd())?)
     }
 
-    /// Runs `repeat` packets through the program, and returns the result of the last run.
+    /// Runs the program on `repeat` packets, and returns the result of the last run.
     ///
     /// # Errors
     /// If the kernel does not run the packets, a signal ends the run early, or a packet could not

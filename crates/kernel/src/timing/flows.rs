@@ -1,25 +1,25 @@
-//! Random flows, one for the packet of each run.
+//! Random flows: the packet of each run belongs to one of them.
 
 use super::error::TimingError;
 
 /// Offset of the IPv4 header, after the Ethernet header.
 const IP: usize = 14;
-/// Bytes of Ethernet, IPv4 and UDP headers.
+/// Total bytes of the Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 42;
 
-/// Flows of UDP over IPv4 without options. Each run draws one from a uniform distribution.
+/// Flows of UDP over IPv4 without options, each with its own source address. Each run draws a flow
+/// from a uniform distribution.
 ///
-/// Each flow has its own source address. The IPv4 checksum is computed; the UDP checksum has to be
-/// 0 in the packet, which means "none" (RFC 768).
+/// The IPv4 checksum is updated. The packet's UDP checksum must be 0, which means "none" (RFC 768).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
     /// Number of flows, at least 1.
     pub count: u32,
     /// Seed of addresses and ports.
     pub seed: u32,
-    /// True if destination addresses differ, too.
+    /// True if flows also differ in their destination addresses.
     pub destinations: bool,
-    /// True if destination ports differ, too.
+    /// True if flows also differ in their destination ports.
     pub destination_ports: bool,
 }
 
@@ -34,14 +34,13 @@ impl Flows {
         }
     }
 
-    /// Returns the sum of those 16-bit words of the packet's IPv4 header that are the same for all
-    /// flows.
+    /// Returns the sum of the 16-bit words of the packet's IPv4 header that all flows share.
     ///
     /// # Errors
     /// If the packet is not UDP over IPv4 without options, or the number of flows is out of range.
     pub(super) fn constant_sum(&self, packet: &[u8]) -> Result<i32, TimingError> {
         let invalid =
-            TimingError::CodeTooLong { what: "to draw: it takes UDP over IPv4 without options" };
+            TimingError::CodeTooLong { work: "to draw: it takes UDP over IPv4 without options" };
         let header = packet.get(IP..IP + 20).filter(|_| packet.len() >= HEADERS);
         let Some(header) = header else { return Err(invalid) };
         let udp = header[0] == 0x45 && header[9] == 17 && packet[12..14] == [8, 0];

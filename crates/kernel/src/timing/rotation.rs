@@ -1,7 +1,7 @@
-//! Bytes of the packet that differ from run to run.
+//! Packet bytes that differ from run to run.
 
-/// A table of packet bytes, of which each run gets one row. The order visits all rows and cannot be
-/// predicted by a prefetcher.
+/// A table of packet bytes; each run gets one row. All rows are used in turn, in an order that a
+/// prefetcher cannot predict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Offset and length of the packet ranges that receive the bytes of a row. They do not overlap,
@@ -17,7 +17,8 @@ impl Rotation {
         self.places.iter().map(|&(_, len)| len as usize).sum()
     }
 
-    /// Returns the distance in bytes between rows of length `row` in the table in the kernel.
+    /// Returns the distance in bytes between the starts of rows of length `row` in the kernel's
+    /// table.
     pub fn stride(row: usize) -> usize {
         row.next_multiple_of(if row <= 4 { 4 } else { 8 })
     }

@@ -1,4 +1,4 @@
-//! State of wrappers and feeds between runs: 8-byte words in the value of a map, at these offsets.
+//! State that wrappers and feeds keep between runs: 8-byte words in the value of a map.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,18 +8,18 @@ use slowpath_bpf::MapKind;
 use crate::generated::{GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 
-/// Start time of the current run; 0 before the first run of a call. A feed stores 1 here.
+/// Offset of the current run's start time; 0 before the first run of a call. A feed stores 1 here.
 pub const STARTED: i16 = 0;
-/// Total nanoseconds of all completed runs.
+/// Offset of the total nanoseconds of all completed runs.
 pub const NANOSECONDS: i16 = 8;
-/// Number of completed runs.
+/// Offset of the number of completed runs.
 pub const RUNS: i16 = 16;
-/// Number of failed restorations.
+/// Offset of the number of failed restorations.
 pub const FAILURES: i16 = 24;
-/// State of the random number generator that selects a row of a rotation or a flow.
+/// Offset of the state of the random number generator that selects a row of a rotation or a flow.
 pub const GENERATOR: i16 = 32;
-/// 1 if there was any run, in this call or an earlier one; else 0.
-pub const RAN: i16 = 40;
+/// Offset of a flag: 1 after the first run of any call, else 0.
+pub const HAS_RUN: i16 = 40;
 /// Size of the state in bytes.
 const SIZE: u32 = 48;
 
@@ -38,19 +38,18 @@ impl State {
         self.0.fd()
     }
 
-    /// Resets the accounts for a new call. [`GENERATOR`] and [`RAN`] are kept.
+    /// Resets the accounts for a new call: all words before [`GENERATOR`].
     pub fn start(&self) -> Result<(), GeneratedError> {
-        let mut words = self.words()?;
-        words[..GENERATOR as usize].fill(0);
-        self.write(&words)
+        let [generator] = self.read([GENERATOR])?;
+        self.start_at(generator)
     }
 
-    /// As [`State::start`], but sets the generator's state to `row`.
-    pub fn start_at(&self, row: u64) -> Result<(), GeneratedError> {
+    /// Like [`State::start`], but also sets the state of the random number generator.
+    pub fn start_at(&self, generator: u64) -> Result<(), GeneratedError> {
         let mut words = self.words()?;
         words[..GENERATOR as usize].fill(0);
-        words[GENERATOR as usize..GENERATOR as usize + 8].copy_from_slice(&row.to_ne_bytes());
-        self.write(&words)
+        words[GENERATOR as usize..GENERATOR as usize + 8].copy_from_slice(&generator.to_ne_bytes());
+        self.0.update(&KEY, &words).map_err(refused)
     }
 
     /// Reads the words at several offsets in one snapshot.
@@ -63,10 +62,6 @@ impl State {
             let bytes = words.get(at as usize..at as usize + 8);
             bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
         }))
-    }
-
-    fn write(&self, words: &[u8]) -> Result<(), GeneratedError> {
-        self.0.update(&KEY, words).map_err(refused)
     }
 
     fn words(&self) -> Result<Vec<u8>, GeneratedError> {

@@ -1,8 +1,8 @@
 //! Code generation for the steps of wrappers and feeds: restoration of packets and maps, and
 //! changes of packets.
 //!
-//! In all generated code, `r6` is the context and `r7` the address of the state. Failed steps are
-//! counted in the state, because the next run then starts from other conditions than the first.
+//! In all generated code, `r6` is the context and `r7` the address of the state. The state counts
+//! failed steps: after a failure, the next run does not start like the first one.
 
 use std::os::fd::BorrowedFd;
 
@@ -30,25 +30,25 @@ const CONTEXT: Register = Register::R6;
 const STATE: Register = Register::R7;
 
 fn too_far() -> TimingError {
-    TimingError::CodeTooLong { what: "to undo" }
+    TimingError::CodeTooLong { work: "to undo" }
 }
 
 /// Adds a value to a word of the state.
-fn add_to(code: &mut Assembly, word: i16, what: Source) {
+fn add_to(code: &mut Assembly, word: i16, value: Source) {
     code.load(Size::DW, Register::R1, STATE, word);
-    code.alu(AluOp::Add, Register::R1, what);
+    code.alu(AluOp::Add, Register::R1, value);
     code.store(Size::DW, STATE, word, Source::Reg(Register::R1));
 }
 
-/// Counts a failure unless `r0` is 0.
+/// Generates code that counts a failure unless `r0` is 0.
 fn check(code: &mut Assembly) -> Result<(), TimingError> {
-    let fine = code.jump_if(Condition::Eq, Register::R0, Source::Imm(0));
+    let success = code.jump_if(Condition::Eq, Register::R0, Source::Imm(0));
     add_to(code, state::FAILURES, Source::Imm(1));
-    if code.land(fine) { Ok(()) } else { Err(too_far()) }
+    if code.land(success) { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates the code after a run. If the call has had a run, the code accounts for it, with the
-/// end time in `r0`, and does `packet`. If there was any run, even in an earlier call, it does
+/// Generates code that ends the previous run; `r0` is its end time. After a run of this call, the
+/// code adds it to the accounts and executes `packet`. After a run of any call, it executes
 /// `elements`: a new call has a new packet, but keeps the maps.
 pub fn after_run(
     code: &mut Assembly,
@@ -62,15 +62,15 @@ pub fn after_run(
     add_to(code, state::RUNS, Source::Imm(1));
     packet(code)?;
     let landed = code.land(first);
-    code.load(Size::DW, Register::R2, STATE, state::RAN);
-    let very_first = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
+    code.load(Size::DW, Register::R2, STATE, state::HAS_RUN);
+    let first_ever = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
     elements(code)?;
-    let landed = code.land(very_first) && landed;
-    code.store(Size::DW, STATE, state::RAN, Source::Imm(1));
+    let landed = code.land(first_ever) && landed;
+    code.store(Size::DW, STATE, state::HAS_RUN, Source::Imm(1));
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that does `packet` before all runs of a call but the first.
+/// Generates code that executes `packet` before each run of a call except the first.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -83,7 +83,7 @@ pub fn before_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Restores start, end and bytes of packet and metadata.
+/// Generates code that restores start, end and bytes of packet and metadata.
 pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
     let adjust = |code: &mut Assembly, helper: i32, by: i32| {
         if by == 0 {
@@ -107,8 +107,8 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     write(code, &undo.packet, [DATA, DATA_END])
 }
 
-/// Writes `pieces` at offsets from the address in one field of the context, with a check against
-/// the address in another field.
+/// Generates code that writes `pieces` (pairs of offset and bytes) after the address in the context
+/// field `between[0]`, if all end before the address in `between[1]`.
 fn write(
     code: &mut Assembly,
     pieces: &[(u32, Vec<u8>)],
@@ -136,8 +136,9 @@ fn write(
     })
 }
 
-/// Generates code that does `inside` if the first `end` bytes after the address in one field of the
-/// context are in front of the address in another. The code finds the first address in `r2`.
+/// Generates code that executes `inside` if the `end` bytes after the address in the context field
+/// `between[0]` end before the address in `between[1]`, and else counts a failure. `inside` finds
+/// the first address in `r2`.
 fn within(
     code: &mut Assembly,
     end: usize,
@@ -163,18 +164,18 @@ fn within(
     check(code)
 }
 
-/// Keys and values of elements to restore, in the value of one map.
+/// Keys and values of the elements to restore, for the value of a single map.
 #[derive(Default)]
 pub struct Constants {
     /// Content of the map's value.
     pub bytes: Vec<u8>,
     /// Offsets of the key and the value of each element.
-    places: Vec<(u32, u32)>,
+    offsets: Vec<(u32, u32)>,
 }
 
 impl Constants {
     /// Collects the keys and values to restore in the maps of a program.
-    pub fn of(undo: &Undo, program: &LoadedProgram) -> Result<Constants, TimingError> {
+    pub fn new(undo: &Undo, program: &LoadedProgram) -> Result<Constants, TimingError> {
         let mut all = Constants::default();
         for element in &undo.elements {
             let map = program.map_by_number(element.map).ok_or(TimingError::NoMap)?;
@@ -182,7 +183,7 @@ impl Constants {
             // The helper that pops an element needs a buffer.
             let room = vec![0; map.definition().value_size as usize];
             let value = all.put(element.value.as_deref().unwrap_or(&room))?;
-            all.places.push((key, value));
+            all.offsets.push((key, value));
         }
         Ok(all)
     }
@@ -195,7 +196,8 @@ impl Constants {
     }
 }
 
-/// Restores elements of maps; their keys and values are in the map `constants`.
+/// Generates code that restores elements of maps. `constants` is the map with their keys and
+/// values; `None` if there are no elements.
 pub fn restore_elements(
     code: &mut Assembly,
     undo: &Undo,
@@ -203,7 +205,7 @@ pub fn restore_elements(
     constants: Option<(BorrowedFd, &Constants)>,
 ) -> Result<(), TimingError> {
     let Some((fd, constants)) = constants else { return Ok(()) };
-    for (element, &(key, value)) in undo.elements.iter().zip(&constants.places) {
+    for (element, &(key, value)) in undo.elements.iter().zip(&constants.offsets) {
         let map = program.map_by_number(element.map).ok_or(TimingError::NoMap)?;
         let ordered = matches!(map.definition().kind, MapKind::QUEUE | MapKind::STACK);
         code.map(Register::R1, map.fd());
@@ -233,13 +235,13 @@ pub fn restore_elements(
     Ok(())
 }
 
-/// Writes the next row of a rotation into the packet.
+/// Generates code that writes the next row of a rotation into the packet.
 pub fn rotate(
     code: &mut Assembly,
     rotation: &Rotation,
     table: BorrowedFd,
 ) -> Result<(), TimingError> {
-    let invalid = || TimingError::CodeTooLong { what: "to rotate" };
+    let invalid = || TimingError::CodeTooLong { work: "to rotate" };
     let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
     let stride = i32::try_from(Rotation::stride(rotation.row())).map_err(|_| invalid())?;
     // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
@@ -272,11 +274,11 @@ pub fn rotate(
     })
 }
 
-/// Draws a flow and writes it into the packet. `sum` is the sum of the words of the IPv4 header
-/// that are the same for all flows.
+/// Generates code that draws a flow and writes it into the packet. `sum` is the sum of the words of
+/// the IPv4 header that all flows share ([`Flows::constant_sum`]).
 pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingError> {
     let count =
-        i32::try_from(flows.count).map_err(|_| TimingError::CodeTooLong { what: "to draw" })?;
+        i32::try_from(flows.count).map_err(|_| TimingError::CodeTooLong { work: "to draw" })?;
     let (number, hash) = (Register::R8, Register::R9);
     let reg = Source::Reg;
     // A linear congruential generator modulo 2^64 (Knuth, The Art of Computer Programming, volume
@@ -291,7 +293,7 @@ pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingEr
     code.alu(AluOp::Rsh, number, Source::Imm(32));
     code.alu(AluOp::Mul, number, Source::Imm(count));
     code.alu(AluOp::Rsh, number, Source::Imm(32));
-    // Hash of the flow's number: half a step of the mixing function of Steele, Lea and Flood ("Fast
+    // Hash of the flow's number: half of the mixing function of Steele, Lea and Flood ("Fast
     // Splittable Pseudorandom Number Generators", OOPSLA 2014).
     code.mov(hash, reg(number));
     code.alu(AluOp::Add, hash, Source::Imm((flows.seed & 0x7fff_ffff) as i32));
@@ -309,7 +311,7 @@ pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingEr
     code.alu(AluOp::Add, number, reg(Register::R5));
     within(code, 38, [DATA, DATA_END], |code| {
         code.store(Size::W, Register::R2, 26, reg(number));
-        // Keeps the port above the well-known ones.
+        // A port of at least 1024.
         code.mov(Register::R5, reg(hash));
         code.alu(AluOp::Rsh, Register::R5, Source::Imm(32));
         code.alu(AluOp::Or, Register::R5, Source::Imm(u16::from_ne_bytes([4, 0]).into()));

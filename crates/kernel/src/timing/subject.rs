@@ -13,25 +13,26 @@ use crate::{Context, LoadedProgram};
 pub struct Subject<'a> {
     /// The program.
     pub program: &'a LoadedProgram,
-    /// Prepares each run and reads the clock. Without a wrapper, runs follow each other directly.
+    /// Program that prepares each run and reads the clock; `None` runs the packet repeatedly
+    /// without preparation.
     pub wrapper: Option<&'a Wrapper>,
 }
 
 /// The result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Total nanoseconds of all runs as measured by the wrapper. Without a wrapper, duration of the
-    /// whole call by the raw monotonic clock.
+    /// Total nanoseconds of the runs, as measured by the wrapper. Without a wrapper, duration of
+    /// the whole call by the raw monotonic clock.
     pub nanoseconds: u64,
-    /// Number of these runs.
+    /// Number of timed runs.
     pub runs: u64,
     /// Return value of the last run.
     pub return_value: u32,
 }
 
 impl Subject<'_> {
-    /// Attaches the program that the kernel calls: the wrapper if there is one. A timed call of an
-    /// unattached program takes milliseconds longer.
+    /// Attaches the wrapper, or without a wrapper the program. A timed call of an unattached
+    /// program takes milliseconds longer.
     ///
     /// # Errors
     /// As for [`Attachments::attach`].
@@ -40,7 +41,7 @@ impl Subject<'_> {
         attachments.attach(first)
     }
 
-    /// Runs a packet `repeat` times. With a wrapper, `repeat` has to be at least 2, because the
+    /// Times `repeat` runs on a packet. With a wrapper, `repeat` must be at least 2, because the
     /// wrapper cannot time the last run.
     ///
     /// # Errors
@@ -65,13 +66,13 @@ impl Subject<'_> {
         };
         wrapper.entry().select(self.program.fd())?;
         wrapper.start()?;
-        let whole = timed(wrapper.entry().program(), packet, context, repeat)?;
+        let call = timed(wrapper.entry().program(), packet, context, repeat)?;
         let accounts = wrapper.accounts()?;
         if accounts.failures > 0 {
             return Err(TimingError::NotRestored { failures: accounts.failures });
         }
         let (nanoseconds, runs) = (accounts.nanoseconds, accounts.runs);
-        Ok(Sample { nanoseconds, runs, ..whole })
+        Ok(Sample { nanoseconds, runs, ..call })
     }
 }
 

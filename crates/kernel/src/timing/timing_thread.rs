@@ -13,19 +13,19 @@ use crate::sys::{block_signals, pin, real_time, thread_id};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
 
-/// Interval between calls of the callback that can end the waiting for a job.
-const SLICE: Duration = Duration::from_millis(50);
+/// Interval between calls of the callback that can end the wait for a job.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A callback that decides whether to go on waiting for a job.
-struct Patience(Box<dyn Fn() -> bool + Send + Sync>);
+/// A callback that returns false to end the wait for a job.
+struct KeepWaiting(Box<dyn Fn() -> bool + Send + Sync>);
 
-impl fmt::Debug for Patience {
+impl fmt::Debug for KeepWaiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Patience")
+        f.write_str("KeepWaiting")
     }
 }
 
-/// Scheduling of the thread.
+/// Actual scheduling of the timing thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
     /// CPU that the thread is pinned to; `None` if pinning failed or was not requested.
@@ -36,14 +36,14 @@ pub struct Scheduling {
     pub thread: i32,
 }
 
-/// A dedicated thread in a private network namespace: its jobs see only the devices there.
+/// A dedicated thread in a private network namespace. Its jobs see only the namespace's devices.
 #[derive(Debug)]
 pub struct TimingThread {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     scheduling: Scheduling,
     attachments: Attachments,
-    patience: Patience,
+    keep_waiting: KeepWaiting,
     /// True if the caller stopped waiting for a job, which may still be running.
     abandoned: AtomicBool,
 }
@@ -56,45 +56,45 @@ impl TimingThread {
     pub fn start(cpu: Option<usize>) -> Result<TimingThread, TimingError> {
         let namespace = Namespace::new()?;
         let (jobs, received) = mpsc::channel::<Job>();
-        let (tell, told) = mpsc::channel();
+        let (sender, result) = mpsc::channel();
         let work = move || {
-            let starting = tell.clone();
+            let on_start = sender.clone();
             let entered = namespace.enter(|| {
                 // Signals go to the thread that waits for results.
                 block_signals();
                 let pinned = cpu.filter(|&cpu| pin(cpu).is_ok());
                 let real_time = real_time().is_ok();
                 let _ =
-                    starting.send(Ok(Scheduling { cpu: pinned, real_time, thread: thread_id() }));
+                    on_start.send(Ok(Scheduling { cpu: pinned, real_time, thread: thread_id() }));
                 for job in received {
                     job(&namespace);
                 }
             });
-            // The answer channel of a pending job closes, and the caller gets an error.
             if let Err(cause) = entered {
-                let _ = tell.send(Err(cause));
+                let _ = sender.send(Err(cause));
             }
         };
         let started = thread::Builder::new().name("measurement".to_owned()).spawn(work);
         let thread = started.map_err(|cause| TimingError::Thread { cause })?;
-        let scheduling = told.recv().map_err(|_| TimingError::Gone)??;
+        let scheduling = result.recv().map_err(|_| TimingError::Gone)??;
         Ok(TimingThread {
             jobs: Some(jobs),
             thread: Some(thread),
             scheduling,
             attachments: Attachments::default(),
-            patience: Patience(Box::new(|| true)),
+            keep_waiting: KeepWaiting(Box::new(|| true)),
             abandoned: AtomicBool::new(false),
         })
     }
 
-    /// Sets a callback that is asked periodically, while a job runs, whether to go on waiting.
+    /// Sets a callback that is called periodically while a job runs. If it returns false, the
+    /// caller of the job stops waiting.
     #[must_use]
     pub fn with_cancellation(
         mut self,
-        patience: impl Fn() -> bool + Send + Sync + 'static,
+        keep_waiting: impl Fn() -> bool + Send + Sync + 'static,
     ) -> TimingThread {
-        self.patience = Patience(Box::new(patience));
+        self.keep_waiting = KeepWaiting(Box::new(keep_waiting));
         self
     }
 
@@ -103,34 +103,33 @@ impl TimingThread {
         self.scheduling
     }
 
-    /// Returns the attachments of programs that are timed on this thread.
+    /// Returns the attachments for programs that are timed on this thread.
     pub fn attachments(&self) -> &Attachments {
         &self.attachments
     }
 
     /// Runs a job on the thread, and waits for its result.
     ///
-    /// If the callback ends the waiting, the job goes on until it ends or the process does. Its
-    /// result is dropped. Later jobs start after it.
+    /// If the callback of [`TimingThread::with_cancellation`] ends the wait, the job still runs to
+    /// its end, and its result is dropped. Later jobs start afterwards.
     ///
     /// # Errors
-    /// If the thread has ended because an earlier job panicked, or the callback of
-    /// [`TimingThread::with_cancellation`] ended the waiting.
+    /// If the thread has ended because a job panicked, or the callback ended the wait.
     pub fn run_job<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Namespace) -> T + Send + 'static,
     ) -> Result<T, TimingError> {
-        let (answer, answered) = mpsc::channel();
+        let (sender, result) = mpsc::channel();
         let job: Job = Box::new(move |namespace| {
-            let _ = answer.send(job(namespace));
+            let _ = sender.send(job(namespace));
         });
         let jobs = self.jobs.as_ref().ok_or(TimingError::Gone)?;
         jobs.send(job).map_err(|_| TimingError::Gone)?;
         loop {
-            match answered.recv_timeout(SLICE) {
+            match result.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => return Ok(result),
                 Err(RecvTimeoutError::Disconnected) => return Err(TimingError::Gone),
-                Err(RecvTimeoutError::Timeout) if (self.patience.0)() => {}
+                Err(RecvTimeoutError::Timeout) if (self.keep_waiting.0)() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     self.abandoned.store(true, Ordering::Relaxed);
                     return Err(TimingError::Cancelled);

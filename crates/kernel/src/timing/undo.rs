@@ -1,12 +1,11 @@
-//! Changes of a run, and the earlier content.
+//! Changes that a run makes to packet and maps, with the content before the run.
 
-/// The steps after a run that let the next one start from the same conditions as the first. Empty
-/// by default.
+/// Changes to undo after a run, so that the next run starts like the first one. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
-    /// Bytes by which the run moved the packet's start; towards the end if positive.
+    /// Bytes by which the run moved the packet's start; positive towards the packet's end.
     pub head: i32,
-    /// Bytes by which the run moved the packet's end; away from the start if positive.
+    /// Bytes by which the run moved the packet's end; positive away from the packet's start.
     pub tail: i32,
     /// Length of the metadata after the run, in bytes.
     pub metadata_after: u32,
@@ -30,14 +29,14 @@ pub struct ElementUndo {
 }
 
 impl Undo {
-    /// Returns true if there is nothing to restore.
+    /// Returns true if there is nothing to undo.
     pub fn is_empty(&self) -> bool {
         let geometry = self.head == 0 && self.tail == 0;
         let metadata = self.metadata_after as usize == self.metadata.len();
         geometry && metadata && self.packet.is_empty() && self.elements.is_empty()
     }
 
-    /// Returns the steps for the packet alone.
+    /// Returns the changes of packet and metadata alone.
     pub fn without_elements(&self) -> Undo {
         Undo { elements: Vec::new(), ..self.clone() }
     }

@@ -21,7 +21,7 @@ use crate::{Context, Kernel, LoadedProgram};
 pub struct Preparation<'a> {
     /// Changes of the previous run to undo.
     pub undo: Option<&'a Undo>,
-    /// Packet bytes to change.
+    /// Packet bytes to vary from run to run.
     pub rotation: Option<&'a Rotation>,
 }
 
@@ -40,15 +40,16 @@ pub struct Wrapper {
 pub struct Accounts {
     /// Total nanoseconds of all completed runs.
     pub nanoseconds: u64,
-    /// Number of these runs: all but the last, because only the next run measures the end of a run.
+    /// Number of completed runs: all but the last, because the wrapper reads a run's end time at
+    /// the start of the next run.
     pub runs: u64,
     /// Number of failed restorations.
     pub failures: u64,
 }
 
 impl Wrapper {
-    /// Creates a wrapper for runs of a program, whose maps it restores. It can later call another
-    /// program with the same maps.
+    /// Creates a wrapper that restores the maps of `program`. It can time any program that shares
+    /// these maps.
     ///
     /// # Errors
     /// If there is too much to prepare, or the kernel rejects the code: programs cannot overwrite
@@ -61,7 +62,7 @@ impl Wrapper {
         let cpus = kernel.possible_cpus();
         let state = State::new(cpus)?;
         let undo = preparation.undo.cloned().unwrap_or_default();
-        let constants = Constants::of(&undo, program)?;
+        let constants = Constants::new(&undo, program)?;
         let constant_map = filled("slowpath.values", &constants.bytes, cpus)?;
         let table = match preparation.rotation {
             Some(rotation) => filled("slowpath.rows", &padded(rotation), cpus)?,
@@ -95,8 +96,8 @@ impl Wrapper {
         &self.entry
     }
 
-    /// Runs a packet `repeat` times through a program that has the maps of the wrapper's program.
-    /// Returns the last run's return value; `None` if changes could not be undone.
+    /// Runs `program`, which shares the maps of the wrapper's program, `repeat` times on a packet.
+    /// Returns the return value of the last run; `None` if changes could not be undone.
     ///
     /// # Errors
     /// If the kernel does not run the packet, or a signal ends the run early.
@@ -134,7 +135,7 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     if bytes.is_empty() {
         return Ok(None);
     }
-    let too_much = |_| TimingError::CodeTooLong { what: "to keep" };
+    let too_much = |_| TimingError::CodeTooLong { work: "to keep" };
     let size = u32::try_from(bytes.len()).map_err(too_much)?;
     let map = map(name, MapKind::ARRAY, size, cpus)?;
     let written = map.update(&KEY, bytes);
@@ -142,7 +143,7 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     Ok(Some(map))
 }
 
-/// Lays out the rows of a rotation, each padded to the stride.
+/// Returns the rows of a rotation, each padded to the stride.
 fn padded(rotation: &Rotation) -> Vec<u8> {
     let row = rotation.row();
     let stride = Rotation::stride(row);

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 /// Container options that grant all capabilities needed for measurements. `CAP_SYS_ADMIN` implies
-/// `CAP_BPF` and `CAP_PERFMON`; without the latter, the verifier inserts instructions against
-/// speculation into programs.
+/// `CAP_BPF` and `CAP_PERFMON`. Without `CAP_PERFMON`, the verifier adds instructions to programs
+/// that prevent speculative execution.
 pub const CONTAINER_OPTIONS: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
 
 /// A capability. Its discriminant is its bit in the masks of proc_pid_status(5).
@@ -125,7 +125,8 @@ impl Facts {
     }
 }
 
-/// Returns the needed capabilities that a mask lacks. For BPF, `CAP_SYS_ADMIN` implies all others.
+/// Returns the needed capabilities that a mask lacks; empty for an unknown mask. For BPF,
+/// `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;

@@ -1,4 +1,4 @@
-//! Tests of each cause, on facts of imaginary machines.
+//! Tests of each cause, with facts of imaginary machines.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::facts::{Facts, Release};
 use super::{Attempt, Unavailable};
 
-/// Facts of a Linux machine where root meets no obstacle.
+/// Returns the facts of a Linux machine that lets root load programs.
 fn root() -> Facts {
     Facts {
         system: "linux",
@@ -21,7 +21,7 @@ fn explain(facts: &Facts, attempt: Attempt, errno: i32) -> String {
     Unavailable::explain(facts, attempt, io::Error::from_raw_os_error(errno)).to_string()
 }
 
-/// Checks the message for a load that fails with an error number.
+/// Asserts that the message for a load that fails with `errno` contains `expected`.
 fn assert_says(facts: Facts, errno: i32, expected: &str) {
     let said = explain(&facts, Attempt::Load, errno);
     assert!(said.contains(expected), "{said}");
@@ -127,7 +127,7 @@ fn a_missing_sysfs_is_named() {
 }
 
 #[test]
-fn namespaces_take_other_capabilities() {
+fn namespaces_need_other_capabilities_than_loading() {
     let facts = Facts { capabilities: Some(1 << 39 | 1 << 12), ..root() };
     let said = explain(&facts, Attempt::Namespace, libc::EPERM);
     assert!(said.starts_with("the kernel makes no network namespace for us: "), "{said}");
@@ -164,7 +164,7 @@ fn facts_are_read_from_files() -> io::Result<()> {
     assert_eq!(facts.locked_memory, Some(8_388_608));
     assert_eq!(facts.lockdown.as_deref(), Some("integrity"));
     assert!(facts.in_user_namespace && facts.is_filtered && facts.is_container);
-    // Unreadable files count as no obstacle.
+    // A fact that cannot be read does not count as an obstacle.
     let nothing = Facts::read(&root.join("none"));
     assert_eq!(nothing.release, None);
     assert!(!nothing.in_user_namespace && !nothing.is_filtered && !nothing.is_container);

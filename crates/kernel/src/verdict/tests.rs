@@ -14,7 +14,7 @@ const LOG: [&str; 8] = [
 ];
 
 #[test]
-fn reasons_are_what_follows_the_last_instruction() {
+fn the_reason_follows_the_last_instruction() {
     let expected = "invalid access to packet, off=0 size=1, R1(id=0,off=0,r=0); \
                     R1 offset is outside of the packet";
     assert_eq!(reason(&LOG), expected);
@@ -24,12 +24,12 @@ fn reasons_are_what_follows_the_last_instruction() {
 }
 
 #[test]
-fn verdicts_name_the_instruction_and_what_to_do() {
-    let said = verdict(&LOG).expect("there is a reason");
-    assert_eq!(said.at, Some(1));
-    assert!(said.hint.contains("data_end"), "{said:?}");
+fn verdicts_name_the_instruction_and_give_advice() {
+    let found = verdict(&LOG).expect("there is a reason");
+    assert_eq!(found.at, Some(1));
+    assert!(found.hint.contains("data_end"), "{found:?}");
     let states = ["3: (bf) r1 = r2", "from 3 to 9: R1=1 R2=2", "9: R1=1", "back-edge from 9 to 3"];
-    assert_eq!(verdict(&states).map(|said| said.at), Some(Some(3)));
+    assert_eq!(verdict(&states).map(|found| found.at), Some(Some(3)));
     let unknown = verdict(&["words of another kernel"]).expect("there is a reason");
     assert_eq!((unknown.at, unknown.hint), (None, ""));
     assert_eq!(verdict(&["processed 0 insns"]), None);

@@ -1,4 +1,4 @@
-//! Rewriting of a program so that its exits record its result.
+//! Rewriting of a program: its exits record the result.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -20,21 +20,21 @@ const DROP: i32 = 1;
 const WORDS: i16 = 8;
 /// Maximum number of packet bytes that are recorded.
 const PACKET: i32 = 16 << 10;
-/// Maximum length of metadata in bytes (`xdp_metalen_invalid`). A driver without metadata support
-/// appears to have longer metadata.
+/// Maximum length of metadata in bytes (`xdp_metalen_invalid`). A longer difference between packet
+/// and metadata means that the driver does not support metadata.
 const METADATA: u32 = 252;
 
-/// The fate of a frame.
+/// The recorded end of a frame's run through the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Index in the chain of the last program that ran, from 0.
     pub program: usize,
-    /// Result and packet of the last program. Metadata beyond the first 32 bytes is zero; the
-    /// duration is 0.
+    /// Result of the last program, with its packet and metadata. Metadata beyond the first 32 bytes
+    /// is replaced by zeros; the duration is 0.
     pub run: TestRun,
 }
 
-/// Offsets of fields in the record. Numbers have 4 bytes, but the count has 8.
+/// Offsets of fields in the record. The count has 8 bytes, other numbers have 4.
 pub struct Layout {
     count: i16,
     result: i16,
@@ -90,7 +90,7 @@ impl Layout {
     }
 }
 
-/// Parameters of the code that replaces exits.
+/// Parameters of the code that replaces the exits of a program.
 pub struct Exits<'a> {
     /// The map with the record.
     pub record: BorrowedFd<'a>,
@@ -107,7 +107,7 @@ pub struct Exits<'a> {
 /// Replaces each exit of a program by code that records the result or calls the next program.
 ///
 /// # Errors
-/// The reason why exits cannot be replaced, in a few words.
+/// A short reason if the exits cannot be replaced.
 pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'static str> {
     let insns = &program.insns;
     let functions = program.subprograms.iter().map(|function| function.first);
@@ -153,7 +153,7 @@ fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     }
     code.load(Size::DW, context, Register::FRAME, stack);
     let results = exits.results.iter().filter_map(|&result| i32::try_from(result).ok());
-    let on: Vec<_> =
+    let continuing: Vec<_> =
         results.map(|value| code.jump_if(Condition::Eq, result, Source::Imm(value))).collect();
     code.map_value(record, exits.record, 0);
     code.store(Size::W, record, LAYOUT.result, Source::Reg(result));
@@ -168,12 +168,12 @@ fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     let mut fits = code.land(none);
     code.store(Size::W, record, LAYOUT.metadata_length, Source::Reg(word));
     let mut over = Vec::new();
-    for place in (0..WORDS).map(|number| 4 * number) {
+    for offset in (0..WORDS).map(|number| 4 * number) {
         code.mov(end, Source::Reg(metadata));
-        code.alu(AluOp::Add, end, Source::Imm(i32::from(place) + 4));
+        code.alu(AluOp::Add, end, Source::Imm(i32::from(offset) + 4));
         over.push(code.jump_if(Condition::Gt, end, Source::Reg(data)));
-        code.load(Size::W, word, metadata, place);
-        code.store(Size::W, record, LAYOUT.metadata + place, Source::Reg(word));
+        code.load(Size::W, word, metadata, offset);
+        code.store(Size::W, record, LAYOUT.metadata + offset, Source::Reg(word));
     }
     fits &= over.into_iter().all(|hole| code.land(hole));
     code.mov(Register::R1, Source::Reg(context));
@@ -192,8 +192,8 @@ fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     code.set(Register::R1, 1);
     code.count(record, LAYOUT.count, Register::R1);
     code.exit(DROP);
-    if !on.is_empty() {
-        fits &= on.into_iter().all(|hole| code.land(hole));
+    if !continuing.is_empty() {
+        fits &= continuing.into_iter().all(|hole| code.land(hole));
         code.mov(Register::R1, Source::Reg(context));
         code.map(Register::R2, exits.next);
         code.set(Register::R3, exits.program as i32 + 1);

@@ -1,4 +1,4 @@
-//! Results of calls in a witness that can be substituted in a program.
+//! Results of calls in a witness that can replace the calls in a program.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use slowpath_bpf::errno_name;
 
 use crate::count::Answer;
 
-/// Clocks and other helpers whose result nothing in the program determines.
+/// Clocks and other helpers whose result does not depend on the program.
 const NUMBERS: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -19,37 +19,37 @@ const NUMBERS: [&str; 6] = [
     "bpf_get_prandom_u32",
     "bpf_get_numa_node_id",
 ];
-/// Location of `ifindex` in `struct bpf_fib_lookup`: register of the second argument, and offset.
+/// Register of the second argument of `bpf_fib_lookup`, and offset of `ifindex` in it.
 const IFINDEX: (u8, i16) = (2, 8);
 /// Error of writing to a full ring buffer.
 const EAGAIN: u64 = 11;
 /// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// Returns the results of those calls that a path depends on: clocks, random numbers, routes, and
-/// updates that find no room. All other calls keep the kernel's result. So does a call that has
-/// different results within the path.
+/// Returns the results of calls that a path depends on: clocks, random numbers, routes, and updates
+/// that find no room. All other calls keep the kernel's result, and so does an instruction whose
+/// calls have different results on the path.
 pub fn answers(witness: &Value) -> Vec<Answer> {
     let mut jiffies = initial_jiffies(witness);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
     for unknown in witness["unknowns"].as_array().into_iter().flatten() {
-        let told = parse_unknown(unknown, &mut jiffies);
-        let Some((instruction, change)) = told else { continue };
-        let of_call = known.entry(instruction).or_default();
+        let parsed = parse_unknown(unknown, &mut jiffies);
+        let Some((instruction, change)) = parsed else { continue };
+        let answers = known.entry(instruction).or_default();
         let answer = Answer {
             instruction,
             helper: unknown["call"].as_str().unwrap_or_default().to_owned(),
             result: 0,
             writes: Vec::new(),
         };
-        match (change, of_call.last_mut()) {
+        match (change, answers.last_mut()) {
             // The lines of one call are adjacent.
             (Change::Code(code), Some(last)) if last.result == 0 => last.result = code,
             (Change::Device(device), Some(last)) => {
                 last.writes.push((IFINDEX.0, IFINDEX.1, device));
             }
             (Change::Code(_) | Change::Device(_), _) => {}
-            (Change::Result(result), _) => of_call.push(Answer { result, ..answer }),
+            (Change::Result(result), _) => answers.push(Answer { result, ..answer }),
         }
     }
     let same = |answers: Vec<Answer>| {
@@ -61,16 +61,16 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
 
 /// A part of an answer, from one line of a witness.
 enum Change {
-    /// The return value.
+    /// The return value of a call, which starts a new answer.
     Result(u64),
-    /// The return value of a call that succeeds.
+    /// The return value of a route look-up that succeeds.
     Code(u64),
     /// The output device of a route.
     Device(u32),
 }
 
-/// Parses one line of a witness into an instruction and a part of its answer. `jiffies` is the
-/// running sum of the increments.
+/// Parses an unknown of a witness: the instruction of the call, and a part of the answer. `None` if
+/// the kernel's result is kept. `jiffies` is the sum of all increments so far.
 fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
@@ -92,20 +92,20 @@ fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> 
     Some((instruction, change))
 }
 
-/// Parses the error in `no: -ENAME`, as a return value.
+/// Parses the error in `no: -ENAME` into a return value.
 fn failed(meaning: &str) -> Option<u64> {
     let error = meaning.strip_prefix("no: -")?;
     (1..=MAX_ERRNO).find(|&number| errno_name(number) == Some(error)).map(negative)
 }
 
-/// Returns an error number as helpers return it; 0 stays 0.
+/// Returns the return value of a helper that fails with an error number; 0 stays 0.
 fn negative(error: u64) -> u64 {
     error.wrapping_neg()
 }
 
 /// Returns the value of `bpf_jiffies64` at the start of the program.
 fn initial_jiffies(witness: &Value) -> u64 {
-    let mut given = witness["environment"].as_array().into_iter().flatten();
-    let start = given.find(|given| given["name"] == "bpf_jiffies64 at the start");
-    start.and_then(|given| given["value"].as_u64()).unwrap_or(0)
+    let mut environment = witness["environment"].as_array().into_iter().flatten();
+    let start = environment.find(|item| item["name"] == "bpf_jiffies64 at the start");
+    start.and_then(|item| item["value"].as_u64()).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! Readers of the data that programs write for user space. A ring buffer has no reader if the path
-//! finds no room in it. Perf events have a reader, unless the path fails to send one.
+//! Readers of the data that programs send to user space. Ring buffers in which the path finds no
+//! room stay full. Perf events have a reader, unless the path fails to send one.
 
 use std::collections::BTreeSet;
 
@@ -17,17 +17,17 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Fills the ring buffers that must have no room, and opens perf events for reading.
+    /// Fills the ring buffers that must have no room, and opens readers of perf events.
     pub fn new(loaded: &LoadedProgram, witness: &Value) -> Result<Readers, InstallError> {
         for ring in full_rings(witness) {
             if let Some(map) = loaded.map(ring) {
                 map.ring()?.fill();
             }
         }
-        let mut listeners = Vec::new();
-        if !listening(witness) {
+        if !needs_listeners(witness) {
             return Ok(Readers::default());
         }
+        let mut listeners = Vec::new();
         let events = loaded.maps().filter(|map| map.definition().kind == MapKind::PERF_EVENT_ARRAY);
         for map in events {
             for cpu in 0..map.cpus().count().min(map.definition().max_entries as usize) {
@@ -42,16 +42,17 @@ impl Readers {
     }
 }
 
+/// Returns the unknowns of calls whose name starts with `call`, with their `result` fields.
 fn unknowns<'a>(
     witness: &'a Value,
     call: &'static str,
 ) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let all = witness["unknowns"].as_array().into_iter().flatten();
-    let ours = all.filter(move |u| u["call"].as_str().is_some_and(|name| name.starts_with(call)));
-    ours.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
+    let found = all.filter(move |u| u["call"].as_str().is_some_and(|name| name.starts_with(call)));
+    found.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
 }
 
-/// Returns the ring buffers that have no room at any request of the path.
+/// Returns the names of the ring buffers that have no room whenever the path requests some.
 fn full_rings(witness: &Value) -> BTreeSet<&str> {
     let (mut full, mut others) = (BTreeSet::new(), BTreeSet::new());
     for (result, unknown) in unknowns(witness, "bpf_ringbuf_") {
@@ -66,7 +67,7 @@ fn full_rings(witness: &Value) -> BTreeSet<&str> {
 }
 
 /// Returns true if perf events need a reader: no event of the path fails.
-fn listening(witness: &Value) -> bool {
+fn needs_listeners(witness: &Value) -> bool {
     let mut results = unknowns(witness, "bpf_perf_event_output");
     results.all(|(_, unknown)| unknown["value"] == 0)
 }

@@ -1,4 +1,4 @@
-//! Tests of the answers that witnesses give for calls.
+//! Tests of the answers that are extracted from witnesses.
 
 use serde_json::{Value, json};
 
@@ -16,12 +16,12 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
 }
 
 /// Instruction, result and writes of an answer.
-type Told = (usize, i64, Vec<(u8, i16, u32)>);
+type Fields = (usize, i64, Vec<(u8, i16, u32)>);
 
-fn of(unknowns: &[Value], environment: &Value) -> Vec<Told> {
+fn extracted(unknowns: &[Value], environment: &Value) -> Vec<Fields> {
     let witness = json!({ "unknowns": unknowns, "environment": environment });
-    let told = |answer: Answer| (answer.instruction, answer.result as i64, answer.writes);
-    answers(&witness).into_iter().map(told).collect()
+    let fields = |answer: Answer| (answer.instruction, answer.result as i64, answer.writes);
+    answers(&witness).into_iter().map(fields).collect()
 }
 
 #[test]
@@ -30,35 +30,39 @@ fn a_route_is_an_error_or_a_code_and_a_device() {
     let (error, code) = ("return value, if it is an error", "return value, if it is no error");
     let none = json!([]);
     let found = [fib(error, 0), fib(code, 4), fib("params->ifindex", 9)];
-    assert_eq!(of(&found, &none), [(7, 4, vec![(2, 8, 9)])]);
-    assert_eq!(of(&[fib(error, 19), fib(code, 4)], &none), [(7, -19, vec![])]);
+    assert_eq!(extracted(&found, &none), [(7, 4, vec![(2, 8, 9)])]);
+    assert_eq!(extracted(&[fib(error, 19), fib(code, 4)], &none), [(7, -19, vec![])]);
 }
 
 #[test]
 fn jiffies_add_up_and_clocks_do_not() {
     let jiffies = |at, value| unknown(at, "bpf_jiffies64", "jiffies since", value, "");
     let start = json!([{ "name": "bpf_jiffies64 at the start", "value": 100 }]);
-    let told = of(&[jiffies(1, 0), jiffies(2, 5), jiffies(3, 5)], &start);
-    assert_eq!(told, [(1, 100, vec![]), (2, 105, vec![]), (3, 110, vec![])]);
+    let found = extracted(&[jiffies(1, 0), jiffies(2, 5), jiffies(3, 5)], &start);
+    assert_eq!(found, [(1, 100, vec![]), (2, 105, vec![]), (3, 110, vec![])]);
     let time = |at, value| unknown(at, "bpf_ktime_get_ns", "return value", value, "");
-    assert_eq!(of(&[time(1, 10), time(2, 30)], &json!([])), [(1, 10, vec![]), (2, 30, vec![])]);
+    assert_eq!(
+        extracted(&[time(1, 10), time(2, 30)], &json!([])),
+        [(1, 10, vec![]), (2, 30, vec![])]
+    );
 }
 
 #[test]
 fn calls_that_answer_differently_each_time_are_left_to_the_kernel() {
     let random = |value| unknown(4, "bpf_get_prandom_u32", "return value", value, "");
-    assert_eq!(of(&[random(1), random(2)], &json!([])), []);
-    assert_eq!(of(&[random(1), random(1)], &json!([])), [(4, 1, vec![])]);
+    assert_eq!(extracted(&[random(1), random(2)], &json!([])), []);
+    assert_eq!(extracted(&[random(1), random(1)], &json!([])), [(4, 1, vec![])]);
 }
 
 #[test]
-fn only_what_fails_for_want_of_room_is_answered() {
+fn only_calls_that_fail_for_lack_of_room_are_answered() {
     let update = |meaning| unknown(3, "bpf_map_update_elem", "room in m", 1, meaning);
     let none = json!([]);
-    assert_eq!(of(&[update("no: -ENOMEM")], &none), [(3, -12, vec![])]);
-    assert_eq!(of(&[update("yes")], &none), []);
+    assert_eq!(extracted(&[update("no: -ENOMEM")], &none), [(3, -12, vec![])]);
+    assert_eq!(extracted(&[update("yes")], &none), []);
     let reserve = unknown(3, "bpf_ringbuf_reserve", "room in rb", 1, "no");
-    assert_eq!(of(&[reserve], &none), [(3, 0, vec![])]);
-    let other = unknown(3, "bpf_tail_call", "program in the slot of p", 1, "yes: the path ends");
-    assert_eq!(of(&[other], &none), []);
+    assert_eq!(extracted(&[reserve], &none), [(3, 0, vec![])]);
+    let other =
+        unknown(3, "bpf_tail_call", "program in the slot extracted p", 1, "yes: the path ends");
+    assert_eq!(extracted(&[other], &none), []);
 }
