@@ -14,13 +14,13 @@ use slowpath_kernel::{Kernel, LoadError};
 use slowpath_oracle::Oracle;
 use support::bounds::bound_holds;
 use support::clang::{Clang, clang};
-use support::kernel;
 use support::packets;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
-use support::sequences::known;
+use support::sequences::features;
 use support::tally::{Class, Tally, setting};
+use support::{hex, kernel};
 
 /// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
 const PROGRAMS: u64 = 30;
@@ -48,10 +48,6 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 struct Setting<'a> {
     kernel: &'a Kernel,
     clang: &'a Clang,
@@ -70,7 +66,7 @@ fn packets_agree(
     let lifted = ReplayPair::lifted(setting.kernel, object, 0).map_err(refused)?;
     let mut rng = StdRng::seed_from_u64(seed);
     let seeds = packets();
-    let (mut most, mut covered) = (0, BTreeSet::new());
+    let (mut max, mut covered) = (0, BTreeSet::new());
     for epoch in 0..setting.packets.div_ceil(EPOCH) {
         let mut replay_pair =
             ReplayPair::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
@@ -93,11 +89,11 @@ fn packets_agree(
             covered.extend(run.path.iter().map(|taken| taken.block));
             tally.packets += 1;
             if packet.len() <= 1500 {
-                most = most.max(run.costs.len() as u64);
+                max = max.max(run.costs.len() as u64);
             }
         }
     }
-    Ok(most)
+    Ok(max)
 }
 
 fn check(
@@ -114,12 +110,12 @@ fn check(
         Err(LoadError::Rejected { reason, .. }) => return Err((Class::Verifier, reason)),
         Err(other) => return Err((Class::Refused, other.to_string())),
     }
-    let most = packets_agree(setting, &object, seed, tally)?;
-    bound_holds(setting.kernel, data, most, tally)
+    let max = packets_agree(setting, &object, seed, tally)?;
+    bound_holds(setting.kernel, data, max, tally)
 }
 
 fn worker(setting: &Setting, number: usize, of: usize, seeds: (u64, u64)) -> Tally {
-    let programs = CPrograms::new(&known());
+    let programs = CPrograms::new(&features());
     let mut tally = Tally::default();
     for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
         let text = programs.from_seed(seed).text();
@@ -147,5 +143,5 @@ fn kernel_and_engine_agree_on_programs_in_c() {
     eprintln!("{} of them rejected by the verifier", rejected.len());
     assert!(20 * rejected.len() <= tally.programs, "{}", rejected[0]);
     Oracle::Clang.compared(tally.programs, "programs in C");
-    tally.judge("programs in C");
+    tally.assert_no_faults("programs in C");
 }

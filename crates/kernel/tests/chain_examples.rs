@@ -10,10 +10,8 @@ use rand::prelude::*;
 use rand::rngs::StdRng;
 use slowpath_kernel::{Kernel, LoadedProgram, TestRun};
 use slowpath_oracle::Oracle;
-use support::{kernel, load, object, path};
+use support::{DROP, PASS, kernel, load, object, path};
 
-const DROP: u32 = 1;
-const PASS: u32 = 2;
 const TX: u32 = 3;
 
 /// Bytes of Ethernet and IPv6 headers.
@@ -176,7 +174,7 @@ fn the_firewall_drops_all_but_tcp_directly_over_ipv6() {
 }
 
 #[test]
-fn what_the_firewall_inserts_is_well_formed() {
+fn firewall_headers_are_well_formed() {
     let Some(kernel) = kernel() else { return };
     let firewall = program(&kernel, "firewall", "firewall");
     let lengths = [0, 1, 26, 400, 1400];
@@ -192,7 +190,7 @@ fn what_the_firewall_inserts_is_well_formed() {
 }
 
 #[test]
-fn what_the_firewall_lets_pass_goes_to_a_backend() {
+fn packets_passed_by_the_firewall_reach_a_backend() {
     let Some(kernel) = kernel() else { return };
     let firewall = program(&kernel, "firewall", "firewall");
     let balancers = ["load_balancer", "load_balancer_rolled", "load_balancer_card"];

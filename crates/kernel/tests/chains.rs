@@ -11,7 +11,7 @@ use slowpath_bpf::{Object, Part};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::RegionId;
 use slowpath_oracle::Oracle;
-use support::{kernel, object, path};
+use support::{PASS, kernel, object, path};
 
 const PACKETS: usize = 2000;
 /// Limit on executed blocks, more than any of the chains has.
@@ -19,7 +19,6 @@ const BLOCKS: usize = 10_000;
 /// Offsets of the packet's ends in the context.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
-const PASS: u32 = 2;
 const TX: u32 = 3;
 
 /// Joins two programs into one; the second runs after the given result of the first.

@@ -28,7 +28,7 @@ const EXAMPLES: [&str; 6] =
 
 /// Converts installed elements to map content for the lifter. A later entry replaces an earlier one
 /// with the same key.
-fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
+fn map_contents(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     let mut maps: BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>> = BTreeMap::new();
     for (map, entry) in installed {
         maps.entry(map.clone()).or_default().insert(entry.key.clone(), entry.value.clone());
@@ -58,7 +58,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let linked = object.link(0, kernel.types()).map_err(|e| e.to_string())?;
     let options = LiftOptions {
         receive: Receive::TEST_RUN,
-        contents: told(&installed),
+        contents: map_contents(&installed),
         ..LiftOptions::default()
     };
     let lifted = lift(object, &linked, &options).map_err(|e| e.to_string())?;
@@ -75,7 +75,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
 }
 
 #[test]
-fn told_content_is_what_the_kernel_has() {
+fn programs_lifted_with_map_content_match_the_kernel() {
     let Some(kernel) = kernel() else { return };
     pin(0);
     let (mut faults, mut compared) = (Vec::new(), 0);

@@ -69,7 +69,7 @@ fn bounds(clang: &Clang, tries: u32) -> (Vec<u8>, Bounds) {
 }
 
 /// Returns the largest number of tries of a run, out of many runs on several CPUs.
-fn most_tries(kernel: &Kernel, object: &Object) -> u64 {
+fn max_tries(kernel: &Kernel, object: &Object) -> u64 {
     let loaded = kernel.load(object, 0).unwrap_or_else(|e| panic!("{e}"));
     on_every_cpu(|_, _| loaded.run(&[0; 64], RUNS).map(drop).unwrap_or_else(|e| panic!("{e}")));
     let tries = loaded.map("tries").unwrap_or_else(|| panic!("no map"));
@@ -83,23 +83,23 @@ fn most_tries(kernel: &Kernel, object: &Object) -> u64 {
 #[test]
 fn runs_on_several_cpus_stay_within_the_bound() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
-    let (data, ours) = bounds(&clang, 12);
-    let (_, shorter) = bounds(&clang, 11);
+    let (data, bound_12) = bounds(&clang, 12);
+    let (_, bound_11) = bounds(&clang, 11);
     let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
     // A run without concurrency tries once, and executes as many instructions as the bound.
     let counted = kernel.load_counted(&object, 0).unwrap_or_else(|e| panic!("{e}"));
     let run = counted.run(&[0; 64], &Context::default());
     let (_, alone) = run.unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(alone, ours.alone);
-    assert_eq!(shorter.alone, ours.alone);
+    assert_eq!(alone, bound_12.alone);
+    assert_eq!(bound_11.alone, bound_12.alone);
     // Each further try takes the same number of instructions.
-    let again = ours.among_others - shorter.among_others;
-    assert!(again > 20, "{again} instructions a try");
-    let most = most_tries(&kernel, &object);
-    assert!((1..=12).contains(&most), "{most} tries");
-    let count = alone + (most - 1) * again;
-    assert!(count <= ours.among_others, "{count} of {} instructions", ours.among_others);
-    assert!(alone + 10 * again < ours.among_others, "the bound has too few tries");
+    let retry = bound_12.among_others - bound_11.among_others;
+    assert!(retry > 20, "{retry} instructions a try");
+    let max = max_tries(&kernel, &object);
+    assert!((1..=12).contains(&max), "{max} tries");
+    let count = alone + (max - 1) * retry;
+    assert!(count <= bound_12.among_others, "{count} of {} instructions", bound_12.among_others);
+    assert!(alone + 10 * retry < bound_12.among_others, "the bound has too few tries");
     Oracle::Kernel.compared(1, "programs on several CPUs");
 }
 
@@ -227,21 +227,21 @@ fn bound(clang: &Clang, text: &str) -> serde_json::Value {
 fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     let Some(clang) = clang() else { return };
     let count = |bound: &serde_json::Value| bound["counts"]["instructions"].as_u64();
-    for (what, text) in SLOWER.iter().chain(SLOWER_CALLS) {
+    for (name, text) in SLOWER.iter().chain(SLOWER_CALLS) {
         let result = bound(&clang, text);
-        let map = what.split(',').next().unwrap_or_default();
+        let map = name.split(',').next().unwrap_or_default();
         let condition = format!("no other CPU changes {map} meanwhile");
-        assert_eq!(result["assumptions"], serde_json::json!([condition]), "{what}");
-        assert_eq!(result["guarantee"]["verdict"], "conditional", "{what}");
-        assert_eq!(result["interleaved"]["verdict"], "exact", "{what}");
+        assert_eq!(result["assumptions"], serde_json::json!([condition]), "{name}");
+        assert_eq!(result["guarantee"]["verdict"], "conditional", "{name}");
+        assert_eq!(result["interleaved"]["verdict"], "exact", "{name}");
         let (alone, any) = (count(&result["guarantee"]), count(&result["interleaved"]));
-        assert!(any > alone.map(|alone| alone + 30), "{what}: {alone:?}, {any:?}");
+        assert!(any > alone.map(|alone| alone + 30), "{name}: {alone:?}, {any:?}");
     }
-    for (what, text) in SAME {
+    for (name, text) in SAME {
         let result = bound(&clang, text);
-        assert_eq!(result["assumptions"], serde_json::json!([]), "{what}");
-        assert_eq!(result["guarantee"]["verdict"], "exact", "{what}");
-        assert!(result.get("interleaved").is_none(), "{what}");
+        assert_eq!(result["assumptions"], serde_json::json!([]), "{name}");
+        assert_eq!(result["guarantee"]["verdict"], "exact", "{name}");
+        assert!(result.get("interleaved").is_none(), "{name}");
     }
     let programs = SLOWER.len() + SLOWER_CALLS.len() + SAME.len();
     Oracle::Clang.compared(programs, "programs beside other CPUs");
@@ -273,8 +273,11 @@ fn keys_in_one_of_two_maps_may_change_meanwhile() {
         &clang,
         r#"u32 *c = ctx; u64 *p = c[3] & 1 ? lookup(&array, &k) : lookup(&locked, &k); if (!p) return 1;if (READ(p) > 5) return 1; if (!lookup(&array, p)) WORK(w); return w & 1 ? 2 : 1; }"#,
     );
-    let said = result["assumptions"][0].as_str().unwrap_or_default();
-    assert!(said.contains("no other CPU changes maps that pointers from several places"), "{said}");
+    let condition = result["assumptions"][0].as_str().unwrap_or_default();
+    assert!(
+        condition.contains("no other CPU changes maps that pointers from several places"),
+        "{condition}"
+    );
     let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();
     assert!(count("interleaved") > count("guarantee").map(|alone| alone + 30), "{result}");
 }

@@ -21,16 +21,16 @@ fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
 }
 
 /// Replaces the open values with this name by `value`.
-fn tell(program: &mut Program, name: &str, value: u64) {
-    let mut told = 0;
+fn fix_open_value(program: &mut Program, name: &str, value: u64) {
+    let mut fixed = 0;
     for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {
         if let Op::Unknown { min, max, draw, .. } = &mut origin.op
             && program.draws[draw.index()].result == name
         {
-            (*min, *max, told) = (value, value, told + 1);
+            (*min, *max, fixed) = (value, value, fixed + 1);
         }
     }
-    assert!(told > 0, "nothing is called {name}");
+    assert!(fixed > 0, "no open value {name}");
 }
 
 /// Returns the MTU that the kernel reports.
@@ -39,21 +39,21 @@ fn mtu(kernel: &Kernel, number: usize) -> Result<u64, String> {
     let loaded = kernel.load(&object, number).map_err(|e| e.to_string())?;
     loaded.run(&packet(64, 0, 0), 1).map_err(|e| e.to_string())?;
     let out = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
-    let told = out.and_then(|out| out.get(8..16).map(<[u8]>::to_vec));
-    let told: Option<[u8; 8]> = told.and_then(|told| told.try_into().ok());
-    told.map(u64::from_le_bytes).ok_or_else(|| "nothing was told".to_owned())
+    let mtu = out.and_then(|out| out.get(8..16).map(<[u8]>::to_vec));
+    let mtu: Option<[u8; 8]> = mtu.and_then(|mtu| mtu.try_into().ok());
+    mtu.map(u64::from_le_bytes).ok_or_else(|| "the map has no MTU".to_owned())
 }
 
 #[test]
-fn lengths_around_the_limit_are_told_apart() {
+fn lengths_around_the_limit_have_the_kernels_result() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("tests/objects/packet.bpf.o"));
     let number = object.programs.iter().position(|p| p.name == "as_long_as_possible");
     let number = number.expect("it is there");
     let mtu = mtu(&kernel, number).expect("the program runs");
     let mut lifted = ReplayPair::lifted(&kernel, &object, number).expect("is lifted");
-    tell(&mut lifted.program, "mtu_len", mtu);
-    tell(&mut lifted.program, "length of the device's header", HEADER);
+    fix_open_value(&mut lifted.program, "mtu_len", mtu);
+    fix_open_value(&mut lifted.program, "length of the device's header", HEADER);
     let mut replay_pair = ReplayPair::of(&kernel, &object, number, lifted).expect("loads");
     let mut compared = 0;
     for (length, given) in [(64, 0), (200, 0), (64, 1), (64, 1500), (64, mtu), (64, mtu + 9)] {

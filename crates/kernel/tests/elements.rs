@@ -6,11 +6,9 @@ use crate::support;
 
 use slowpath_bpf::MapKind;
 use slowpath_kernel::LoadedProgram;
-use support::{kernel, load, object, path};
+use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
-const DROP: u32 = 1;
-const PASS: u32 = 2;
 
 /// A case: program, map, ranges of keys that the map holds, and expected action.
 type Case = (&'static str, &'static str, &'static [(u32, u32)], u32);
@@ -50,19 +48,19 @@ fn fill(loaded: &LoadedProgram, name: &str, keys: &[(u32, u32)]) {
 }
 
 #[test]
-fn elements_are_where_they_are() {
+fn element_programs_have_the_expected_action() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/elements.bpf.o"));
-    for (name, map, keys, way) in CASES {
+    for (name, map, keys, action) in CASES {
         let loaded = load(&kernel, &object, name);
         fill(&loaded, map, keys);
-        assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, way, "{name}");
+        assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, action, "{name}");
     }
 }
 
 /// A map never holds more than `max_entries` elements, and rejects further ones when full.
 #[test]
-fn full_maps_are_full() {
+fn full_maps_reject_further_elements() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/elements.bpf.o"));
     let loaded = load(&kernel, &object, "full_and_then_not");
@@ -94,14 +92,14 @@ fn tries_find_covering_prefixes() {
     ];
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/elements.bpf.o"));
-    for (name, entries, way) in cases {
+    for (name, entries, action) in cases {
         let loaded = load(&kernel, &object, name);
         let routes = loaded.map("routes").expect("is there");
         for (bits, address) in entries {
             let key = [bits.to_le_bytes(), *address].concat();
             routes.update(&key, &3u64.to_le_bytes()).expect("writes");
         }
-        assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, way, "{name}");
+        assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, action, "{name}");
     }
 }
 

@@ -6,11 +6,9 @@ use crate::support;
 
 use slowpath_kernel::LoadedProgram;
 use support::pin::on_every_cpu;
-use support::{kernel, load, object, path};
+use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
-const DROP: u32 = 1;
-const PASS: u32 = 2;
 
 /// Programs with their expected action. None depends on uninitialised stack, which the kernel
 /// leaves undefined.
@@ -36,10 +34,10 @@ fn put(loaded: &LoadedProgram, map: &str, key: u32) {
 }
 
 #[test]
-fn features_meet_as_they_do() {
+fn combined_features_have_the_expected_action() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
-    for (name, way) in CASES {
+    for (name, action) in CASES {
         let loaded = load(&kernel, &object, name);
         if loaded.map("table").is_some() {
             put(&loaded, "table", 1);
@@ -48,7 +46,7 @@ fn features_meet_as_they_do() {
             let larger = loaded.map("larger").expect("the object fills the slot with it");
             outer.set_map(&0u32.to_le_bytes(), larger).expect("writes");
         }
-        assert_eq!(run(&loaded), way, "{name}");
+        assert_eq!(run(&loaded), action, "{name}");
     }
 }
 
@@ -58,17 +56,18 @@ fn features_meet_as_they_do() {
 fn elements_of_each_cpu_are_counted_apart() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
-    for (name, map, way) in [("two_in_apart", "apart", DROP), ("two_in_common", "common", PASS)] {
+    for (name, map, action) in [("two_in_apart", "apart", DROP), ("two_in_common", "common", PASS)]
+    {
         let loaded = load(&kernel, &object, name);
         let cpus = on_every_cpu(|cpu, _| put(&loaded, map, cpu as u32 + 1)).len();
-        let expected = if cpus > 1 { way } else { PASS };
+        let expected = if cpus > 1 { action } else { PASS };
         assert_eq!(run(&loaded), expected, "{name}");
     }
 }
 
 /// A callback that updates the map can visit the same elements again.
 #[test]
-fn updates_on_the_way_are_followed() {
+fn callbacks_visit_elements_that_they_insert() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
     let rounds = |first: u32| {
@@ -79,6 +78,6 @@ fn updates_on_the_way_are_followed() {
         table.keys().expect("reads").len()
     };
     // Starting with one element, each callback adds one.
-    let most = (0..32).map(rounds).max();
-    assert!(most > Some(2), "{most:?}");
+    let max = (0..32).map(rounds).max();
+    assert!(max > Some(2), "{max:?}");
 }

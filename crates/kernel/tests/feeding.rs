@@ -64,7 +64,7 @@ fn flows_are_drawn_evenly_and_their_checksums_are_right() {
 }
 
 #[test]
-fn what_is_fixed_stays() {
+fn fixed_fields_keep_their_values() {
     let Some(kernel) = kernel() else { return };
     let flows = Flows { destinations: false, destination_ports: false, ..ALL };
     let feed = Feed::new(&kernel, false, &packet(), &Undo::default(), &flows).expect("loads");

@@ -17,7 +17,7 @@ use slowpath_oracle::Oracle;
 use support::assemble::object as object_of;
 use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
-use support::{kernel, packets};
+use support::{hex, kernel, packets};
 
 /// Number of programs.
 const PROGRAMS: u64 = 600;
@@ -25,10 +25,6 @@ const PROGRAMS: u64 = 600;
 const PACKETS: usize = 40;
 /// Approximate number of statements on the outermost level of a program.
 const SIZE: usize = 10;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// Statistics of the programs.
 #[derive(Default)]

@@ -192,7 +192,7 @@ fn functions_are_called() {
 }
 
 #[test]
-fn what_no_object_contains_is_refused() {
+fn instructions_for_loaded_programs_only_are_refused() {
     for insn in refused() {
         let mut insns = isa::body(insn);
         insns.extend([isa::mov(0, 1), Insn::Exit]);

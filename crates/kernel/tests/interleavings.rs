@@ -145,7 +145,7 @@ fn bounds(result: &Value) -> Option<Bounds> {
 
 /// Returns the maximum number of instructions of a run while another program runs continuously on
 /// another CPU.
-fn most_beside(counted: &CountingProgram, other: Option<&LoadedProgram>) -> u64 {
+fn max_instructions(counted: &CountingProgram, other: Option<&LoadedProgram>) -> u64 {
     let (batches, done) = (AtomicU32::new(0), AtomicBool::new(false));
     // Threads inherit the CPU affinity of their parent, so the parent stays unpinned.
     std::thread::scope(|scope| {
@@ -162,25 +162,25 @@ fn most_beside(counted: &CountingProgram, other: Option<&LoadedProgram>) -> u64 
         }
         let counting = scope.spawn(|| {
             pin(0);
-            let (mut most, mut runs) = (Ok(0), 0);
+            let (mut max, mut runs) = (Ok(0), 0);
             // The other thread may start late or be delayed.
             let enough = || other.is_none() || batches.load(Ordering::Relaxed) >= BATCHES;
-            while let Ok(so_far) = most
+            while let Ok(so_far) = max
                 && (runs < RUNS || !enough())
             {
                 let run = counted.run(&[0; 64], &Context::default());
-                most = run.map(|(_, count)| count.max(so_far));
+                max = run.map(|(_, count)| count.max(so_far));
                 runs += 1;
             }
             done.store(true, Ordering::Relaxed);
-            most.unwrap_or_else(|e| panic!("{e}"))
+            max.unwrap_or_else(|e| panic!("{e}"))
         });
         counting.join().expect("no panic")
     })
 }
 
 #[derive(Default)]
-struct Seen {
+struct Totals {
     /// Number of programs with a condition on other CPUs, and of those with an exact bound for any
     /// number of CPUs.
     conditional: usize,
@@ -191,7 +191,7 @@ struct Seen {
     reached: usize,
 }
 
-fn check(kernel: &Kernel, clang: &Clang, text: &str, seen: &mut Seen) -> Result<(), String> {
+fn check(kernel: &Kernel, clang: &Clang, text: &str, totals: &mut Totals) -> Result<(), String> {
     let data = clang.compile(text)?;
     let object = Object::parse(&data).map_err(|e| e.to_string())?;
     let result = analyse(data);
@@ -204,18 +204,19 @@ fn check(kernel: &Kernel, clang: &Clang, text: &str, seen: &mut Seen) -> Result<
         loaded.map_err(|e| e.to_string())
     };
     let (same, writer) = (beside(0)?, beside(1)?);
-    let most = most_beside(&counted, None);
-    if most > alone {
-        return Err(format!("{most} instructions alone, bound {alone}"));
+    let max = max_instructions(&counted, None);
+    if max > alone {
+        return Err(format!("{max} instructions alone, bound {alone}"));
     }
-    let most = most_beside(&counted, Some(&same)).max(most_beside(&counted, Some(&writer)));
-    seen.conditional += usize::from(conditional);
-    seen.exact += usize::from(result["interleaved"]["exact"] == true);
-    seen.beyond += usize::from(most > alone);
-    seen.reached += usize::from(most == among_others);
-    if most > among_others {
+    let max =
+        max_instructions(&counted, Some(&same)).max(max_instructions(&counted, Some(&writer)));
+    totals.conditional += usize::from(conditional);
+    totals.exact += usize::from(result["interleaved"]["exact"] == true);
+    totals.beyond += usize::from(max > alone);
+    totals.reached += usize::from(max == among_others);
+    if max > among_others {
         return Err(format!(
-            "{most} instructions beside another CPU, bounds {alone} and {among_others}, {}",
+            "{max} instructions beside another CPU, bounds {alone} and {among_others}, {}",
             result["assumptions"]
         ));
     }
@@ -227,15 +228,15 @@ fn no_interleaving_exceeds_the_bound_for_any_number_of_cpus() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
     let first = setting("SLOWPATH_FIRST_SEED", 0);
     let programs = setting("SLOWPATH_CPU_PROGRAMS", PROGRAMS);
-    let (mut seen, mut faults) = (Seen::default(), Vec::new());
+    let (mut totals, mut faults) = (Totals::default(), Vec::new());
     for seed in first..first + programs {
         let text = program(&mut StdRng::seed_from_u64(seed));
-        if let Err(fault) = check(&kernel, &clang, &text, &mut seen) {
+        if let Err(fault) = check(&kernel, &clang, &text, &mut totals) {
             let own = &text[PRELUDE.len() + HEAD.len()..text.len() - WRITER.len()];
             faults.push(format!("program {seed}: {fault}\n{own}"));
         }
     }
-    let Seen { conditional, exact, beyond, reached } = seen;
+    let Totals { conditional, exact, beyond, reached } = totals;
     eprintln!(
         "{programs} programs: {conditional} conditional, {exact} exact for any number of CPUs; \
          {beyond} took more than alone, {reached} as much as their bound"

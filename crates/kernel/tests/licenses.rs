@@ -22,15 +22,16 @@ fn the_kernel_keeps_the_same_helpers_for_programs_under_the_gpl() {
         program.kfuncs.clear();
         program.unresolved.clear();
         object.license = Some(license.to_owned());
-        let refused = kernel.load_rewritten(&object, &program).err().map(|why| why.to_string());
-        (gpl_only_call(&program).is_some(), refused.is_some_and(|why| why.contains("GPL")))
+        let refused =
+            kernel.load_rewritten(&object, &program).err().map(|reason| reason.to_string());
+        (gpl_only_call(&program).is_some(), refused.is_some_and(|reason| reason.contains("GPL")))
     };
-    let mut asked = 0;
+    let mut helpers = 0;
     for helper in (1..).take_while(|&number| helper_name(number).is_some()) {
         let name = helper_name(helper).unwrap_or_default();
         let (needs, refused) = loads("Proprietary", helper);
         assert_eq!(refused, needs, "{name}");
-        asked += 1;
+        helpers += 1;
     }
     for license in GPL_COMPATIBLE {
         assert_eq!(loads(license, GPL_ONLY[0]), (true, false), "{license}");
@@ -38,5 +39,5 @@ fn the_kernel_keeps_the_same_helpers_for_programs_under_the_gpl() {
     for license in ["", "gpl", "GPLv2", "Dual BSD/GPL ", "MIT", "Apache-2.0"] {
         assert_eq!(loads(license, GPL_ONLY[0]), (true, true), "{license:?}");
     }
-    Oracle::Kernel.compared(asked, "helpers under other licences");
+    Oracle::Kernel.compared(helpers, "helpers under other licences");
 }

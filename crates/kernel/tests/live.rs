@@ -64,7 +64,7 @@ fn only_once(kernel: &Kernel) -> LoadedProgram {
 }
 
 #[test]
-fn what_baselines_send_arrives() {
+fn packets_sent_by_baselines_arrive() {
     let Some((_, live)) = live() else { return };
     let mut compared = 0;
     for action in Action::ALL {
@@ -84,7 +84,7 @@ fn what_baselines_send_arrives() {
 }
 
 #[test]
-fn what_finds_no_room_is_said() {
+fn lost_packets_are_counted() {
     let Some((_, live)) = live() else { return };
     let run = live.run(live.baseline(Action::Tx), &PACKET, &Context::default(), 200_000, 256);
     let run = run.expect("runs");
@@ -97,15 +97,15 @@ fn what_finds_no_room_is_said() {
 }
 
 #[test]
-fn what_witnesses_redirect_arrives_at_the_device_given() {
+fn redirects_of_witnesses_reach_the_requested_device() {
     let Some((kernel, live)) = live() else { return };
     let loaded = load(&kernel, &features(), "all_maps");
     let witness = json!({ "maps": { "ports": [{ "key": "03000000", "value": "01000000" }] } });
     let device = live.device();
     let installed = live.namespace().enter(|| install_towards(&loaded, &witness, device));
     let _kept = installed.expect("is entered").expect("is installed");
-    let held = live.prepare(&loaded).expect("is held");
-    let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
+    let prepared = live.prepare(&loaded).expect("is prepared");
+    let run = live.run(&prepared, &PACKET, &Context::default(), 1000, 0).expect("runs");
     assert_eq!((run.delivered, run.lost), (1000, 0), "{run:?}");
 
     let mut receiver = live.receiver(&loaded, &PACKET).expect("is attached");
@@ -119,7 +119,7 @@ fn what_witnesses_redirect_arrives_at_the_device_given() {
 }
 
 #[test]
-fn receivers_count_what_their_programs_count() {
+fn receivers_and_their_programs_count_the_same_packets() {
     let Some((kernel, live)) = live() else { return };
     let loaded = load(&kernel, &features(), "globals");
     let seen = || {
@@ -129,17 +129,17 @@ fn receivers_count_what_their_programs_count() {
     };
     let mut receiver = live.receiver(&loaded, &PACKET).expect("is attached");
     for frames in [1, 64, 5000] {
-        let (before, came) = (seen(), returned(&live, &receiver));
+        let (before, returned_before) = (seen(), returned(&live, &receiver));
         let run = receiver.run(frames, 0).expect("runs");
         assert_eq!((run.received, run.lost), (u64::from(frames), 0), "{run:?}");
         let all = (run.received, run.received);
-        assert_eq!((seen() - before, returned(&live, &receiver) - came), all);
+        assert_eq!((seen() - before, returned(&live, &receiver) - returned_before), all);
     }
     Oracle::Kernel.compared(5065, "live packets");
 }
 
 #[test]
-fn receivers_get_the_packet_as_it_was_and_runs_what_is_left_of_it() {
+fn receivers_get_unchanged_packets_but_runs_reuse_them() {
     let Some((kernel, live)) = live() else { return };
     let loaded = only_once(&kernel);
     for len in [14, 15, 64, 1500] {
@@ -148,34 +148,34 @@ fn receivers_get_the_packet_as_it_was_and_runs_what_is_left_of_it() {
         let mut receiver = live.receiver(&loaded, &packet).expect("is attached");
         let run = receiver.run(2000, 0).expect("runs");
         assert_eq!((run.received, returned(&live, &receiver)), (2000, 2000), "{run:?}");
-        let held = live.prepare(&loaded).expect("is held");
-        let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
+        let prepared = live.prepare(&loaded).expect("is prepared");
+        let run = live.run(&prepared, &packet, &Context::default(), 2000, 0).expect("runs");
         assert!((1..2000).contains(&run.delivered), "memory is used again: {run:?}");
     }
     Oracle::Kernel.compared(4 * 4000, "live packets");
 }
 
 #[test]
-fn held_programs_can_have_each_packet_written_anew() {
+fn prepared_programs_can_have_each_packet_rewritten() {
     let Some((kernel, live)) = live() else { return };
     let loaded = only_once(&kernel);
     for len in [14, 15, 64, 1500] {
         let mut packet = vec![3; len];
         packet[0] = 1;
-        let held = live.prepare_rewritten(&loaded, &packet).expect("is held");
-        let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
+        let prepared = live.prepare_rewritten(&loaded, &packet).expect("is prepared");
+        let run = live.run(&prepared, &packet, &Context::default(), 2000, 0).expect("runs");
         assert_eq!((run.delivered, run.lost), (2000, 0), "{run:?}");
     }
     for action in Action::ALL {
-        let held = live.prepare_rewritten(live.minimal(action), &PACKET).expect("is held");
-        let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
+        let prepared = live.prepare_rewritten(live.minimal(action), &PACKET).expect("is prepared");
+        let run = live.run(&prepared, &PACKET, &Context::default(), 1000, 0).expect("runs");
         assert_eq!(run.delivered, if action.sends() { 1000 } else { 0 }, "{action:?}: {run:?}");
     }
     Oracle::Kernel.compared(4 * 2000 + 5000, "live packets");
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_with_a_reason() {
+fn unsendable_packets_are_refused_with_a_reason() {
     let Some((kernel, live)) = live() else { return };
     let run = |packet: &[u8], context: &Context, batch| {
         live.run(live.baseline(Action::Tx), packet, context, 10, batch)
@@ -210,9 +210,9 @@ fn examples_run_live() {
         for number in 0..object.programs.len() {
             // Other tests cover programs that the kernel rejects.
             let Ok(loaded) = kernel.load(&object, number) else { continue };
-            let held = live.prepare(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            let prepared = live.prepare(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
             for (kind, packet) in &packets {
-                let run = live.run(&held, packet, &Context::default(), 100, 0);
+                let run = live.run(&prepared, packet, &Context::default(), 100, 0);
                 let run = run.unwrap_or_else(|fault| panic!("{name}, {kind}: {fault}"));
                 assert!(run.delivered + run.lost <= 100, "{name}, {kind}: {run:?}");
             }
@@ -230,7 +230,7 @@ fn examples_run_live() {
 }
 
 #[test]
-fn programs_see_the_number_of_the_device() {
+fn programs_see_the_index_of_the_device() {
     let Some((kernel, live)) = live() else { return };
     // r0 = ctx->ingress_ifindex == number ? XDP_TX : XDP_DROP
     let [r0, device] = [Register::R0, Register::R2];
@@ -239,7 +239,7 @@ fn programs_see_the_number_of_the_device() {
         Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src }
     };
     let (base, offset) = (Register::R1, 12);
-    let asking = |number: u32| {
+    let for_device = |number: u32| {
         let program = [
             Insn::Load { size: Size::W, signed: false, dst: device, base, offset },
             set(r0, Action::Tx as i32),
@@ -257,29 +257,31 @@ fn programs_see_the_number_of_the_device() {
     };
     let device = live.device().index();
     for (number, expected) in [(device, 10), (device + 1, 0)] {
-        let held = live.prepare(&asking(number)).expect("is held");
-        let run = live.run(&held, &PACKET, &Context::default(), 10, 0).expect("runs");
+        let prepared = live.prepare(&for_device(number)).expect("is prepared");
+        let run = live.run(&prepared, &PACKET, &Context::default(), 10, 0).expect("runs");
         assert_eq!(run.delivered, expected);
     }
     Oracle::Kernel.compared(2, "numbers of devices");
 }
 
 #[test]
-fn nothing_of_it_stays() {
+fn dropping_live_runs_unloads_all_programs() {
     let Some((kernel, live)) = live() else { return };
     let loaded = kernel.load_pass().expect("loads");
-    let held = live.prepare(&loaded).expect("is held");
+    let prepared = live.prepare(&loaded).expect("is prepared");
     let receiver = live.receiver(&loaded, &PACKET).expect("is attached");
-    let mut programs: Vec<u32> =
-        Action::ALL.iter().map(|&action| live.minimal(action).id().expect("told")).collect();
-    programs.push(loaded.id().expect("told"));
+    let mut programs: Vec<u32> = Action::ALL
+        .iter()
+        .map(|&action| live.minimal(action).id().expect("has a number"))
+        .collect();
+    programs.push(loaded.id().expect("has a number"));
     drop((live, loaded));
     let left = || {
         let all = listing::programs().expect("are listed");
         programs.iter().filter(|program| all.contains(program)).count()
     };
-    assert!(left() > 0, "what is held and attached is still there");
-    drop((held, receiver));
+    assert!(left() > 0, "prepared and attached programs remain");
+    drop((prepared, receiver));
     let start = Instant::now();
     while left() > 0 {
         assert!(start.elapsed() < Duration::from_secs(20), "{} programs are there", left());

@@ -31,7 +31,7 @@ fn programs_of_every_feature_load_and_run() {
 }
 
 #[test]
-fn what_depends_on_the_kernel_is_resolved_against_it() {
+fn kernel_types_and_functions_are_resolved() {
     let Some(kernel) = kernel() else { return };
     if kernel.types().is_none() {
         Oracle::KernelTypes.missing("the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)");
@@ -111,7 +111,7 @@ fn the_verifiers_reason_is_in_the_error() {
 }
 
 #[test]
-fn what_the_kernel_takes_in_one_way_only_need_not_be_said() {
+fn mandatory_map_attributes_may_be_omitted() {
     let Some(kernel) = kernel() else { return };
     let mut object = features();
     for map in &mut object.maps {

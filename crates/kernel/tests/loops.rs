@@ -14,7 +14,7 @@ use slowpath::Options;
 use slowpath_bpf::Object;
 use slowpath_kernel::{Context, Kernel, LoadError};
 use slowpath_oracle::Oracle;
-use support::bounds::{analyse_as, result_holds};
+use support::bounds::{analyse_with, result_holds};
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
@@ -54,8 +54,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn below(&mut self, most: u32) -> u32 {
-        self.rng.random_range(0..most)
+    fn below(&mut self, max: u32) -> u32 {
+        self.rng.random_range(0..max)
     }
 
     fn any<'t>(&mut self, of: &[&'t str]) -> &'t str {
@@ -72,23 +72,23 @@ impl Writer<'_> {
     }
 
     /// Returns an expression for a number of iterations, constant or read from the packet.
-    fn rounds(&mut self, most: u32, packet: bool) -> String {
+    fn rounds(&mut self, max: u32, packet: bool) -> String {
         let at = self.below(16);
-        let mask = [1, 3, 7, 15].into_iter().rfind(|&mask| mask <= most).unwrap_or(1);
+        let mask = [1, 3, 7, 15].into_iter().rfind(|&mask| mask <= max).unwrap_or(1);
         match self.below(if packet { 8 } else { 1 }) {
-            0 => self.rng.random_range(1..=most).to_string(),
+            0 => self.rng.random_range(1..=max).to_string(),
             1 => format!("(p[{at}] & {mask})"),
-            2 => format!("(p[{at}] & {}) + {}", mask / 2, 1 + self.below(most / 2 + 1)),
-            3 => format!("p[{at}] % {}", most + 1),
+            2 => format!("(p[{at}] & {}) + {}", mask / 2, 1 + self.below(max / 2 + 1)),
+            3 => format!("p[{at}] % {}", max + 1),
             4 => format!("(*(u16 *)(p + {}) >> 4 & {mask})", 2 * (at / 2)),
             5 => format!("((u32)(end - p) & {mask})"),
-            6 => format!("(p[{at}] > {most} ? {most} : p[{at}])"),
+            6 => format!("(p[{at}] > {max} ? {max} : p[{at}])"),
             _ => format!("((p[{at}] & {mask}) ^ {})", self.below(mask + 1)),
         }
     }
 
     /// Returns a condition on the packet and a counter.
-    fn question(&mut self, counter: &str, packet: bool) -> String {
+    fn condition(&mut self, counter: &str, packet: bool) -> String {
         let (at, value) = (self.below(16), self.below(8));
         match self.below(if packet { 5 } else { 1 }) {
             0 => format!("{counter} == {value}"),
@@ -103,22 +103,22 @@ impl Writer<'_> {
     fn body(&mut self, counter: &str, depth: usize, packet: bool) -> String {
         let mut text = self.work();
         for _ in 0..self.below(3) {
-            let question = self.question(counter, packet);
+            let condition = self.condition(counter, packet);
             let work = self.work();
             let _ = match self.below(7) {
-                0 => write!(text, " if ({question}) break;"),
-                1 => write!(text, " if ({question}) {{ {work} continue; }}"),
-                2 if packet => write!(text, " if ({question}) return x & 1;"),
+                0 => write!(text, " if ({condition}) break;"),
+                1 => write!(text, " if ({condition}) {{ {work} continue; }}"),
+                2 if packet => write!(text, " if ({condition}) return x & 1;"),
                 3 => write!(text, " buffer[({counter}) & 3] = x;"),
                 4 => {
                     let other = self.work();
-                    write!(text, " if ({question}) {{ {work} }} else {{ {other} }}")
+                    write!(text, " if ({condition}) {{ {work} }} else {{ {other} }}")
                 }
                 5 if depth + 1 < ROUNDS.len() => {
                     let inner = self.a_loop(depth + 1, packet);
                     write!(text, " {inner}")
                 }
-                _ => write!(text, " if ({question}) {{ {work} }}"),
+                _ => write!(text, " if ({condition}) {{ {work} }}"),
             };
         }
         text
@@ -126,10 +126,10 @@ impl Writer<'_> {
 
     /// Returns a loop that terminates.
     fn a_loop(&mut self, depth: usize, packet: bool) -> String {
-        let most = ROUNDS[depth];
+        let max = ROUNDS[depth];
         let number = self.name();
         let (i, n) = (format!("i{number}"), format!("n{number}"));
-        let rounds = self.rounds(most, packet);
+        let rounds = self.rounds(max, packet);
         let known = rounds.parse::<u32>().is_ok();
         // The verifier loses the range of a counter that is truncated to less than a register.
         let kinds = ["u32", "u64", "s32", "s64", "u32", "u64", "u8", "u16"];
@@ -158,27 +158,20 @@ impl Writer<'_> {
         let last = format!("({kind})({first} + {n} * {step})");
         let exact = if known || step == 1 { "!=" } else { "<" };
         let body = self.body(&i, depth, packet);
-        let head = match self.below(10) {
-            0 | 1 => {
-                format!("{spilled}{kind} {i} = {first}; LOOP for (; {i} < {last}; {i} += {step})")
-            }
-            2 => {
-                format!("{spilled}{kind} {i} = {first}; LOOP for (; {i} <= {last}; {i} += {step})")
-            }
-            3 | 4 => format!(
-                "{spilled}{kind} {i} = {first}; LOOP for (; {i} {exact} {last}; {i} += {step})"
+        let (initial, head) = match self.below(10) {
+            0 | 1 => (first, format!("for (; {i} < {last}; {i} += {step})")),
+            2 => (first, format!("for (; {i} <= {last}; {i} += {step})")),
+            3 | 4 => (first, format!("for (; {i} {exact} {last}; {i} += {step})")),
+            5 => (last, format!("for (; {i} > {first}; {i} -= {step})")),
+            6 if known => (last, format!("for (; {i} != {first}; {i} -= {step})")),
+            7 => (format!("{n} << 2"), format!("for (; {i}; {i} >>= 1)")),
+            8 if packet => (
+                "0".to_owned(),
+                format!("for (; {i} < {n}; {i} += 1 + (p[{}] & 3))", self.below(16)),
             ),
-            5 => format!("{spilled}{kind} {i} = {last}; LOOP for (; {i} > {first}; {i} -= {step})"),
-            6 if known => {
-                format!("{spilled}{kind} {i} = {last}; LOOP for (; {i} != {first}; {i} -= {step})")
-            }
-            7 => format!("{spilled}{kind} {i} = {n} << 2; LOOP for (; {i}; {i} >>= 1)"),
-            8 if packet => format!(
-                "{spilled}{kind} {i} = 0; LOOP for (; {i} < {n}; {i} += 1 + (p[{}] & 3))",
-                self.below(16)
-            ),
-            _ => format!("{spilled}{kind} {i} = {n}; LOOP while ({i}-- > 0)"),
+            _ => (n.clone(), format!("while ({i}-- > 0)")),
         };
+        let head = format!("{spilled}{kind} {i} = {initial}; LOOP {head}");
         format!("{{ u32 {n} = {rounds}; {head} {{ {barrier} {body} }} }}")
     }
 
@@ -187,11 +180,11 @@ impl Writer<'_> {
         let number = self.name();
         if self.rng.random() {
             let body = self.a_loop(1, false);
-            let most = ROUNDS[0];
+            let max = ROUNDS[0];
             let _ = writeln!(
                 self.functions,
                 "static __attribute__((noinline)) u64 f{number}(u32 rounds, u64 x)\n{{\n\t\
-                 u64 buffer[4] = {{ 0 }};\n\tLOOP for (u32 i = 0; i < rounds && i < {most}; i++) \
+                 u64 buffer[4] = {{ 0 }};\n\tLOOP for (u32 i = 0; i < rounds && i < {max}; i++) \
                  {{ {body} }}\n\treturn x + buffer[1];\n}}"
             );
             let rounds = self.rounds(ROUNDS[0], true);
@@ -218,7 +211,7 @@ fn program(rng: &mut StdRng) -> String {
     for _ in 0..1 + writer.below(3) {
         let statement = match writer.below(6) {
             0 => writer.called(),
-            1 => format!("if ({}) {{ {} }}", writer.question("1", true), writer.a_loop(0, true)),
+            1 => format!("if ({}) {{ {} }}", writer.condition("1", true), writer.a_loop(0, true)),
             _ => writer.a_loop(0, true),
         };
         let _ = writeln!(body, "\t{statement}");
@@ -256,15 +249,15 @@ fn check(
         Err(LoadError::Rejected { reason, .. }) => return Err((Class::Verifier, reason)),
         Err(other) => return Err((Class::Refused, other.to_string())),
     };
-    let mut most = 0;
+    let mut max = 0;
     for _ in 0..PACKETS {
         let run = counted.run(&packet(rng), &Context::default());
         let (_, count) = run.map_err(|e| (Class::Meaning, e.to_string()))?;
-        most = most.max(count);
+        max = max.max(count);
         tally.packets += 1;
     }
     let options = Options { deadline_seconds: Some(DEADLINE), ..Options::default() };
-    result_holds(kernel, &Arc::new(object), &analyse_as(&data, options), most, tally)
+    result_holds(kernel, &Arc::new(object), &analyse_with(&data, options), max, tally)
 }
 
 #[test]
@@ -297,7 +290,7 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     assert!(tally.open.is_empty(), "a witness did not do what it says: {:?}", tally.open);
     assert!(2 * tally.exact > tally.bounds, "{} of {} bounds exact", tally.exact, tally.bounds);
     Oracle::Clang.compared(tally.programs, "programs with loops");
-    tally.judge("programs with loops");
+    tally.assert_no_faults("programs with loops");
 }
 
 /// Loops whose counter is compared for equality with a limit that does not grow in steps of one, or
@@ -321,7 +314,7 @@ fn counters_that_equal_their_end_have_a_limit() {
         let text = format!("{PRELUDE}{HEAD}{START}{statement} return (x & 1) + 1; }}");
         let checked = check((&kernel, &clang), &text, &mut rng, &mut tally);
         assert_eq!(checked.map_err(|(_, fault)| fault), Ok(()), "{statement}");
-        let shown = analyse_as(
+        let shown = analyse_with(
             &clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}")),
             Options { unroll: vec![(rounds + 1).to_string()], ..Options::default() },
         );
@@ -344,7 +337,7 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     let checked = check((&kernel, &clang), &text, &mut rng, &mut tally);
     assert_eq!(checked.map_err(|(_, fault)| fault), Ok(()));
     let data = clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}"));
-    let shown = analyse_as(&data, Options::default());
+    let shown = analyse_with(&data, Options::default());
     let guarantee = &shown["guarantee"];
     assert_eq!(guarantee["verdict"], "bound", "{shown}");
     assert_eq!(guarantee["counts"]["instructions"], 1_000_000, "{shown}");
@@ -381,7 +374,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
         .map(|name| format!("[helper.bpf_iter_num_{name}]\nreason = \"it counts\"\n"))
         .concat();
     let options = Options { assume: Some(assume), ..Options::default() };
-    let result = analyse_as(&data, options);
+    let result = analyse_with(&data, options);
     let error = result["error"].as_str().unwrap_or_default();
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
@@ -403,11 +396,11 @@ SEC("xdp") int program(struct xdp_md *ctx)
 }}"#
     );
     let data = clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}"));
-    let result = analyse_as(&data, Options::default());
-    let most = result["guarantee"]["counts"]["instructions"].as_u64();
-    let said = result["assumptions"].to_string();
-    assert!(!said.contains("verifier"), "{result}");
-    assert!(most.is_none_or(|most| most > u64::from(u32::MAX)), "{result}");
+    let result = analyse_with(&data, Options::default());
+    let max = result["guarantee"]["counts"]["instructions"].as_u64();
+    let message = result["assumptions"].to_string();
+    assert!(!message.contains("verifier"), "{result}");
+    assert!(max.is_none_or(|max| max > u64::from(u32::MAX)), "{result}");
 }
 
 /// The error contains the verifier's reason, however long its log is.
@@ -428,8 +421,8 @@ fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {
         let data = clang.compile(&text).unwrap_or_else(|fault| panic!("{fault}"));
         let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
         let Err(error) = kernel.load(&object, 0) else { panic!("it is loaded: {text}") };
-        let said = error.to_string();
-        assert!(matches!(error, LoadError::Rejected { .. }), "{said}");
-        assert!(said.contains(reason) && said.contains(hint), "{said}");
+        let message = error.to_string();
+        assert!(matches!(error, LoadError::Rejected { .. }), "{message}");
+        assert!(message.contains(reason) && message.contains(hint), "{message}");
     }
 }

@@ -40,7 +40,7 @@ fn all_code_is_of_an_instruction() {
 fn code_is_that_of_the_instruction() {
     use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
     let Some(kernel) = kernel() else { return };
-    let mut seen = 0;
+    let mut instructions = 0;
     for file in examples() {
         let object = object(&file);
         for number in 0..object.programs.len() {
@@ -53,10 +53,10 @@ fn code_is_that_of_the_instruction() {
                 {
                     // `add $14, %rdx`: register 3 is `rdx`.
                     assert_eq!(code.bytes[part], [0x48, 0x83, 0xc2, 14], "{}", file.display());
-                    seen += 1;
+                    instructions += 1;
                 }
             }
         }
     }
-    assert!(seen > 0);
+    assert!(instructions > 0);
 }

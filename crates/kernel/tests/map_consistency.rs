@@ -15,10 +15,9 @@ use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
-use support::{kernel, load, object, path};
+use support::{DROP, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
-const DROP: u32 = 1;
 /// Minimum number of memory accesses on a slow path.
 const SLOW: u64 = 120;
 /// Random map contents for each program whose slow path is infeasible.
@@ -71,9 +70,9 @@ fn fill(loaded: &LoadedProgram, maps: usize, rng: &mut StdRng) {
     for number in 0..maps {
         let Some(map) = loaded.map_by_number(number) else { continue };
         let definition = map.definition();
-        let most = definition.max_entries.min(64);
+        let max = definition.max_entries.min(64);
         let full = rng.random_ratio(1, 3);
-        let count = if full { most } else { rng.random_range(0..=most.min(5)) };
+        let count = if full { max } else { rng.random_range(0..=max.min(5)) };
         for n in 0..count {
             let key: Vec<u8> = match definition.kind {
                 MapKind::HASH | MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH => {

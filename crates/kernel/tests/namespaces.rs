@@ -1,5 +1,4 @@
-//! Tests of private network namespaces: their content, their isolation, and that nothing stays
-//! behind.
+//! Tests of private network namespaces: their content, their isolation and their removal.
 
 use crate::support;
 
@@ -16,7 +15,7 @@ use slowpath_oracle::Oracle;
 use support::kernel;
 
 /// Timeout for the kernel's cleanup.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Environment variable that marks a process of this test as the one to be killed.
 const TO_BE_KILLED: &str = "SLOWPATH_TEST_HOLDS_A_NAMESPACE";
 
@@ -63,10 +62,10 @@ fn is_held(namespace: (u64, u64)) -> bool {
     })
 }
 
-fn wait_until(what: &str, done: impl Fn() -> bool) {
+fn wait_for(condition: &str, done: impl Fn() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < PATIENCE, "still waiting for this: {what}");
+        assert!(start.elapsed() < TIMEOUT, "still waiting for this: {condition}");
         sleep(Duration::from_millis(20));
     }
 }
@@ -86,7 +85,7 @@ fn a_new_namespace_has_a_loopback_device_that_is_up() {
 }
 
 #[test]
-fn jobs_return_what_they_found_and_leave_the_thread_outside() {
+fn jobs_return_their_result_and_do_not_move_the_thread() {
     let Some((_, namespace)) = namespace() else { return };
     let outside = identity("/proc/thread-self/ns/net").expect("has a file");
     assert_ne!(inside(&namespace), outside);
@@ -97,23 +96,23 @@ fn jobs_return_what_they_found_and_leave_the_thread_outside() {
 }
 
 #[test]
-fn pairs_are_up_silent_and_not_seen_outside() {
+fn pairs_are_up_silent_and_invisible_outside() {
     let Some((_, namespace)) = namespace() else { return };
     let mounts = || fs::read_dir("/run/netns").into_iter().flatten().count();
     let (before, named) = (devices(), mounts());
     let pair = namespace.create_pair(["near", "far"]).expect("is made");
     assert_ne!(pair[0], pair[1]);
-    let mut there = namespace.enter(devices).expect("is entered");
-    there.sort();
-    assert_eq!(there, ["far", "lo", "near"]);
+    let mut names = namespace.enter(devices).expect("is entered");
+    names.sort();
+    assert_eq!(names, ["far", "lo", "near"]);
     assert!(!devices().iter().any(|name| ["near", "far"].contains(&name.as_str())));
     assert_eq!((devices(), mounts()), (before, named));
     for device in pair {
         let counts = namespace.counts(device).expect("is counted");
         assert_eq!((counts.sent, counts.received), (0, 0), "nobody has sent anything");
     }
-    let again = namespace.create_pair(["near", "other"]).expect_err("the name is taken");
-    let text = again.to_string();
+    let second = namespace.create_pair(["near", "other"]).expect_err("the name is taken");
+    let text = second.to_string();
     assert!(
         text.starts_with("network device near and other: the kernel does not create"),
         "{text}"
@@ -126,7 +125,7 @@ fn pairs_are_up_silent_and_not_seen_outside() {
 }
 
 #[test]
-fn a_device_has_room_for_one_program_until_its_link_goes() {
+fn a_device_accepts_one_program_until_its_link_is_dropped() {
     let Some((kernel, namespace)) = namespace() else { return };
     let pass = kernel.load_pass().expect("loads");
     let lo = Device::LOOPBACK;
@@ -146,7 +145,7 @@ fn a_device_has_room_for_one_program_until_its_link_goes() {
 }
 
 #[test]
-fn a_namespace_goes_with_its_owner() {
+fn dropping_a_namespace_removes_it() {
     let Some((kernel, namespace)) = namespace() else { return };
     let this = inside(&namespace);
     assert!(is_held(this));
@@ -157,13 +156,13 @@ fn a_namespace_goes_with_its_owner() {
     drop(pass);
     assert!(known(), "it is still attached");
     drop((link, namespace));
-    wait_until("the namespace is gone", || !is_held(this));
-    wait_until("the program is gone", || !known());
+    wait_for("the namespace is gone", || !is_held(this));
+    wait_for("the program is gone", || !known());
     Oracle::Kernel.compared(1, "namespaces that are gone afterwards");
 }
 
 #[test]
-fn nothing_stays_when_its_owner_is_killed() {
+fn namespaces_of_killed_processes_are_removed() {
     let Some((kernel, namespace)) = namespace() else { return };
     if std::env::var_os(TO_BE_KILLED).is_some() {
         hold(&kernel);
@@ -171,7 +170,7 @@ fn nothing_stays_when_its_owner_is_killed() {
     drop(namespace);
     let test = std::env::current_exe().expect("is known");
     let mut child = Command::new(test)
-        .args(["--exact", "namespaces::nothing_stays_when_its_owner_is_killed", "--nocapture"])
+        .args(["--exact", "namespaces::namespaces_of_killed_processes_are_removed", "--nocapture"])
         .env(TO_BE_KILLED, "1")
         .stdout(Stdio::piped())
         .spawn()
@@ -181,19 +180,19 @@ fn nothing_stays_when_its_owner_is_killed() {
         let numbers = line.split_once("holds ")?.1.split(' ').map(|n| n.parse::<u64>().ok());
         numbers.collect::<Option<Vec<u64>>>()
     });
-    let held = held.expect("it says what it holds");
+    let held = held.expect("it prints what it holds");
     let [device, number, programs @ ..] = held.as_slice() else { panic!("{held:?}") };
     let namespace = (*device, *number);
     let known = || {
         let all = listing::programs().expect("are listed");
         programs.iter().filter(|&&program| all.contains(&(program as u32))).count()
     };
-    let seen = (is_held(namespace), known());
+    let before_killing = (is_held(namespace), known());
     child.kill().expect("is killed");
     child.wait().expect("is gone");
-    assert_eq!(seen, (true, Action::ALL.len()), "they were there before");
-    wait_until("the namespace is gone", || !is_held(namespace));
-    wait_until("the programs are gone", || known() == 0);
+    assert_eq!(before_killing, (true, Action::ALL.len()), "they were there before");
+    wait_for("the namespace is gone", || !is_held(namespace));
+    wait_for("the programs are gone", || known() == 0);
     Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
 }
 
@@ -205,6 +204,6 @@ fn hold(kernel: &Kernel) -> ! {
         Action::ALL.map(|action| live.minimal(action).id().expect("has a number").to_string());
     writeln!(stdout(), "holds {device} {number} {}", programs.join(" ")).expect("somebody reads");
     loop {
-        sleep(PATIENCE);
+        sleep(TIMEOUT);
     }
 }

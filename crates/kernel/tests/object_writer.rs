@@ -163,13 +163,17 @@ fn load_all(bytes: &[u8]) -> Result<(), String> {
     let removed = std::fs::remove_dir_all(&pins);
     std::fs::remove_file(&file).map_err(|e| e.to_string())?;
     let output = output.map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
-        return Err(said);
+        return Err(messages);
     }
     removed.map_err(|e| e.to_string())?;
     // Types are optional for libbpf, but this test requires them.
-    if said.contains("Error loading .BTF") || said.contains("failed") { Err(said) } else { Ok(()) }
+    if messages.contains("Error loading .BTF") || messages.contains("failed") {
+        Err(messages)
+    } else {
+        Ok(())
+    }
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn libbpf_loads_what_is_written() {
             Err(_) if load_all(&std::fs::read(&path).unwrap_or_default()).is_err() => {
                 refused.push(path);
             }
-            Err(said) => faults.push(format!("{}: {said}", path.display())),
+            Err(messages) => faults.push(format!("{}: {messages}", path.display())),
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

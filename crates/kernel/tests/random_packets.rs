@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
-use support::{kernel, object, packets, path};
+use support::{hex, kernel, object, packets, path};
 
 /// Number of packets.
 const PACKETS: usize = 105_000;
@@ -27,10 +27,6 @@ fn examples() -> Vec<PathBuf> {
     files.retain(|f| f.file_name().is_some_and(|n| n.to_string_lossy().ends_with(".bpf.o")));
     files.sort();
     files
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Compares runs of packets through the XDP programs of an object. Returns the number of packets,

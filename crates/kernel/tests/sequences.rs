@@ -1,7 +1,10 @@
-//! Tests of random sequences of helper calls on the same maps and packet. For each sequence,
-//! packets have the same results in the kernel and in the lifted program, and no packet exceeds the
-//! bound. Every witness that packet and maps determine executes exactly the stated instructions in
-//! the kernel.
+//! Tests of random programs that call several helpers one after the other, on the same maps and
+//! packet.
+//!
+//! For each program, the kernel and the lifted program have the same results for the same packets.
+//! No packet executes more instructions than the bound. Every witness executes in the kernel
+//! exactly the stated number of instructions, unless it depends on something that neither packet
+//! nor maps determine.
 
 use crate::support;
 
@@ -11,7 +14,7 @@ use slowpath_generate::sequence::{Sequence, Sequences};
 use slowpath_kernel::Kernel;
 use support::kernel;
 use support::pin::on_every_cpu;
-use support::sequences::{check, known};
+use support::sequences::{check, features};
 use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless `SLOWPATH_SEQUENCES` sets it.
@@ -20,46 +23,46 @@ const PROGRAMS: u64 = 300;
 const BOUND_EVERY: u64 = 2;
 /// Limits of shrinking, in steps and in time. A step can be slow: if no choice has the kernel's
 /// results, the interpreter tries all of them.
-const SHRINKING: usize = 150;
-const PATIENCE: Duration = Duration::from_secs(20);
+const SHRINKING_STEPS: usize = 150;
+const SHRINKING_TIME: Duration = Duration::from_secs(20);
 
 /// Shrinks a program, and returns the smallest one with the same class of fault, and its fault.
-fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
+fn shrink(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
     let mut tree = sequences.tree_from_seed(seed);
     let fault = |sequence: &Sequence| {
         let result = check(kernel, sequence, seed, true, &mut Tally::default());
         result.err().filter(|(found, _)| *found == class).map(|(_, fault)| fault)
     };
-    let mut least = fault(&tree.current()).map(|fault| (tree.current(), fault));
-    let mut on = tree.simplify();
+    let mut smallest_case = fault(&tree.current()).map(|fault| (tree.current(), fault));
+    let mut is_changed = tree.simplify();
     let start = Instant::now();
-    for _ in 0..SHRINKING {
-        if !on || start.elapsed() > PATIENCE {
+    for _ in 0..SHRINKING_STEPS {
+        if !is_changed || start.elapsed() > SHRINKING_TIME {
             break;
         }
         let sequence = tree.current();
-        on = match fault(&sequence) {
+        is_changed = match fault(&sequence) {
             Some(fault) => {
-                least = Some((sequence, fault));
+                smallest_case = Some((sequence, fault));
                 tree.simplify()
             }
             None => tree.complicate(),
         };
     }
-    least.map_or_else(String::new, |(sequence, fault)| format!("{fault}\n{sequence}"))
+    smallest_case.map_or_else(String::new, |(sequence, fault)| format!("{fault}\n{sequence}"))
 }
 
-fn worker(kernel: &Kernel, number: usize, of: usize, seeds: (u64, u64)) -> Tally {
-    let sequences = Sequences::new(known());
+fn worker(kernel: &Kernel, number: usize, workers: usize, seeds: (u64, u64)) -> Tally {
+    let sequences = Sequences::new(features());
     let mut tally = Tally::default();
-    for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
+    for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(workers) {
         let sequence = sequences.from_seed(seed);
-        let bound = (seed / of as u64).is_multiple_of(BOUND_EVERY);
+        let bound = (seed / workers as u64).is_multiple_of(BOUND_EVERY);
         if let Err((class, fault)) = check(kernel, &sequence, seed, bound, &mut tally) {
             let first = !tally.faults.contains_key(&class);
-            let least =
-                if first { smallest(kernel, &sequences, seed, class) } else { String::new() };
-            tally.fault(class, format!("program {seed}: {fault}\n{sequence}{least}"));
+            let smallest_case =
+                if first { shrink(kernel, &sequences, seed, class) } else { String::new() };
+            tally.fault(class, format!("program {seed}: {fault}\n{sequence}{smallest_case}"));
         }
     }
     tally
@@ -70,9 +73,9 @@ fn kernel_and_engine_agree_on_sequences_of_calls() {
     let Some(kernel) = kernel() else { return };
     let seeds = (setting("SLOWPATH_FIRST_SEED", 0), setting("SLOWPATH_SEQUENCES", PROGRAMS));
     let mut tally = Tally::default();
-    for part in on_every_cpu(|number, of| worker(&kernel, number, of, seeds)) {
+    for part in on_every_cpu(|number, workers| worker(&kernel, number, workers, seeds)) {
         tally.add(part);
     }
     tally.report("sequences of calls");
-    tally.judge("sequences of calls");
+    tally.assert_no_faults("sequences of calls");
 }

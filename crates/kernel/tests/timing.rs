@@ -12,10 +12,8 @@ use slowpath_kernel::timing::{
 };
 use slowpath_kernel::{Context, Kernel, LoadedProgram, RunError};
 use slowpath_oracle::Oracle;
-use support::{assemble, kernel};
+use support::{DROP, PASS, assemble, kernel};
 
-const PASS: u32 = 2;
-const DROP: u32 = 1;
 const PACKET: [u8; 64] = [0x11; 64];
 
 fn set(dst: Register, src: Source) -> Insn {
@@ -119,8 +117,8 @@ fn a_station_works_in_a_namespace_of_its_own() {
     let Some(_) = kernel() else { return };
     let network = || std::fs::read_link("/proc/thread-self/ns/net").expect("is readable");
     let timing_thread = TimingThread::start(None).expect("starts");
-    let theirs = timing_thread.run_job(move |_| network()).expect("answers");
-    assert_ne!(theirs, network());
+    let namespace = timing_thread.run_job(move |_| network()).expect("answers");
+    assert_ne!(namespace, network());
     let thread = timing_thread.run_job(|_| rustix::thread::gettid().as_raw_nonzero().get());
     assert_eq!(thread.expect("answers"), timing_thread.scheduling().thread);
     // A panicking job ends the thread. The waiting caller and later ones get an error instead of
@@ -131,26 +129,26 @@ fn a_station_works_in_a_namespace_of_its_own() {
 }
 
 #[test]
-fn a_job_that_is_not_waited_for_goes_on_alone() {
+fn cancelled_jobs_continue_in_the_background() {
     let Some(_) = kernel() else { return };
     let timing_thread = TimingThread::start(None).expect("starts").with_cancellation(|| false);
-    let (go_on, told) = mpsc::channel::<()>();
-    let (say, said) = mpsc::channel();
+    let (resume, resumed) = mpsc::channel::<()>();
+    let (report, outcome) = mpsc::channel();
     let job = move |_: &_| {
-        let _ = told.recv();
-        say.send("done").expect("is heard");
+        let _ = resumed.recv();
+        report.send("done").expect("is heard");
     };
     assert!(matches!(timing_thread.run_job(job), Err(TimingError::Cancelled)));
     // Dropping the timing thread does not wait for the thread, which would block forever.
     drop(timing_thread);
-    assert!(said.try_recv().is_err());
-    drop(go_on);
-    assert_eq!(said.recv(), Ok("done"));
+    assert!(outcome.try_recv().is_err());
+    drop(resume);
+    assert_eq!(outcome.recv(), Ok("done"));
     Oracle::Kernel.compared(1, "jobs that go on alone");
 }
 
 #[test]
-fn what_is_stopped_and_continued_begins_anew() {
+fn interrupted_runs_are_repeated_completely() {
     let Some(kernel) = kernel() else { return };
     let count = [set(Register::R0, Source::Imm(2)), Insn::Exit];
     let counted = kernel.load_counted(&assemble::object(&[&count]), 0).expect("loads");
@@ -201,14 +199,14 @@ fn attached_programs_are_replaced() {
 }
 
 #[test]
-fn how_the_kernel_waits_is_as_before() {
-    const SWITCH: &str = "/sys/kernel/rcu_expedited";
+fn attaching_does_not_change_rcu_expedited() {
+    const SETTING: &str = "/sys/kernel/rcu_expedited";
     let Some(kernel) = kernel() else { return };
-    let Ok(before) = std::fs::read_to_string(SWITCH) else { return };
+    let Ok(before) = std::fs::read_to_string(SETTING) else { return };
     let attachments = Attachments::default();
     let program = empty(&kernel, false);
     let _attached = attachments.attach(&program).expect("is attached");
-    assert_eq!(std::fs::read_to_string(SWITCH).expect("reads"), before);
+    assert_eq!(std::fs::read_to_string(SETTING).expect("reads"), before);
 }
 
 #[test]
@@ -249,7 +247,7 @@ fn moved_ends_are_put_back() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_an_error() {
+fn failed_restorations_are_an_error() {
     let Some(kernel) = kernel() else { return };
     let program = adjusting(&kernel, &[(44, -20)]);
     // The start moves in the wrong direction, until there is no room left.

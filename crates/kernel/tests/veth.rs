@@ -16,7 +16,7 @@ use slowpath::Options;
 use slowpath_bpf::Object;
 use slowpath_kernel::{CountingProgram, FrameSocket, Kernel, Mode, Namespace, RunError};
 use slowpath_oracle::Oracle;
-use support::bounds::analyse_as;
+use support::bounds::analyse_with;
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
@@ -70,7 +70,7 @@ fn program(rng: &mut StdRng) -> String {
     let mut text = format!("{PRELUDE}{HEAD}");
     for _ in 0..rng.random_range(2..7) {
         let (some, other) = (rng.random_range(1..12), rng.random_range(0..6));
-        let near = |rng: &mut StdRng, most: i32| rng.random_range(-most..=most);
+        let near = |rng: &mut StdRng, max: i32| rng.random_range(-max..=max);
         let at = match rng.random_range(0..3) {
             0 => LENGTHS[rng.random_range(0..LENGTHS.len())],
             _ => rng.random_range(0..2000),
@@ -97,8 +97,8 @@ struct Devices {
     direct: FrameSocket,
     redirected: FrameSocket,
     // Keeps the sender attached.
-    _sender: slowpath_kernel::Link,
-    ways: slowpath_kernel::LoadedProgram,
+    _link: slowpath_kernel::Link,
+    sender: slowpath_kernel::LoadedProgram,
     far: u32,
 }
 
@@ -113,26 +113,26 @@ impl Devices {
         }
         let data = clang.compile(REDIRECT).unwrap_or_else(|e| panic!("{e}"));
         let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
-        let ways = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}"));
-        let sender = ways.attach(&namespace, second, Mode::Native);
+        let sender = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}"));
+        let link = sender.attach(&namespace, second, Mode::Native);
         let socket = |device| namespace.frame_socket(device).unwrap_or_else(|e| panic!("{e}"));
         Devices {
             near,
             direct: socket(far),
             redirected: socket(from),
-            _sender: sender.unwrap_or_else(|e| panic!("{e}")),
-            ways,
+            _link: link.unwrap_or_else(|e| panic!("{e}")),
+            sender,
             far: far.index(),
             namespace,
         }
     }
 
     /// Sets the offsets by which the sender moves the start of the frame and of its metadata.
-    fn set_way(&self, head: i32, meta: i32) {
-        let mut way = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
-        way.extend(self.far.to_ne_bytes());
-        let ways = self.ways.map("ways").unwrap_or_else(|| panic!("no map"));
-        ways.update(&0u32.to_ne_bytes(), &way).unwrap_or_else(|e| panic!("{e}"));
+    fn set_offsets(&self, head: i32, meta: i32) {
+        let mut offsets = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
+        offsets.extend(self.far.to_ne_bytes());
+        let map = self.sender.map("ways").unwrap_or_else(|| panic!("no map"));
+        map.update(&0u32.to_ne_bytes(), &offsets).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -161,13 +161,13 @@ fn executed(counted: &CountingProgram, socket: &FrameSocket, frame: &[u8]) -> Op
 
 fn bound(data: &[u8], receive: Option<&str>) -> u64 {
     let options = Options { receive: receive.map(str::to_owned), ..Options::default() };
-    let result: Value = analyse_as(data, options);
+    let result: Value = analyse_with(data, options);
     let bound = result["guarantee"]["counts"]["instructions"].as_u64();
     bound.unwrap_or_else(|| panic!("no bound: {}", result["error"]))
 }
 
 #[derive(Default)]
-struct Seen {
+struct Totals {
     arrived: usize,
     lost: usize,
     /// Number of bounds for the device that some frame reaches.
@@ -183,12 +183,12 @@ fn check(
     (text, object): (&str, &Object),
     (mode, bounds): (Mode, [u64; 3]),
     rng: &mut StdRng,
-    seen: &mut Seen,
+    totals: &mut Totals,
 ) -> Result<(), String> {
     let counted = kernel.load_counted(object, 0).map_err(|e| e.to_string())?;
     let link = counted.loaded().attach(&devices.namespace, devices.near, mode);
     let _link = link.map_err(|e| e.to_string())?;
-    let mut most = 0;
+    let mut max = 0;
     let longest = if mode == Mode::Generic { 9014 } else { 1514 };
     for number in 0..2 * FRAMES {
         let redirected = number >= FRAMES && mode == Mode::Native;
@@ -199,26 +199,26 @@ fn check(
         };
         let mut frame = vec![0; if redirected { length.min(1514) } else { length }];
         rng.fill(&mut frame[..]);
-        let way = (rng.random_range(-200..=200), 4 * rng.random_range(-16..=0));
+        let offsets = (rng.random_range(-200..=200), 4 * rng.random_range(-16..=0));
         if redirected {
-            devices.set_way(way.0, way.1);
+            devices.set_offsets(offsets.0, offsets.1);
         }
         let socket = if redirected { &devices.redirected } else { &devices.direct };
         let Some(count) = executed(&counted, socket, &frame) else {
-            seen.lost += 1;
+            totals.lost += 1;
             continue;
         };
-        seen.arrived += 1;
-        most = most.max(count);
+        totals.arrived += 1;
+        max = max.max(count);
         if count > bounds[0].min(bounds[1]) {
-            let behind = if redirected { format!(" behind {way:?}") } else { String::new() };
+            let behind = if redirected { format!(" behind {offsets:?}") } else { String::new() };
             return Err(format!(
                 "{count} instructions of {length} bytes{behind}, {mode:?}, bounds {bounds:?}\n{text}"
             ));
         }
     }
-    seen.reached += usize::from(most == bounds[1]);
-    seen.beyond += usize::from(most > bounds[2]);
+    totals.reached += usize::from(max == bounds[1]);
+    totals.beyond += usize::from(max > bounds[2]);
     Ok(())
 }
 
@@ -229,7 +229,7 @@ fn no_device_makes_a_program_slower_than_its_bound() {
     let programs: u64 = programs.unwrap_or(PROGRAMS);
     let native = Devices::new(&kernel, &clang, 1500);
     let generic = Devices::new(&kernel, &clang, 9000);
-    let (mut seen, mut faults) = (Seen::default(), Vec::new());
+    let (mut totals, mut faults) = (Totals::default(), Vec::new());
     for seed in 0..programs {
         let mut rng = StdRng::seed_from_u64(seed);
         let text = program(&mut rng);
@@ -241,11 +241,11 @@ fn no_device_makes_a_program_slower_than_its_bound() {
         {
             let bounds = [any, bound(&data, Some(name)), page];
             let subject = (text.as_str(), &object);
-            let done = check((&kernel, devices), subject, (mode, bounds), &mut rng, &mut seen);
+            let done = check((&kernel, devices), subject, (mode, bounds), &mut rng, &mut totals);
             faults.extend(done.err().map(|fault| format!("program {seed}: {fault}")));
         }
     }
-    let Seen { arrived, lost, reached, beyond } = seen;
+    let Totals { arrived, lost, reached, beyond } = totals;
     eprintln!(
         "{arrived} frames arrived, {lost} did not; of {} bounds, {reached} were reached; {beyond} \
          programs took more than their bound for a page",

@@ -24,7 +24,7 @@ fn frames() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn records_are_what_test_runs_give() {
+fn records_are_equal_to_test_runs() {
     let Some(kernel) = kernel() else { return };
     if let Err(reason) = Namespace::new() {
         return Oracle::Kernel.missing(reason);
@@ -34,17 +34,17 @@ fn records_are_what_test_runs_give() {
         let object = object(&path(&format!("../../examples/{name}.bpf.o")));
         for mode in [Mode::Native, Mode::Generic] {
             let tested = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let mut wire =
+            let mut chain =
                 VethChain::new(&kernel, mode, 1500, false).unwrap_or_else(|e| panic!("{e}"));
-            let program = wire.load(&kernel, (&object, 0), &[], &[]);
+            let program = chain.load(&kernel, (&object, 0), &[], &[]);
             let program = program.unwrap_or_else(|e| panic!("{name}: {e}"));
-            wire.attach(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
+            chain.attach(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
             for frame in frames() {
                 let run = tested.run(&frame, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
-                let sent = wire.send(&frame).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let sent = chain.send(&frame).unwrap_or_else(|e| panic!("{name}: {e}"));
                 let record = sent.unwrap_or_else(|| panic!("{name}: {} bytes", frame.len()));
-                let known = (record.program, record.run.return_value, &record.run.packet);
-                assert_eq!(known, (0, run.return_value, &run.packet), "{name}, {mode:?}");
+                let recorded = (record.program, record.run.return_value, &record.run.packet);
+                assert_eq!(recorded, (0, run.return_value, &run.packet), "{name}, {mode:?}");
                 assert_eq!(record.run.metadata, run.metadata, "{name}, {mode:?}");
                 compared += 1;
             }

@@ -110,7 +110,7 @@ fn check(kernel: &Kernel, file: &Path, tally: &mut Tally) {
 }
 
 #[test]
-fn witnesses_do_in_the_kernel_what_they_do_here() {
+fn witnesses_have_the_same_results_in_the_kernel() {
     let Some(kernel) = kernel() else { return };
     let mut tally = Tally::default();
     for file in examples() {

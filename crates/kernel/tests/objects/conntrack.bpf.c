@@ -1,11 +1,11 @@
-// What kernel functions for connections do. Arguments come from the first 64 bytes of the packet,
-// results go to the map `out`. Compiled as helpers.bpf.c.
+// Programs that call the kernel's functions for connections. They read arguments from the first 64
+// bytes of the packet, and write results to the map `out`. Compiled like helpers.bpf.c.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
 #include "words.h"
 
-/* As the kernel has them (net/netfilter/nf_conntrack_bpf.c). */
+/* Types of the kernel (net/netfilter/nf_conntrack_bpf.c). */
 struct bpf_ct_opts {
 	__s32 netns_id, error;
 	__u8 l4proto, dir;
@@ -32,7 +32,7 @@ extern int bpf_ct_change_timeout(struct nf_conn *connection, __u32 timeout) __ks
 extern int bpf_ct_set_status(const struct nf_conn___init *connection, __u32 status) __ksym;
 extern int bpf_ct_change_status(struct nf_conn *connection, __u32 status) __ksym;
 
-/* A few connections, on which calls meet; and what is wrong about some of them. */
+/* Few connections, so that calls often refer to the same one; some have wrong arguments. */
 static __always_inline void named(struct bpf_sock_tuple *tuple, struct bpf_ct_opts *opts, __u64 *w)
 {
 	__builtin_memset(tuple, 0, sizeof(*tuple));
@@ -89,7 +89,7 @@ PROGRAM(connection_inserted)
 	return XDP_PASS;
 }
 
-/* One that is there, or is made now. */
+/* An existing connection, or a new one. */
 static __always_inline struct nf_conn *connection_there(struct xdp_md *ctx)
 {
 	struct bpf_ct_opts opts = { .netns_id = BPF_F_CURRENT_NETNS, .l4proto = 17 };

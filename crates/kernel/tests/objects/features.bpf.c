@@ -1,4 +1,4 @@
-// What loading has to get right, one program each. Compiled with the versions of examples/Makefile:
+// One program for each feature of loading. Compiled with the versions of examples/Makefile:
 //   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
 //     -idirafter /usr/include/x86_64-linux-gnu -c features.bpf.c -o features.bpf.o
 //   llvm-strip -g features.bpf.o

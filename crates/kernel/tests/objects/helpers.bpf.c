@@ -1,5 +1,5 @@
-// What helpers and maps do, one small XDP program each. Arguments come from the first 64 bytes of
-// the packet, results go to the map `out`. Compiled with the versions of examples/Makefile:
+// One small XDP program for each helper and type of map. It reads arguments from the first 64 bytes
+// of the packet and writes results to the map `out`. Compiled with versions as in examples/Makefile:
 //   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
 //     -idirafter /usr/include/x86_64-linux-gnu -c helpers.bpf.c -o helpers.bpf.o
 //   llvm-strip -g helpers.bpf.o
@@ -26,7 +26,7 @@ struct value {
 	__u32 b, c;
 };
 
-/* Three operations in a row on keys that meet often. */
+/* Three operations in a row on few keys, which are therefore often equal. */
 #define STEP(map, n)                                                                               \
 	do {                                                                                       \
 		struct value *found, fresh = { w[n], w[n] >> 3, n };                               \
@@ -80,7 +80,7 @@ KEYED(per_cpu_hash12, BPF_MAP_TYPE_PERCPU_HASH, 12, 64, 0)
 KEYED(lru, BPF_MAP_TYPE_LRU_HASH, 8, 1024, 0)
 KEYED(lru_per_cpu, BPF_MAP_TYPE_LRU_PERCPU_HASH, 8, 1024, 0)
 
-/* Indices 0 to 7 repeated in all bytes: only 0 is in range; another way takes small ones. */
+/* Indices with the same number from 0 to 7 in each byte: only 0 is in range. Otherwise, small ones. */
 #define INDEXED(name, kind)                                                                        \
 	MAP(name, kind, __u32, struct value, 6, 0);                                                \
 	PROGRAM(name##_steps)                                                                      \
@@ -121,7 +121,7 @@ PROGRAM(longest_prefix)
 	put(0, !!a | !!b << 1);
 	if (a)
 		a->b += 1;
-	/* The same element, perhaps. */
+	/* Possibly the same element. */
 	if (b) {
 		put(1, b->a);
 		put(2, b->b);
@@ -248,7 +248,7 @@ PROGRAM(adjust_head)
 	return XDP_TX;
 }
 
-/* What is appended is taken back: packets do not grow from call to call. */
+/* Appended bytes are removed again: packets do not grow from call to call. */
 static __always_inline void adjust_tail_by(struct xdp_md *ctx, int n, __s32 distance)
 {
 	put(n, bpf_xdp_adjust_tail(ctx, distance));
@@ -443,7 +443,7 @@ static long count(void *map, __u32 *key, __u64 *value, struct sum *sum)
 	return sum->calls > sum->stop;
 }
 
-/* An empty table, or one with some elements. */
+/* The table is empty or has some elements. */
 PROGRAM(every_entry)
 {
 	struct sum sum = { 0, w[3] & 7, 0 };
@@ -476,7 +476,7 @@ SEC("xdp") int target(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* Calls itself until the kernel does not let it. */
+/* Calls itself until the kernel refuses. */
 SEC("xdp") int again(struct xdp_md *ctx)
 {
 	rounds++;
@@ -853,7 +853,7 @@ PROGRAM(probe_read)
 	return XDP_PASS;
 }
 
-/* No kernel lets XDP programs call these; objects for other hooks have them too. */
+/* No kernel allows these calls in XDP programs. Objects for other hooks contain them. */
 SEC("xdp") int lifted_only(struct xdp_md *ctx)
 {
 	struct bpf_sock_tuple tuple = {};

@@ -1,4 +1,4 @@
-// Calls that a compiler makes of two: which callback, program array or map differs between paths.
+// Calls merged from two by the compiler: callback, program array or map differ between paths.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -33,7 +33,7 @@ static long stop(__u32 index, void *context)
 	return 1;
 }
 
-/* The compiler knows nothing of a pointer behind this. */
+/* Hides the pointer's value from the compiler. */
 #define HIDE(pointer) asm volatile("" : "+r"(pointer))
 
 PROGRAM(one_of_callbacks)
@@ -49,7 +49,7 @@ PROGRAM(one_of_callbacks)
 	return XDP_PASS;
 }
 
-/* The helper takes the 32 low bits of a number of rounds, and no code stands in its place. */
+/* The helper uses the low 32 bits of the number of rounds; no other code truncates it. */
 PROGRAM(wide_rounds)
 {
 	struct sum sum = { 0, 200, 0 };
@@ -105,7 +105,7 @@ struct {
 	__type(value, struct input);
 } wide SEC(".maps");
 
-/* The place of a map holds a number on the way that does not use it. */
+/* On the path that does not use the map, its register holds a number. */
 PROGRAM(one_of_maps_kept)
 {
 	__u64 one = w[0] & 1;

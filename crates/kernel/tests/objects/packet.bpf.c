@@ -1,5 +1,5 @@
-// Bytes of packets that come, go and come back: sequences of calls that the packet itself chooses,
-// one in each of its first words. Results go to the map `out`. Compiled as helpers.bpf.c.
+// Sequences of calls that add and remove bytes of the packet. Each of its first words selects one
+// call. Results go to the map `out`. Compiled like helpers.bpf.c.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -17,7 +17,7 @@ static __always_inline void mark(struct xdp_md *ctx, __u64 value)
 		*(__u32 *)meta = ~value;
 }
 
-/* The bytes behind the 64 that every packet here begins with. */
+/* Bytes after the 64 bytes that all packets of these tests have. */
 static __always_inline __u64 peek(struct xdp_md *ctx, __u64 at)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -26,7 +26,7 @@ static __always_inline __u64 peek(struct xdp_md *ctx, __u64 at)
 	return data + 8 <= end ? *(__u64 *)data : 77;
 }
 
-/* A call: bits 0 to 3 of the word say which, bits 16 to 31 how far. */
+/* Makes one call: bits 0 to 3 of the word select it, and bits 16 to 31 are its distance. */
 static __always_inline void call(struct xdp_md *ctx, __u64 word, int n)
 {
 	__s32 far = (__s16)(word >> 16);
@@ -91,7 +91,7 @@ SEC("xdp") int five_calls(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* The end that a packet had before is filled with zeros when it comes back. */
+/* The kernel fills the packet's former end with zeros when the packet grows again. */
 SEC("xdp") int tail_and_back(struct xdp_md *ctx)
 {
 	struct input in;
@@ -107,7 +107,7 @@ SEC("xdp") int tail_and_back(struct xdp_md *ctx)
 
 /* --- sizes that the packet says -------------------------------------------------------------------- */
 
-/* A number up to `most` that the compiler cannot take apart. */
+/* A number up to `most` whose range is unknown to the compiler. */
 static __always_inline __u32 size(__u64 word, __u32 most)
 {
 	__u32 bytes = word & 63;
@@ -130,7 +130,7 @@ PROGRAM(checksum_sizes)
 	return XDP_PASS;
 }
 
-/* Of the packet itself: any sum. */
+/* The checksum of the packet itself: any sum. */
 PROGRAM(checksum_of_the_packet)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
@@ -207,7 +207,7 @@ PROGRAM(too_long)
 	return XDP_PASS;
 }
 
-/* Any length that is given and any difference, for the device that the packet comes from. */
+/* Any given length and any difference, for the packet's ingress device. */
 PROGRAM(as_long_as_possible)
 {
 	__u32 mtu = w[3];

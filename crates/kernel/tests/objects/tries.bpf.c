@@ -17,7 +17,7 @@ struct {
 	__type(value, __u64);
 } routes SEC(".maps");
 
-/* Prefixes that meet often. */
+/* Few prefixes, which are therefore often equal. */
 static __always_inline struct prefix prefix(__u64 length, __u64 address)
 {
 	struct prefix prefix = { length & 7 ? length & 31 : length & 127, {} };

@@ -16,7 +16,7 @@ struct {
 	__type(value, struct results);
 } out SEC(".maps");
 
-/* A copy of the arguments: later calls can move the packet. */
+/* Copies the arguments, because later calls can move the packet. */
 static __always_inline int arguments(struct xdp_md *ctx, struct input *in)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

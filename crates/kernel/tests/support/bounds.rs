@@ -21,12 +21,12 @@ const DEADLINE: f64 = 10.0;
 
 /// Analyses the first program of an object. Returns the result as JSON; null if there is none.
 pub fn analyse(data: Vec<u8>) -> Value {
-    analyse_as(&data, Options::default())
+    analyse_with(&data, Options::default())
 }
 
 /// As [`analyse`], but with the given options. Target and paths are fixed, and the deadline has a
 /// default.
-pub fn analyse_as(data: &[u8], options: Options) -> Value {
+pub fn analyse_with(data: &[u8], options: Options) -> Value {
     let Ok(object) = ProgramFile::read(data) else { return Value::Null };
     let request = ProgramRequest {
         options: Options {
@@ -62,24 +62,24 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
     run.map(|(_, count)| count).map_err(|e| e.to_string())
 }
 
-/// Lists dependencies of a path that the kernel was not told.
-fn depends_on(result: &Value, witness: &Value) -> String {
-    let mut on: Vec<String> = open_dependencies(witness).into_iter().collect();
+/// Lists values that the path depends on and that were not set in the kernel.
+fn unknown_dependencies(result: &Value, witness: &Value) -> String {
+    let mut dependencies: Vec<String> = open_dependencies(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());
-    on.extend(assumed.then(|| "assumptions".to_owned()));
-    on.join(", ")
+    dependencies.extend(assumed.then(|| "assumptions".to_owned()));
+    dependencies.join(", ")
 }
 
-/// Checks the bound and the witnesses of the only program of an object. `most` is the maximum
+/// Checks the bound and the witnesses of the only program of an object. `max` is the maximum
 /// number of instructions that some packet executed.
 pub fn bound_holds(
     kernel: &Kernel,
     data: Vec<u8>,
-    most: u64,
+    max: u64,
     tally: &mut Tally,
 ) -> Result<(), (Class, String)> {
     let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
-    result_holds(kernel, &Arc::new(object), &analyse(data), most, tally)
+    result_holds(kernel, &Arc::new(object), &analyse(data), max, tally)
 }
 
 /// As [`bound_holds`], but with the result of an earlier analysis. The variables of `object` are
@@ -88,7 +88,7 @@ pub fn result_holds(
     kernel: &Kernel,
     object: &Arc<Object>,
     result: &Value,
-    most: u64,
+    max: u64,
     tally: &mut Tally,
 ) -> Result<(), (Class, String)> {
     let bound = result["guarantee"]["counts"]["instructions"].as_u64();
@@ -98,8 +98,8 @@ pub fn result_holds(
         let assumed = &result["assumptions"];
         (Class::Bound, format!("{count} instructions, bound {bound}, {assumed}"))
     };
-    if most > bound {
-        return Err(exceeds(most));
+    if max > bound {
+        return Err(exceeds(max));
     }
     if !reached {
         return Ok(());
@@ -116,11 +116,11 @@ pub fn result_holds(
         if count > bound {
             return Err(exceeds(count));
         }
-        let on = depends_on(result, witness);
-        if on.is_empty() {
+        let dependencies = unknown_dependencies(result, witness);
+        if dependencies.is_empty() {
             return Err(faulty(format!("{count} instructions, not {expected:?}")));
         }
-        *tally.open.entry(on).or_default() += 1;
+        *tally.open.entry(dependencies).or_default() += 1;
     }
     Ok(())
 }

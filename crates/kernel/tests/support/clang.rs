@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use slowpath_oracle::Oracle;
 
 /// Script that finds the compiler. The Python package and the Makefiles use it, too.
-const RULE: &str =
+const FINDER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 
 /// Start of random programs in C. `WORK(n)` executes a number of instructions that grows with `n`.
@@ -27,16 +27,16 @@ pub struct Clang(Vec<String>);
 pub fn clang() -> Option<Clang> {
     match found() {
         Ok(clang) => Some(clang),
-        Err(why) => {
-            Oracle::Clang.missing(&why);
+        Err(reason) => {
+            Oracle::Clang.missing(&reason);
             None
         }
     }
 }
 
-/// Returns the compiler that the script finds, or the reason why there is none.
+/// Returns the compiler that the script finds, or the reason for its absence.
 fn found() -> Result<Clang, String> {
-    let run = Command::new("python3").arg(RULE).output().map_err(|e| format!("python3: {e}"))?;
+    let run = Command::new("python3").arg(FINDER).output().map_err(|e| format!("python3: {e}"))?;
     if !run.status.success() {
         return Err(String::from_utf8_lossy(&run.stderr).trim().to_owned());
     }

@@ -19,6 +19,9 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, LoadError, LoadedProgram};
 use slowpath_oracle::Oracle;
 
+pub const DROP: u32 = 1;
+pub const PASS: u32 = 2;
+
 /// Returns the running kernel. If it is not available, reports the reason for skipping the test.
 pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
@@ -56,6 +59,10 @@ pub fn try_load(kernel: &Kernel, object: &Object, name: &str) -> Result<LoadedPr
 
 pub fn load(kernel: &Kernel, object: &Object, name: &str) -> LoadedProgram {
     try_load(kernel, object, name).unwrap_or_else(|e| panic!("{e}"))
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns packets of common kinds, with names.

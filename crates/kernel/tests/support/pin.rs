@@ -3,12 +3,13 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one of its allowed CPUs. Does nothing if the system forbids it.
-pub fn pin(which: usize) {
+/// Pins the calling thread to one of its allowed CPUs, chosen by `number` modulo their count. Does
+/// nothing if the system forbids it.
+pub fn pin(number: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let mut one = CpuSet::new();
-    one.set(cpus[which % cpus.len().max(1)]);
+    one.set(cpus[number % cpus.len().max(1)]);
     let _ = sched_setaffinity(None, &one);
 }
 

@@ -9,6 +9,7 @@ use slowpath_generate::sequence::{ARGUMENT_BYTES, Sequence, SequenceFeatures, Sh
 use slowpath_kernel::{Kernel, LoadedProgram};
 
 use super::bounds::bound_holds;
+use super::hex;
 use super::replay_pair::ReplayPair;
 use super::tally::{Class, Tally};
 use slowpath_replay::Entry;
@@ -22,7 +23,7 @@ const KEYS: u64 = 4;
 
 /// Returns the features that programs may use. Features that the engine does not support correctly
 /// are disabled here, with the reason.
-pub fn known() -> SequenceFeatures {
+pub fn features() -> SequenceFeatures {
     SequenceFeatures::default()
 }
 
@@ -104,10 +105,10 @@ fn fill(replay_pair: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> 
 /// Returns elements for a map of this type, no more than it can hold.
 fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -> Vec<Entry> {
     let array = matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::DEVMAP);
-    let most = u64::from(shape.entries);
-    let mut keys: Vec<u64> = (0..KEYS).filter(|&n| !array || n < most).collect();
+    let max = u64::from(shape.entries);
+    let mut keys: Vec<u64> = (0..KEYS).filter(|&n| !array || n < max).collect();
     keys.retain(|_| rng.random_bool(0.5));
-    keys.truncate(most as usize);
+    keys.truncate(max as usize);
     let mut entry = |n| {
         let mut value = vec![0; layout.value_size as usize];
         for word in value.chunks_mut(8) {
@@ -127,12 +128,8 @@ fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -
 /// Returns the number of instructions that the last run executed.
 fn executed(sequence: &Sequence, loaded: &LoadedProgram, packet: &[u8]) -> u64 {
     let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
-    let ways = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
-    sequence.executed_instructions(if packet.len() < ARGUMENT_BYTES.end { 0 } else { ways })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let path = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
+    sequence.executed_instructions(if packet.len() < ARGUMENT_BYTES.end { 0 } else { path })
 }
 
 /// Compares runs of packets in the kernel and in the interpreter. Returns the maximum number of
@@ -147,7 +144,7 @@ fn packets_agree(
     let object = object_of(sequence).map_err(refused)?;
     let lifted = ReplayPair::lifted(kernel, &object, 0).map_err(refused)?;
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut most = 0;
+    let mut max = 0;
     for epoch in 0..PACKETS / EPOCH {
         let mut replay_pair =
             ReplayPair::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
@@ -158,14 +155,14 @@ fn packets_agree(
         let content = replay_pair.installed.clone();
         for _ in 0..EPOCH {
             let packet = packet(&mut rng);
-            let seen = |fault: String| {
-                let shown: Vec<String> = content
+            let with_context = |fault: String| {
+                let elements: Vec<String> = content
                     .iter()
                     .map(|(map, e)| format!("{map}[{}]={}", hex(&e.key), hex(&e.value)))
                     .collect();
-                let told = &packet[..packet.len().min(ARGUMENT_BYTES.end)];
-                let told = format!("{} ({} bytes)", hex(told), packet.len());
-                format!("epoch {epoch}, packet {told}: {fault}; {}", shown.join(" "))
+                let arguments = &packet[..packet.len().min(ARGUMENT_BYTES.end)];
+                let arguments = format!("{} ({} bytes)", hex(arguments), packet.len());
+                format!("epoch {epoch}, packet {arguments}: {fault}; {}", elements.join(" "))
             };
             let run = match replay_pair.compare(&packet) {
                 // The interpreter does not know the maps' content from here on.
@@ -173,18 +170,18 @@ fn packets_agree(
                     tally.undecided += 1;
                     break;
                 }
-                run => run.map_err(|fault| (Class::Meaning, seen(fault)))?,
+                run => run.map_err(|fault| (Class::Meaning, with_context(fault)))?,
             };
             tally.packets += 1;
             let count = executed(sequence, replay_pair.loaded(), &packet);
             if count != run.costs.len() as u64 {
                 let fault = format!("{count} instructions, not {}", run.costs.len());
-                return Err((Class::Count, seen(fault)));
+                return Err((Class::Count, with_context(fault)));
             }
-            most = most.max(count);
+            max = max.max(count);
         }
     }
-    Ok(most)
+    Ok(max)
 }
 
 /// Compares all results of a program, including its bound if `bound` is set.
@@ -196,6 +193,6 @@ pub fn check(
     tally: &mut Tally,
 ) -> Result<(), (Class, String)> {
     tally.programs += 1;
-    let most = packets_agree(kernel, sequence, seed, tally)?;
-    if bound { bound_holds(kernel, sequence.object(), most, tally) } else { Ok(()) }
+    let max = packets_agree(kernel, sequence, seed, tally)?;
+    if bound { bound_holds(kernel, sequence.object(), max, tally) } else { Ok(()) }
 }

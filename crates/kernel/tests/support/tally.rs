@@ -66,15 +66,15 @@ impl Tally {
     }
 
     /// Prints the counts, and some faults of each class.
-    pub fn report(&self, what: &str) {
+    pub fn report(&self, subject: &str) {
         let Tally { programs, packets, bounds, exact, conditional, replayed, open, .. } = self;
         let depend: usize = open.values().sum();
         eprintln!(
-            "{programs} {what}, {packets} packets, {bounds} bounds, {exact} of them exact, \
-             {conditional} under conditions; {replayed} witnesses replayed, {depend} depend on what is open"
+            "{programs} {subject}, {packets} packets, {bounds} bounds, {exact} of them exact, \
+             {conditional} under conditions; {replayed} witnesses replayed, {depend} depend on open values"
         );
-        for (on, count) in open {
-            eprintln!("open: {count} on {on}");
+        for (dependency, count) in open {
+            eprintln!("open: {count} on {dependency}");
         }
         eprintln!("{} packets undecided", self.undecided);
         for (class, faults) in &self.faults {
@@ -86,13 +86,13 @@ impl Tally {
     }
 
     /// Fails if there are faults, or nothing was compared.
-    pub fn judge(&self, what: &str) {
+    pub fn assert_no_faults(&self, subject: &str) {
         assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
         let few = 500 * self.undecided <= self.packets.max(500);
         assert!(few, "{} of {} packets are undecided", self.undecided, self.packets);
-        Oracle::Kernel.compared(self.packets, &format!("packets through {what}"));
-        Oracle::Kernel.compared(self.bounds, &format!("bounds of {what}"));
-        Oracle::Kernel.compared(self.replayed, &format!("witnesses of {what}"));
+        Oracle::Kernel.compared(self.packets, &format!("packets through {subject}"));
+        Oracle::Kernel.compared(self.bounds, &format!("bounds of {subject}"));
+        Oracle::Kernel.compared(self.replayed, &format!("witnesses of {subject}"));
     }
 
     /// Adds the counts of another thread.
@@ -104,8 +104,8 @@ impl Tally {
         self.exact += other.exact;
         self.conditional += other.conditional;
         self.replayed += other.replayed;
-        for (on, count) in other.open {
-            *self.open.entry(on).or_default() += count;
+        for (dependency, count) in other.open {
+            *self.open.entry(dependency).or_default() += count;
         }
         for (class, faults) in other.faults {
             self.faults.entry(class).or_default().extend(faults);

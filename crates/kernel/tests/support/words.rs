@@ -30,7 +30,7 @@ pub struct Compared {
 }
 
 /// Formats the arguments in a packet.
-fn shown(packet: &[u8]) -> String {
+fn format_arguments(packet: &[u8]) -> String {
     let word = |word: &[u8]| {
         let mut bytes = [0; 8];
         bytes[..word.len()].copy_from_slice(word);
@@ -59,7 +59,7 @@ impl Words {
             for _ in 0..self.epoch {
                 let packet = (self.packet)(&mut rng);
                 let run = replay_pair.compare(&packet);
-                let run = run.map_err(|fault| format!("{}: {fault}", shown(&packet)))?;
+                let run = run.map_err(|fault| format!("{}: {fault}", format_arguments(&packet)))?;
                 covered.extend(run.path.iter().map(|taken| taken.block));
                 packets += 1;
             }
