@@ -1,4 +1,4 @@
-//! Search for open values that reproduce the kernel's run, most promising choices first.
+//! Search for open values that reproduce the kernel's run; the most promising choices come first.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -8,29 +8,29 @@ use slowpath_exec::concrete::{ConcreteError, Run};
 use crate::draws::{Choice, Drawn};
 use crate::elements::Touched;
 use crate::outcome::{Outcome, differing_outcome};
-use crate::pair::{OTHERS, Pair, hex, other};
+use crate::pair::{Pair, VALUE_SETS, hex, unusual_value};
 
-/// Most choices of open values that are tried for one packet.
+/// Maximum number of choices of open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 
-/// The same limit for programs that record their path.
+/// Like [`MAX_CHOICES`], but for programs that record their path.
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Largest number of a place that an element of a map may get; initial elements have small numbers.
-const PLACES: u64 = (1 << 33) - 1;
+/// Upper limit of an open value that is the place of a map element.
+const LAST_PLACE: u64 = (1 << 33) - 1;
 
-/// Largest range of open values that are all tried.
-const NAMED: u64 = 16;
+/// Largest difference between the limits of an open value of which all values are tried.
+const SMALL_RANGE: u64 = 16;
 
-/// A run of the interpreter that agrees with the kernel's.
+/// A run of the interpreter that agrees with the kernel's run.
 #[derive(Debug)]
 pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// True if some bytes depend on open values, so that the kernel's bytes are taken.
+    /// True if some bytes depend on open values. The kernel's bytes are valid in this case.
     pub open_bytes: bool,
-    /// True if other open values would have led to another path.
+    /// True if other open values would lead to another path.
     pub open_path: bool,
 }
 
@@ -43,46 +43,46 @@ pub enum Search {
     Differs {
         /// Difference of the first tried run.
         difference: String,
-        /// Outcome of the first tried run.
-        ours: Option<Outcome>,
+        /// Outcome of the first tried run; `None` if no run was tried.
+        interpreter: Option<Outcome>,
         /// Reason why an untried run might agree, if any.
         undecided: Option<&'static str>,
     },
 }
 
-/// A choice to be tried: its promise, its rank among equally promising ones, its values, and the
-/// index of the value that was changed last.
+/// A choice to try: its promise, its rank among equally promising choices, its values, and the
+/// index of the value that differs from the choice that it was derived from.
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
-    /// Looks for a run that agrees with the kernel's. To find bytes that depend on open values,
-    /// each run is compared with the same run under other open values. A byte may be equal in both
-    /// by chance; then further values are tried.
+    /// Searches for a run that agrees with the kernel's run. To find bytes that depend on open
+    /// values, the search compares each run with a run on other open values. An open byte may be
+    /// equal in both by chance, so the search is repeated with other sets of values.
     ///
     /// # Errors
     /// If the interpreter cannot complete a run.
-    pub fn search(&mut self, theirs: &Outcome) -> Result<Search, ConcreteError> {
+    pub fn search(&mut self, kernel: &Outcome) -> Result<Search, ConcreteError> {
         let mut first = None;
-        for which in 0..OTHERS {
-            let (found, open_bytes) = self.search_against(theirs, which)?;
+        for set in 0..VALUE_SETS {
+            let (found, open_bytes) = self.search_against(kernel, set)?;
             match found {
                 Search::Differs { .. } if open_bytes => first.get_or_insert(found),
                 _ => return Ok(found),
             };
         }
-        first.map_or_else(|| self.search_against(theirs, 0).map(|(found, _)| found), Ok)
+        first.map_or_else(|| self.search_against(kernel, 0).map(|(found, _)| found), Ok)
     }
 
-    /// Searches with one set of other open values. Also returns whether there were open bytes.
+    /// Searches with one set of other open values. Also returns true if any run had open bytes.
     fn search_against(
         &mut self,
-        theirs: &Outcome,
-        which: usize,
+        kernel: &Outcome,
+        set: usize,
     ) -> Result<(Search, bool), ConcreteError> {
         let mut any_open = false;
         let (mut first, mut seen) = (None, HashSet::new());
-        // Order: promise first; among equal ones the latest, or the earliest if the program records
-        // its path.
+        // Highest promise first. Among equally promising choices the latest comes first, or the
+        // earliest if the program records its path.
         let mut pending: BinaryHeap<Pending> = BinaryHeap::from([(0, 0, Vec::new(), None)]);
         let path_record = self.path_bytes() > 0;
         let most = if path_record { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
@@ -94,7 +94,7 @@ impl Pair {
             let mut chosen: Vec<u64> = drawn.iter().map(|drawn| drawn.min).collect();
             let fits = |(d, value): (&Drawn, &u64)| (d.min..=d.max).contains(value);
             if !drawn.iter().zip(&choice).all(fits) {
-                // The choice was made for another path.
+                // The choice belongs to another path.
                 continue;
             }
             let common = choice.len().min(chosen.len());
@@ -102,19 +102,19 @@ impl Pair {
             if !self.unconfirmed_elements(&run.read).is_empty() {
                 undecided = Some("an element may have been evicted");
             }
-            let other = self.run_with_other_values(which, &run, &drawn, &chosen)?;
+            let other = self.run_with_other_values(set, &run, &drawn, &chosen)?;
             let open_bytes = other.is_some();
             any_open |= open_bytes;
             let open_path = other.as_ref().is_some_and(|other| other.path != run.path);
             if open_path {
                 undecided = Some("the path depends on a clock, a random number or the like");
             }
-            let ours = self.outcome(&run);
-            let or = other.as_ref().map(|other| self.outcome(other));
+            let interpreter = self.outcome(&run);
+            let alternative = other.as_ref().map(|other| self.outcome(other));
             let touched = self.touched(&run, other.as_ref());
             let impossible = run.impossible.then(|| "no run of the kernel".to_owned());
             let differs = impossible
-                .or_else(|| differing_outcome(theirs, &ours, or.as_ref()))
+                .or_else(|| differing_outcome(kernel, &interpreter, alternative.as_ref()))
                 .or_else(|| self.differing_elements(&touched, other.as_ref()))
                 .or_else(|| self.differing_path(&run));
             let Some(difference) = differs else {
@@ -122,12 +122,12 @@ impl Pair {
                 let agreed = Agreed { run, choices, touched, open_bytes, open_path };
                 return Ok((Search::Agreed(Box::new(agreed)), any_open));
             };
-            first.get_or_insert((difference, ours));
+            first.get_or_insert((difference, interpreter));
             let promise = if run.impossible { drawn.len() } else { self.common_results(&run) };
             for (at, value) in self.changes(&drawn, changed) {
                 let mut next = chosen.clone();
                 next[at] = value;
-                if !drawn[at].wide() {
+                if !drawn[at].is_wide() {
                     next.truncate(at + 1);
                 }
                 if pending.len() >= most {
@@ -142,38 +142,39 @@ impl Pair {
         if !pending.is_empty() {
             undecided = Some("not all choices among open values were tried");
         }
-        let (difference, ours) = match first {
-            Some((difference, ours)) => (difference, Some(ours)),
+        let (difference, interpreter) = match first {
+            Some((difference, interpreter)) => (difference, Some(interpreter)),
             None => ("no choice was tried".to_owned(), None),
         };
-        Ok((Search::Differs { difference, ours, undecided }, any_open))
+        Ok((Search::Differs { difference, interpreter, undecided }, any_open))
     }
 
-    /// Runs the same choice with other values of large ranges; `None` if there are no such values.
+    /// Runs a choice, but with other values of all open values that have a large range; `None` if
+    /// there are no such open values.
     fn run_with_other_values(
         &mut self,
-        which: usize,
+        set: usize,
         run: &Run,
         drawn: &[Drawn],
         chosen: &[u64],
     ) -> Result<Option<Run>, ConcreteError> {
-        let many = drawn.iter().any(Drawn::wide) || !self.others.is_empty();
+        let many = drawn.iter().any(Drawn::is_wide) || !self.open_inputs.is_empty();
         if !many || run.impossible {
             return Ok(None);
         }
-        let changed = |(d, &value): (&Drawn, &u64)| match d.wide() {
-            true => other(which, d.min, d.max),
+        let changed = |(d, &value): (&Drawn, &u64)| match d.is_wide() {
+            true => unusual_value(set, d.min, d.max),
             false => value,
         };
         let most: Vec<u64> = drawn.iter().zip(chosen).map(changed).collect();
-        self.interpret(&most, Some(which)).map(Some)
+        self.interpret(&most, Some(set)).map(Some)
     }
 
-    /// Returns the next changes to try, as index and value. Values with few possibilities come
-    /// before those with many. Within each kind, only values after the last changed one are
+    /// Returns the next changes to try, as index and value. Open values with small ranges come
+    /// before those with large ranges. In each group, only values after the last changed one are
     /// changed, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
-        let many = |&at: &usize| drawn[at].wide();
+        let many = |&at: &usize| drawn[at].is_wide();
         let later = |at: &usize| match changed {
             None => true,
             Some(last) => *at > last || (many(at) && last < drawn.len() && !many(&last)),
@@ -183,14 +184,14 @@ impl Pair {
         if self.path_bytes() == 0 {
             order.reverse();
         }
-        let values = |at: usize| match drawn[at].key {
+        let values = |at: usize| match drawn[at].is_key {
             true => self.numbers_of_keys(),
             false => self.alternatives(&drawn[at]),
         };
         order.into_iter().flat_map(|at| values(at).into_iter().map(move |v| (at, v))).collect()
     }
 
-    /// Returns the keys in the kernel's hash maps that are at most 8 bytes long, as numbers.
+    /// Returns all keys of at most 8 bytes in the kernel's hash maps, as numbers.
     fn numbers_of_keys(&self) -> Vec<u64> {
         let maps = self.lifted.layout.maps.iter().filter_map(|map| self.loaded.map(&map.name));
         let tables = maps.filter(|map| map.definition().kind == MapKind::HASH);
@@ -200,24 +201,24 @@ impl Pair {
         keys.filter(|key| key.len() <= 8).map(number).collect()
     }
 
-    /// Returns the values to try for an open value, besides the smallest.
+    /// Returns the values to try for an open value in addition to the smallest one.
     fn alternatives(&self, drawn: &Drawn) -> Vec<u64> {
         let &Drawn { min, max, .. } = drawn;
-        let many = drawn.many();
+        let many = drawn.has_large_range();
         if many && self.path_bytes() == 0 {
             return Vec::new();
         }
-        if max - min <= NAMED {
+        if max - min <= SMALL_RANGE {
             return (min + 1..=max).rev().collect();
         }
-        if max == PLACES {
-            // Places of the initial elements, which have small numbers.
+        if max == LAST_PLACE {
+            // Places of the initial elements, which come first.
             return (0..16).map(|number| (1 << 32) + number).collect();
         }
         let mut values: BTreeSet<u64> = BTreeSet::from([min + 1, max]);
         if max - min > 1 {
             // Results that the program recorded: numbers, or negated errors.
-            for word in self.told().as_chunks::<8>().0 {
+            for word in self.recorded().as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word);
                 values.extend([word, word.wrapping_neg()]);
                 if many {
@@ -229,30 +230,34 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// Returns access to the path record that a run of the interpreter left.
-    fn told_here(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
+    /// Returns a function that reads bytes of the path record after a run of the interpreter.
+    fn recorded_by(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let path_record = self.path_record.as_ref()?;
         let map = self.lifted.layout.maps.iter().find(|map| map.name == path_record.map)?;
         Some(move |at| self.byte(Some(run), (map.values, at)))
     }
 
-    /// Describes the difference if a run took another path than the kernel's.
+    /// Describes the difference between the recorded paths of the kernel and of a run of the
+    /// interpreter; `None` if they are equal or not recorded.
     fn differing_path(&self, run: &Run) -> Option<String> {
-        let ours: Vec<u8> = (0..self.path_bytes()).map(self.told_here(run)?).collect();
-        let theirs = self.told();
-        let theirs = theirs.get(..ours.len()).filter(|theirs| *theirs != ours)?;
-        Some(format!("path {} in the kernel, {} here", hex(theirs), hex(&ours)))
+        let interpreter: Vec<u8> = (0..self.path_bytes()).map(self.recorded_by(run)?).collect();
+        let kernel = self.recorded();
+        let kernel = kernel.get(..interpreter.len()).filter(|kernel| *kernel != interpreter)?;
+        Some(format!("path {} in the kernel, {} here", hex(kernel), hex(&interpreter)))
     }
 
-    /// Returns how far the path record of a run agrees with the kernel's: in bits of the path and
-    /// bytes of the results after it. 0 for programs without a record.
+    /// Returns the length of the common prefix of the path records of a run and of the kernel:
+    /// equal bits of the path plus equal bytes of the results after it. 0 for programs without a
+    /// record.
     fn common_results(&self, run: &Run) -> usize {
-        let Some(ours) = self.told_here(run).filter(|_| self.path_bytes() > 0) else { return 0 };
-        let theirs = self.told();
-        let behind = (0..).zip(&theirs).skip(self.path_bytes() as usize);
-        let results = behind.take_while(|&(at, byte)| ours(at) == *byte);
-        let path = (0..).zip(&theirs).take(self.path_bytes() as usize);
-        let mut path = path.map(|(at, byte)| ours(at) ^ byte);
+        let Some(interpreter) = self.recorded_by(run).filter(|_| self.path_bytes() > 0) else {
+            return 0;
+        };
+        let kernel = self.recorded();
+        let after_path = (0..).zip(&kernel).skip(self.path_bytes() as usize);
+        let results = after_path.take_while(|&(at, byte)| interpreter(at) == *byte);
+        let path = (0..).zip(&kernel).take(self.path_bytes() as usize);
+        let mut path = path.map(|(at, byte)| interpreter(at) ^ byte);
         let first = path.find(|differing| *differing != 0);
         results.count() + first.map_or(8, |differing| differing.trailing_zeros()) as usize
     }

@@ -1,4 +1,4 @@
-//! Commit of a run: the content of maps persists for the next run.
+//! Commit of a run: the next run starts with the map content that it left.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::entry::set_value;
 use crate::pair::Pair;
 
 impl Pair {
-    /// Keeps the map content that the run wrote. For open bytes, takes the kernel's values.
+    /// Keeps the map content that the run wrote. If bytes are open, takes the kernel's values.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();
         for (&place, &byte) in &run.written {
-            // Content that is fixed at the start of every run is not map content.
+            // A region with content starts every run with it, so it does not keep what a run wrote.
             let region = &lifted.program.regions[place.0.index()];
             if region.kind == RegionKind::Map && region.content.is_none() {
                 self.environment.memory.insert(place, byte);
@@ -26,26 +26,26 @@ impl Pair {
         let mut freed: HashMap<InputId, i64> = HashMap::new();
         for element in touched {
             let layout = &lifted.layout.maps[element.map];
-            let Touched { number, before, theirs, ours, .. } = element;
+            let Touched { number, before, kernel, interpreter, .. } = element;
             if layout.kind.evicts() && before.is_none() {
                 *self.inserted.entry(layout.values).or_default() += 1;
             }
             if let Some(room) = layout.free_elements {
-                let fewer = i64::from(before.is_some()) - i64::from(theirs.is_some());
+                let fewer = i64::from(before.is_some()) - i64::from(kernel.is_some());
                 *freed.entry(room.free).or_default() += fewer;
             }
-            // In the interpreter, moved elements return to their own place for the next run.
-            if !open_bytes && layout.moved.is_none() && theirs == ours {
+            // The interpreter keeps the place of moved elements for the current run only.
+            if !open_bytes && layout.moved.is_none() && kernel == interpreter {
                 continue;
             }
-            // With an identity region, `present` holds answers for keys of a trie, which do not
-            // change here.
+            // For a trie (with an identity region), `present` holds the results of lookups, which a
+            // run does not change.
             if let Some(present) = layout.present.filter(|_| layout.identity.is_none()) {
-                let there = theirs.is_some().into();
+                let there = kernel.is_some().into();
                 self.environment.memory.insert((present, *number), there);
             }
-            if let Some(theirs) = theirs {
-                set_value(layout, *number, theirs, &mut self.environment);
+            if let Some(kernel) = kernel {
+                set_value(layout, *number, kernel, &mut self.environment);
             }
         }
         for (input, freed) in freed {
@@ -54,7 +54,7 @@ impl Pair {
         }
     }
 
-    /// Renumbers the elements of queues, which start from the oldest element in every run.
+    /// Renumbers the elements of queues: in every run, the oldest element has number 0.
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;

@@ -1,11 +1,11 @@
-//! Temporary pinning to one CPU: per-CPU maps have a value for each CPU, and that of the CPU that
-//! runs the program is compared. `slowpath-kernel` pins its measuring threads for good; the thread
-//! here belongs to the caller and gets its affinity back.
+//! Temporary pinning of the calling thread to one CPU. In per-CPU maps, only the value of the CPU
+//! that runs the program is compared. The thread belongs to the caller, so it gets its affinity
+//! back.
 
 use std::marker::PhantomData;
 
-/// A guard that pins the calling thread to one CPU until it is dropped. Has no effect if pinning is
-/// forbidden or unsupported.
+/// A guard that pins the calling thread to one CPU until it is dropped. It has no effect if pinning
+/// is forbidden or unsupported.
 #[derive(Debug)]
 pub struct Pinned {
     #[cfg(target_os = "linux")]
@@ -24,11 +24,11 @@ mod linux {
         pub fn to(cpu: usize) -> Pinned {
             let before = sched_getaffinity(None).ok().filter(|set| {
                 let mut one = CpuSet::new();
-                let known = cpu < CpuSet::MAX_CPU && set.is_set(cpu);
-                if known {
+                let allowed = cpu < CpuSet::MAX_CPU && set.is_set(cpu);
+                if allowed {
                     one.set(cpu);
                 }
-                known && set.count() > 1 && sched_setaffinity(None, &one).is_ok()
+                allowed && set.count() > 1 && sched_setaffinity(None, &one).is_ok()
             });
             Pinned { before, of_this_thread: PhantomData }
         }

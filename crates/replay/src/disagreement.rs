@@ -10,16 +10,16 @@ use slowpath_kernel::Context;
 use crate::outcome::Outcome;
 use crate::pair::{Pair, hex, is_queue};
 
-/// Most elements of a map in a report.
-const MOST: usize = 10_000;
+/// Maximum number of elements of a map in a report.
+const MAX_ELEMENTS: usize = 10_000;
 
-/// A behaviour of the kernel that no choice of open values reproduces. The cause is a defect of
-/// slowpath, or an input that the model leaves out.
+/// A run of the kernel that no tried choice of open values reproduces. The cause is a defect of
+/// slowpath, or an input that the model lacks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     /// Name of the program.
     pub program: String,
-    /// Difference, in a sentence.
+    /// Difference between kernel and interpreter, in one sentence.
     pub difference: String,
     /// Packet, context and maps before the run, as a witness for
     /// [`Replay::install`](crate::Replay::install).
@@ -28,7 +28,7 @@ pub struct Disagreement {
     pub kernel: Outcome,
     /// Outcome in the interpreter, if it completed the run.
     pub interpreter: Option<Outcome>,
-    /// Reason why this may not be a disagreement: not all open values were tried.
+    /// Reason why another choice of open values may still agree; `None` if none can.
     pub undecided: Option<&'static str>,
 }
 
@@ -37,10 +37,10 @@ impl fmt::Display for Disagreement {
         let Disagreement { program, difference, undecided, .. } = self;
         match undecided {
             None => write!(f, "program {program}: kernel and interpreter disagree: {difference}"),
-            Some(why) => write!(
+            Some(reason) => write!(
                 f,
                 "program {program}: whether kernel and interpreter agree is not decided, because \
-                 {why}: {difference}"
+                 {reason}: {difference}"
             ),
         }
     }
@@ -70,11 +70,11 @@ impl Pair {
         let mut maps = Map::new();
         // Skip read-only data, which the object defines, and maps that pass data to user space,
         // which cannot be restored.
-        let given = |layout: &&MapLayout| {
+        let restorable = |layout: &&MapLayout| {
             entry_keys(layout.kind) != EntryKeys::None
                 && self.loaded.map(&layout.name).is_none_or(|map| !map.definition().read_only)
         };
-        for layout in self.lifted.layout.maps.iter().filter(given) {
+        for layout in self.lifted.layout.maps.iter().filter(restorable) {
             let entries = self.entries(layout, &bytes);
             if !entries.is_empty() {
                 maps.insert(layout.name.clone(), entries.into());
@@ -89,7 +89,7 @@ impl Pair {
             hex(&bytes)
         };
         if layout.identity.is_some() && !layout.holds_maps() {
-            // For a trie, memory has only the answers for known keys; the elements are in `tries`.
+            // For a trie, memory has only results of earlier lookups; the elements are in `tries`.
             let size = u64::from(layout.value_size);
             let entry = |(place, key): (u64, &[u8])| {
                 let start = place << layout.element_bits;
@@ -97,15 +97,15 @@ impl Pair {
                 let value: Vec<u8> = (0..size).map(byte).collect();
                 json!({"key": hex(key), "value": hex(&value)})
             };
-            return self.tries.all(layout).take(MOST).map(entry).collect();
+            return self.tries.all(layout).take(MAX_ELEMENTS).map(entry).collect();
         }
         let elements = layout.elements(bytes, &self.environment.interned);
-        let there = elements.into_iter().filter(|element| element.present == Some(true));
+        let present = elements.into_iter().filter(|element| element.present == Some(true));
         if is_queue(layout) {
             let free =
                 layout.free_elements.and_then(|room| self.environment.inputs.get(&room.free));
             let count = u64::from(layout.max_entries).saturating_sub(free.copied().unwrap_or(0));
-            let queued = there.filter(|element| element.number < count).take(MOST);
+            let queued = present.filter(|element| element.number < count).take(MAX_ELEMENTS);
             return queued.map(|element| json!({"value": value(&element)})).collect();
         }
         let map = |number: Option<usize>| number.map(|number| format!("map {number}"));
@@ -116,11 +116,11 @@ impl Pair {
                 return Some(json!({"key": key, "map": map(number)?}));
             }
             let mut entry = json!({"key": key, "value": value(&element)});
-            if let Some(which) = element.map_address {
-                entry["map"] = map(self.number_at(layout, which))?.into();
+            if let Some(map_address) = element.map_address {
+                entry["map"] = map(self.inner_map_number(layout, map_address))?.into();
             }
             Some(entry)
         };
-        there.filter_map(entry).take(MOST).collect()
+        present.filter_map(entry).take(MAX_ELEMENTS).collect()
     }
 }

@@ -6,34 +6,35 @@ use slowpath_ir::{DrawId, Op};
 
 use crate::pair::Pair;
 
-/// Largest range of an open value that does not make dependent bytes open.
+/// Largest difference between the limits of an open value that counts as a small range.
 const FEW: u64 = 4096;
 
-/// Name of the open value for the element's key that the kernel passes to a callback.
+/// Name of the open value that stands for the key that the kernel passes to a callback.
 const KEY: &str = "the element's key";
 
 /// An open value that a run used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// Identity of the draw.
+    /// Operation that draws the value.
     pub draw: DrawId,
     /// Smallest possible value.
     pub min: u64,
     /// Largest possible value.
     pub max: u64,
-    /// True if it is the key of an element that the kernel iterates over.
-    pub key: bool,
+    /// True if the value is the key of an element that the kernel iterates over.
+    pub is_key: bool,
 }
 
 impl Drawn {
-    /// Returns true if the range may be too large to try all values.
-    pub fn many(&self) -> bool {
+    /// Returns true if the range is too large to try all values.
+    pub fn has_large_range(&self) -> bool {
         self.max - self.min > FEW
     }
 
-    /// Returns true if the range is large and the value is not a key; keys are tried from the map.
-    pub fn wide(&self) -> bool {
-        self.many() && !self.key
+    /// Returns true if bytes that depend on the value are open: its range is large, and it is not a
+    /// key. For a key, the keys of the maps are tried.
+    pub fn is_wide(&self) -> bool {
+        self.has_large_range() && !self.is_key
     }
 }
 
@@ -42,11 +43,11 @@ impl Drawn {
 pub struct Choice {
     /// Source of the value: a helper, or an instruction.
     pub call: String,
-    /// Name of the result among those of the source.
+    /// Name of the value among the results of the source.
     pub result: String,
-    /// Value that reproduces the kernel's behaviour, or the smallest one if it is not determined.
+    /// Value that reproduces the kernel's run; the smallest possible value if it is not determined.
     pub value: u64,
-    /// True if the kernel must have used the same value; false for clocks and random numbers.
+    /// True if the kernel used this value; false for clocks and random numbers, which may differ.
     pub determined: bool,
 }
 
@@ -61,15 +62,15 @@ impl Pair {
         let ops = program.prologue.iter().chain(blocks.flat_map(|block| &block.ops));
         let drawn = |op: Op| match op {
             Op::Unknown { min, max, draw, .. } => {
-                let key = program.draws[draw.index()].result == KEY;
-                Some(Drawn { draw, min, max, key })
+                let is_key = program.draws[draw.index()].result == KEY;
+                Some(Drawn { draw, min, max, is_key })
             }
             _ => None,
         };
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// Returns the open values together with their values.
+    /// Pairs open values with the values `chosen` for them.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {
             let draw = &self.lifted.program.draws[drawn.draw.index()];
@@ -77,7 +78,7 @@ impl Pair {
                 call: draw.call.clone(),
                 result: draw.result.clone(),
                 value,
-                determined: !drawn.wide(),
+                determined: !drawn.is_wide(),
             }
         };
         drawn.iter().zip(chosen).map(choice).collect()

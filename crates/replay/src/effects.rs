@@ -69,8 +69,8 @@ pub struct MapChange {
 pub struct Unreadable {
     /// Name of the responsible helper, without `bpf_`.
     pub call: String,
-    /// Names of the maps that it may have changed: all of its type. Empty if it does not change
-    /// maps.
+    /// Names of the maps that the helper may have changed: all maps of the type that it changes.
+    /// Empty if it does not change maps.
     pub maps: Vec<String>,
 }
 
@@ -81,8 +81,8 @@ fn optional_digits<S: Serializer>(
     bytes.as_deref().map(hex).serialize(serializer)
 }
 
-/// Helpers whose changes cannot be read back, with the type of map. `None` means that the cost
-/// class has the type (`call.HELPER.TYPE`).
+/// Helpers whose changes cannot be read back, with the type of the maps that they change. `None`
+/// means that the cost class names the type (`call.HELPER.TYPE`).
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -97,35 +97,37 @@ const CALLS: [(&str, Option<&str>); 10] = [
 ];
 
 impl Pair {
-    /// Returns the changes of a run; must be called before the run is committed.
-    pub fn effects(&self, packet: &[u8], theirs: &Outcome, agreed: &Agreed) -> Effects {
+    /// Returns the changes of a run. Must be called before the run is committed.
+    pub fn effects(&self, packet: &[u8], kernel: &Outcome, agreed: &Agreed) -> Effects {
         let moved = self.moved(&agreed.run, packet.len());
         let maps = &self.lifted.layout.maps;
-        let changed = agreed.touched.iter().filter(|element| element.before != element.theirs);
+        let changed = agreed.touched.iter().filter(|element| element.before != element.kernel);
         let change = |element: &crate::elements::Touched| {
             let layout = &maps[element.map];
             MapChange {
                 map: layout.name.clone(),
-                inner: element.which.and_then(|which| self.number_at(layout, which)),
+                inner: element
+                    .map_address
+                    .and_then(|map_address| self.inner_map_number(layout, map_address)),
                 key: element.key.clone(),
                 before: element.before.clone(),
-                after: element.theirs.clone(),
+                after: element.kernel.clone(),
             }
         };
         Effects {
-            packet: self.changed_bytes(packet, theirs, &agreed.run, moved.head),
+            packet: self.changed_bytes(packet, kernel, &agreed.run, moved.head),
             moved,
             maps: changed.map(change).collect(),
             unreadable: self.unreadable(agreed),
         }
     }
 
-    /// Returns the bytes of the packet that a run changed. The new bytes are the kernel's where
-    /// they are still part of the packet.
+    /// Returns the bytes of the packet that a run changed. New bytes are the kernel's, except for
+    /// bytes that are no longer part of the packet.
     fn changed_bytes(
         &self,
         packet: &[u8],
-        theirs: &Outcome,
+        kernel: &Outcome,
         run: &Run,
         head: i64,
     ) -> Vec<PacketChange> {
@@ -133,7 +135,7 @@ impl Pair {
         let inside = |(&(_, offset), &byte): (&(_, u64), &u8)| {
             let offset = usize::try_from(offset).ok().filter(|&offset| offset < packet.len())?;
             let now = usize::try_from(offset as i64 - head).ok();
-            let now = now.and_then(|at| theirs.packet.get(at).copied()).unwrap_or(byte);
+            let now = now.and_then(|at| kernel.packet.get(at).copied()).unwrap_or(byte);
             (now != packet[offset]).then_some((offset, now))
         };
         let changed: BTreeSet<(usize, u8)> = written.filter_map(inside).collect();
@@ -156,10 +158,6 @@ impl Pair {
     /// Returns the changes that cannot be read back, derived from the cost classes of the run.
     fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
         let lifted = &self.lifted;
-        let names = |wanted: &dyn Fn(&MapLayout) -> bool| -> Vec<String> {
-            let maps = lifted.layout.maps.iter().filter(|layout| wanted(layout));
-            maps.map(|layout| layout.name.clone()).collect()
-        };
         let classes: BTreeSet<_> = agreed.run.costs.iter().map(|event| event.class.0).collect();
         let mut found = BTreeSet::new();
         for class in classes {
@@ -168,8 +166,10 @@ impl Pair {
             let (call, kind) = called.split_once('.').unwrap_or((called, ""));
             let known = CALLS.iter().find(|(known, _)| *known == call);
             let Some(kind) = known.map(|(_, of)| of.unwrap_or(kind)) else { continue };
-            let maps =
-                names(&|layout| layout.kind.to_string() == kind && !is_readable(layout.kind));
+            let changed =
+                |layout: &&MapLayout| layout.kind.to_string() == kind && !is_readable(layout.kind);
+            let maps = lifted.layout.maps.iter().filter(changed);
+            let maps: Vec<String> = maps.map(|layout| layout.name.clone()).collect();
             if !maps.is_empty() || kind.is_empty() {
                 found.insert(Unreadable { call: call.to_owned(), maps });
             }

@@ -1,10 +1,11 @@
-//! Map elements that a run writes, compared with those of the kernel.
+//! Comparison of the map elements that a run writes with those of the kernel.
 
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::{Bytes, MapLayout};
 use slowpath_exec::concrete::Run;
+use slowpath_ir::InputKind;
 use slowpath_kernel::Map;
 use slowpath_kernel::witness::out_of_range;
 
@@ -22,7 +23,12 @@ const READABLE: [MapKind; 7] = [
     MapKind::LPM_TRIE,
 ];
 
-/// Returns true if elements of maps of a type can be read back.
+/// Lowest address of kernel memory, on x86-64 and arm64 with at most 48 address bits.
+const KERNEL: u64 = 0xffff_0000_0000_0000;
+/// Maximum distance in bytes of an address from the start of its region.
+const REACH: u64 = 1 << 24;
+
+/// Returns true if the elements of maps of this type can be read back.
 pub fn is_readable(kind: MapKind) -> bool {
     READABLE.contains(&kind)
 }
@@ -30,23 +36,24 @@ pub fn is_readable(kind: MapKind) -> bool {
 /// An element that a run wrote, before and after the run.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// Index of its map in the layout.
+    /// Index of the element's map in the layout.
     pub map: usize,
     /// Number of the element in the layout of the map.
     pub number: u64,
     pub key: Vec<u8>,
-    /// Address that identifies the map inside a map of maps.
-    pub which: Option<u64>,
+    /// Address that stands for the inner map; `None` if the map is not inside a map of maps.
+    pub map_address: Option<u64>,
     /// Value before the run.
     pub before: Option<Vec<u8>>,
-    /// Value after the run, in the kernel.
-    pub theirs: Option<Vec<u8>>,
-    /// Value after the run, in the interpreter.
-    pub ours: Option<Vec<u8>>,
+    /// Value in the kernel after the run.
+    pub kernel: Option<Vec<u8>>,
+    /// Value in the interpreter after the run.
+    pub interpreter: Option<Vec<u8>>,
 }
 
 impl Pair {
-    /// Returns the elements that a run wrote, or that the same run with other open values wrote.
+    /// Returns the elements that a run wrote, and those that the run `other` with other open values
+    /// wrote.
     pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
         let mut all = Vec::new();
         for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
@@ -55,19 +62,27 @@ impl Pair {
             }
             let mut found = self.written(layout, run);
             found.extend(other.into_iter().flat_map(|other| self.written(layout, other)));
-            for (number, key, which) in found {
-                let Some(map) = self.kernels(layout, which) else { continue };
+            for (number, key, map_address) in found {
+                let Some(map) = self.kernel_map(layout, map_address) else { continue };
                 let value = |run| self.value(layout, map, run, (number, &key));
-                let (before, ours) = (value(None), value(Some(run)));
-                let theirs = self.theirs(map, &key);
-                all.push(Touched { map: index, number, key, which, before, theirs, ours });
+                let (before, interpreter) = (value(None), value(Some(run)));
+                let kernel = self.kernel_value(map, &key);
+                all.push(Touched {
+                    map: index,
+                    number,
+                    key,
+                    map_address,
+                    before,
+                    kernel,
+                    interpreter,
+                });
             }
         }
         all
     }
 
-    /// Returns the elements of a map that a run wrote: number, key, and the address of an inner
-    /// map.
+    /// Returns the elements of a map that a run wrote: number, key, and for an inner map its
+    /// address.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -94,7 +109,8 @@ impl Pair {
         elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.map_address))).collect()
     }
 
-    /// Returns the place of an element's value after a run, or before the next one.
+    /// Returns the place of an element's value after a run; for `None`, at the start of the next
+    /// run.
     fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
         let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
@@ -102,7 +118,8 @@ impl Pair {
         (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
     }
 
-    /// Returns the value of an element after a run, or before the next one, if it exists.
+    /// Returns the interpreter's value of an element after a run; for `None`, at the start of the
+    /// next run. Returns `None` if the element does not exist.
     fn value(
         &self,
         layout: &MapLayout,
@@ -124,30 +141,59 @@ impl Pair {
         })
     }
 
-    /// Describes the first difference between the elements that a run wrote and those of the
-    /// kernel.
+    /// Describes the first difference between the elements that a run wrote and the kernel's
+    /// elements.
     pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
         for element in touched {
-            let Touched { number, key, which, theirs, ours, .. } = element;
+            let Touched { number, key, map_address, kernel, interpreter, .. } = element;
             let layout = &self.lifted.layout.maps[element.map];
-            if theirs.is_none() && layout.kind.evicts() {
+            if kernel.is_none() && layout.kind.evicts() {
                 // Any insertion may have evicted it.
                 continue;
             }
-            let or = other.and_then(|other| {
-                let map = self.kernels(layout, *which)?;
+            let alternative = other.and_then(|other| {
+                let map = self.kernel_map(layout, *map_address)?;
                 Some(self.value(layout, map, Some(other), (*number, key)))
             });
-            let own = ours.clone().map(|own| self.with_their_addresses(theirs.as_deref(), own));
-            if !matches(theirs.as_deref(), own.as_deref(), or.as_ref().map(Option::as_deref)) {
-                return Some(element_fault(&layout.name, key, theirs, ours));
+            let own =
+                interpreter.clone().map(|own| self.with_kernel_addresses(kernel.as_deref(), own));
+            if !matches(
+                kernel.as_deref(),
+                own.as_deref(),
+                alternative.as_ref().map(Option::as_deref),
+            ) {
+                return Some(element_fault(&layout.name, key, kernel, interpreter));
             }
         }
         None
     }
 
+    /// Returns the interpreter's value, with the kernel's addresses at each offset where both
+    /// values have an address. Does not check that both addresses refer to the same object.
+    fn with_kernel_addresses(&self, kernel: Option<&[u8]>, mut interpreter: Vec<u8>) -> Vec<u8> {
+        let Some(kernel) = kernel.filter(|kernel| kernel.len() == interpreter.len()) else {
+            return interpreter;
+        };
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        for (to, from) in interpreter.chunks_exact_mut(8).zip(kernel.chunks_exact(8)) {
+            if word(from) >= KERNEL && self.is_address(word(to)) {
+                to.copy_from_slice(from);
+            }
+        }
+        interpreter
+    }
+
+    fn is_address(&self, number: u64) -> bool {
+        let regions = self.lifted.program.inputs.iter().filter_map(|input| match input.kind {
+            InputKind::BaseAddress(region) => Some(region),
+            _ => None,
+        });
+        let mut bases = regions.filter_map(|region| self.base(region));
+        bases.any(|base| number.wrapping_sub(base) < REACH)
+    }
+
     /// Describes all differences between the maps of kernel and interpreter, one sentence each.
-    /// Skips inner maps, and maps whose content is only partly known.
+    /// Skips inner maps, and tries, of which the interpreter knows only some elements.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();
@@ -159,7 +205,7 @@ impl Pair {
                 continue;
             };
             let elements = layout.elements(&bytes, &self.environment.interned);
-            let ours: HashMap<Vec<u8>, Vec<u8>> = elements
+            let interpreter: HashMap<Vec<u8>, Vec<u8>> = elements
                 .into_iter()
                 .filter(|element| element.present == Some(true))
                 .filter_map(|element| {
@@ -170,13 +216,13 @@ impl Pair {
                 })
                 .collect();
             let keys = map.keys().unwrap_or_default();
-            for key in keys.iter().chain(ours.keys().filter(|key| !out_of_range(map, key))) {
-                let theirs = self.theirs(map, key);
+            for key in keys.iter().chain(interpreter.keys().filter(|key| !out_of_range(map, key))) {
+                let kernel = self.kernel_value(map, key);
                 let zeros =
                     || layout.present.is_none().then(|| vec![0; layout.value_size as usize]);
-                let expected = ours.get(key).cloned().or_else(zeros);
-                if theirs != expected {
-                    differing.push(element_fault(&layout.name, key, &theirs, &expected));
+                let expected = interpreter.get(key).cloned().or_else(zeros);
+                if kernel != expected {
+                    differing.push(element_fault(&layout.name, key, &kernel, &expected));
                 }
             }
         }
@@ -187,20 +233,25 @@ impl Pair {
 fn element_fault(
     map: &str,
     key: &[u8],
-    theirs: &Option<Vec<u8>>,
-    ours: &Option<Vec<u8>>,
+    kernel: &Option<Vec<u8>>,
+    interpreter: &Option<Vec<u8>>,
 ) -> String {
     let shown = |value: &Option<Vec<u8>>| value.as_deref().map_or("nothing".to_owned(), hex);
-    format!("{map} at {}: {} in the kernel, {} here", hex(key), shown(theirs), shown(ours))
+    format!("{map} at {}: {} in the kernel, {} here", hex(key), shown(kernel), shown(interpreter))
 }
 
-/// Returns true if a value is the expected one; if two expectations differ, any value is accepted.
-fn matches(theirs: Option<&[u8]>, ours: Option<&[u8]>, other: Option<Option<&[u8]>>) -> bool {
-    let Some(other) = other else { return theirs == ours };
-    match (theirs, ours, other) {
-        (Some(theirs), Some(ours), Some(other)) => bytes_match(theirs, ours, other),
-        (theirs, ours, other) => {
-            ours.is_some() != other.is_some() || theirs.is_some() == ours.is_some()
+/// Returns true if the kernel's value is as expected. If `interpreter` and `other` differ, any
+/// value is accepted, byte by byte.
+fn matches(
+    kernel: Option<&[u8]>,
+    interpreter: Option<&[u8]>,
+    other: Option<Option<&[u8]>>,
+) -> bool {
+    let Some(other) = other else { return kernel == interpreter };
+    match (kernel, interpreter, other) {
+        (Some(kernel), Some(interpreter), Some(other)) => bytes_match(kernel, interpreter, other),
+        (kernel, interpreter, other) => {
+            interpreter.is_some() != other.is_some() || kernel.is_some() == interpreter.is_some()
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Initial map elements in the environment of the interpreter.
+//! Writing of map elements into the environment of the interpreter.
 
 use slowpath_bpf::lift::{Keying, MapLayout};
 use slowpath_exec::concrete::Environment;
+use slowpath_ir::RegionId;
 
 /// An element of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,15 +13,15 @@ pub struct Entry {
     pub value: Vec<u8>,
 }
 
-/// Adds an element to a map, or to the inner map at the address `which`. Returns the element's
-/// number.
+/// Adds an element to a map; with a `map_address`, to the inner map that it stands for. Returns the
+/// element's number.
 pub fn install_at(
     layout: &MapLayout,
-    which: Option<u64>,
+    map_address: Option<u64>,
     entry: &Entry,
     environment: &mut Environment,
 ) -> u64 {
-    let number = number(layout, which, &entry.key, environment);
+    let number = number(layout, map_address, &entry.key, environment);
     if let Some(present) = layout.present {
         environment.memory.insert((present, number), 1);
     }
@@ -30,17 +31,21 @@ pub fn install_at(
 
 /// Sets the value at a place of a map.
 pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut Environment) {
-    let start = place << layout.element_bits;
-    for (offset, &byte) in (0u64..).zip(value) {
-        environment.memory.insert((layout.values, start.wrapping_add(offset)), byte);
+    write(environment, layout.values, place << layout.element_bits, value);
+}
+
+/// Writes bytes to consecutive offsets of a region.
+pub fn write(environment: &mut Environment, region: RegionId, start: u64, bytes: &[u8]) {
+    for (offset, &byte) in (0u64..).zip(bytes) {
+        environment.memory.insert((region, start.wrapping_add(offset)), byte);
     }
 }
 
-/// Returns the number of the element with a key: the key itself, or the number interned for its
-/// words.
+/// Returns the number of the element with a key: the key itself, or the number that stands for its
+/// words if keys of this map are interned.
 fn number(
     layout: &MapLayout,
-    which: Option<u64>,
+    map_address: Option<u64>,
     key: &[u8],
     environment: &mut Environment,
 ) -> u64 {
@@ -54,7 +59,7 @@ fn number(
     if layout.keying != Keying::Interned {
         return word(key);
     }
-    let mut words: Vec<u64> = which.into_iter().chain(key.chunks(8).map(word)).collect();
+    let mut words: Vec<u64> = map_address.into_iter().chain(key.chunks(8).map(word)).collect();
     words.resize(words.len().max(2), 0);
     let mut number = intern((words[0], words[1]), environment);
     for &next in &words[2..] {
@@ -63,7 +68,7 @@ fn number(
     number
 }
 
-/// Returns the number of a pair, assigning a new one if necessary.
+/// Returns the number of a pair; assigns the next free number to a new pair.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

@@ -26,7 +26,7 @@ pub enum ReplayError {
     /// Map content could not be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The kernel did not run the packet.
+    /// The kernel did not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The map does not exist.
@@ -37,7 +37,7 @@ pub enum ReplayError {
         /// Name of the map.
         map: String,
     },
-    /// The packet has metadata, which the lifted program does not support.
+    /// The packet has metadata, which replay does not support.
     #[error(
         "program {program}: a packet with {len} bytes of metadata; its model takes packets without"
     )]
@@ -47,7 +47,7 @@ pub enum ReplayError {
         /// Length of the metadata in bytes.
         len: usize,
     },
-    /// Map content that the interpreter lost cannot be read back from the kernel.
+    /// After an earlier failed run, map content is unknown and cannot be read back from the kernel.
     #[error(
         "program {program}: after a run that was not followed, the content of {map} is not known; start anew"
     )]
@@ -68,7 +68,8 @@ pub enum ReplayError {
     /// Kernel and interpreter behave differently.
     #[error("{0}; this is a defect of slowpath, please report it")]
     Disagreement(Box<Disagreement>),
-    /// Kernel and interpreter may or may not agree. The interpreter has the kernel's maps again.
+    /// Not all open values were tried, so kernel and interpreter may still agree. The interpreter's
+    /// maps equal the kernel's again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
 }

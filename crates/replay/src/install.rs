@@ -1,20 +1,20 @@
-//! Initial content of maps, in kernel and interpreter.
+//! Installation of map content in kernel and interpreter.
 
 use serde_json::Value;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::MapLayout;
+use slowpath_kernel::MapError;
 use slowpath_kernel::witness::{bytes, entries, install, out_of_range, push_order, value};
-use slowpath_kernel::{Map, MapError};
 
-use crate::entry::{Entry, install_at};
+use crate::entry::{Entry, install_at, set_value, write};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose values the kernel's side chooses; the witness only lists their keys.
+/// Types of maps whose values [`install`] chooses; of the witness's elements, only the keys count.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
 impl Pair {
-    /// Fills the maps from a witness.
+    /// Installs the map content of a witness in kernel and interpreter.
     pub fn install_witness(&mut self, witness: &Value) -> Result<(), ReplayError> {
         let installed = install(&self.loaded, witness)?;
         self.installed.push(installed);
@@ -23,7 +23,7 @@ impl Pair {
         for layout in lifted.layout.maps.iter().filter(|layout| layout.holds_maps()) {
             for entry in entries(witness, &layout.name) {
                 if let Some(within) = entry["map"].as_str() {
-                    self.hold(layout, &bytes(&entry["key"]), within);
+                    self.put_inner_map(layout, &bytes(&entry["key"]), within);
                 }
             }
         }
@@ -35,55 +35,53 @@ impl Pair {
             let Some(map) = self.loaded.map(&layout.name) else { continue };
             if is_queue(layout) {
                 for value in push_order(witness, map.definition()) {
-                    self.enqueued(layout, &value);
+                    self.enqueue(layout, &value);
                 }
                 continue;
             }
             let chosen = CHOSEN.contains(&layout.kind);
-            let mut given = Vec::new();
+            let mut listed = Vec::new();
             for entry in entries(witness, &layout.name).filter(|entry| entry["key"].is_string()) {
                 let key = bytes(&entry["key"]);
-                if let Some(told) = value(entry, layout.value_size)
+                if let Some(value) = value(entry, layout.value_size)
                     && !out_of_range(map, &key)
                 {
-                    let theirs = if chosen { self.theirs(map, &key) } else { None };
-                    given.push(Entry { value: theirs.unwrap_or(told), key });
+                    let kernel = if chosen { self.kernel_value(map, &key) } else { None };
+                    listed.push(Entry { value: kernel.unwrap_or(value), key });
                 }
             }
-            for entry in given {
+            for entry in listed {
                 self.tries.install(layout, &entry, &mut self.environment);
             }
         }
         Ok(())
     }
 
-    /// Puts an inner map of the last witness into a map of maps.
-    fn hold(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
+    /// Puts the inner map `within` of the last witness into a map of maps, in the interpreter.
+    fn put_inner_map(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
         let known = self.inner.iter().position(|(of, name)| *of == witness && name == within);
         let place = known.unwrap_or_else(|| {
             self.inner.push((witness, within.to_owned()));
             self.inner.len() - 1
         });
-        let number = (self.maps + place) as u32;
+        let number = (self.object_maps + place) as u32;
         // The element has no value; it refers to the map by number.
         let entry = Entry { key: key.to_owned(), value: Vec::new() };
         let element = install_at(layout, None, &entry, &mut self.environment);
         if let Some(identity) = layout.identity {
-            for (n, byte) in (0..).zip(number.to_le_bytes()) {
-                self.environment.memory.insert((identity, (element << 2) + n), byte);
-            }
+            write(&mut self.environment, identity, element << 2, &number.to_le_bytes());
         }
     }
 
-    /// Fills the inner maps of the last witness.
+    /// Installs the inner maps of the last witness in the interpreter.
     fn install_into_inner(&mut self, layout: &MapLayout, witness: &Value) {
         let last = self.installed.len().saturating_sub(1);
         for entry in entries(witness, &layout.name) {
             let within = entry["map"].as_str().unwrap_or_default();
             let named = |(of, name): &(usize, String)| *of == last && name == within;
             let Some(place) = self.inner.iter().position(named) else { continue };
-            let address = self.address(layout, self.maps + place);
+            let address = self.address(layout, self.object_maps + place);
             if let (Some(value), Some(_)) = (value(entry, layout.value_size), address) {
                 let entry = Entry { key: bytes(&entry["key"]), value };
                 install_at(layout, address, &entry, &mut self.environment);
@@ -91,13 +89,13 @@ impl Pair {
         }
     }
 
-    /// Returns the address that stands for the map with a number in a map of maps.
+    /// Returns the address that stands for the inner map with this number.
     fn address(&self, layout: &MapLayout, number: usize) -> Option<u64> {
         let outer = self.outer(layout)?;
         Some(self.base(outer.values)?.wrapping_add((number as u64) << outer.element_bits))
     }
 
-    /// Puts an element into a map, in kernel and interpreter.
+    /// Puts an element into a map, in kernel and interpreter. Queues and stacks ignore the key.
     pub fn put(&mut self, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let map = self.loaded.map(name).ok_or_else(|| self.no_map(name))?;
@@ -109,7 +107,7 @@ impl Pair {
         }
         self.recount = true;
         match layout {
-            Some(layout) if is_queue(layout) => self.enqueued(layout, &entry.value),
+            Some(layout) if is_queue(layout) => self.enqueue(layout, &entry.value),
             Some(layout) => self.tries.install(layout, entry, &mut self.environment),
             // The program does not use this map.
             None => {}
@@ -117,14 +115,13 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts an element into an inner map that belongs to the object. `name` is the name of the
-    /// inner map, `outer` that of the map of maps.
+    /// Puts an element into the inner map `name` of the object, which the map of maps `outer`
+    /// contains.
     pub fn put_inner(&mut self, outer: &str, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
-        let called = |map: &Map| map.definition().name == name;
-        let found =
-            (0..self.maps).find(|&number| self.loaded.map_by_number(number).is_some_and(called));
-        let map = found.and_then(|number| Some((number, self.loaded.map_by_number(number)?)));
+        let mut maps =
+            (0..self.object_maps).filter_map(|n| Some((n, self.loaded.map_by_number(n)?)));
+        let map = maps.find(|(_, map)| map.definition().name == name);
         let (number, map) = map.ok_or_else(|| self.no_map(name))?;
         map.update(&entry.key, &entry.value)?;
         let inner = format!("{outer}.inner");
@@ -137,14 +134,11 @@ impl Pair {
     }
 
     /// Adds an element to a queue or stack in the interpreter.
-    fn enqueued(&mut self, layout: &MapLayout, value: &[u8]) {
+    fn enqueue(&mut self, layout: &MapLayout, value: &[u8]) {
         let Some(room) = layout.free_elements else { return };
         let free = self.environment.inputs.get(&room.free).copied().unwrap_or_default();
         let place = u64::from(room.max_entries).saturating_sub(free);
-        let start = place << layout.element_bits;
-        for (offset, &byte) in (0u64..).zip(value) {
-            self.environment.memory.insert((layout.values, start.wrapping_add(offset)), byte);
-        }
+        set_value(layout, place, value, &mut self.environment);
         self.environment.inputs.insert(room.free, free.saturating_sub(1));
     }
 
@@ -153,7 +147,7 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// Reads the number of elements in evicting maps from the kernel.
+    /// Reads the numbers of elements of evicting maps from the kernel.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         for layout in lifted.layout.maps.iter().filter(|layout| layout.kind.evicts()) {

@@ -5,18 +5,17 @@ use slowpath_exec::concrete::{self, ConcreteError, Run};
 use slowpath_ir::InputId;
 use slowpath_kernel::Context;
 
-use crate::pair::{Pair, other};
+use crate::entry::write;
+use crate::pair::{Pair, unusual_value};
 
-/// Most blocks of a run: more than in any program whose loops the engine unrolls.
+/// Maximum number of blocks of a run: more than in any program whose loops the engine unrolls.
 const MAX_BLOCKS: usize = 1_000_000;
 
 impl Pair {
     /// Sets the packet for the next runs.
     pub fn set_packet(&mut self, packet: &[u8], context: &Context) {
         let region = self.lifted.layout.packet;
-        for (offset, &byte) in (0..).zip(packet) {
-            self.environment.memory.insert((region, offset), byte);
-        }
+        write(&mut self.environment, region, 0, packet);
         for offset in packet.len()..self.length {
             self.environment.memory.remove(&(region, offset as u64));
         }
@@ -35,19 +34,20 @@ impl Pair {
         }
     }
 
-    /// Interprets the program with these open values; further ones take their smallest value. If
-    /// `others` is given, open inputs take the values of that set.
+    /// Interprets the program. The first open values are those of `choice`, the others take their
+    /// smallest value. If `value_set` is given, open inputs take the values of this set
+    /// ([`unusual_value`]).
     pub fn interpret(
         &mut self,
         choice: &[u64],
-        others: Option<usize>,
+        value_set: Option<usize>,
     ) -> Result<Run, ConcreteError> {
         self.environment.unknowns.clear();
         self.environment.unknowns.extend_from_slice(choice);
         let mut first: Vec<(InputId, Option<u64>)> = Vec::new();
-        if let Some(which) = others {
-            for (&input, &(min, max)) in &self.others {
-                let value = other(which, min, max);
+        if let Some(set) = value_set {
+            for (&input, &(min, max)) in &self.open_inputs {
+                let value = unusual_value(set, min, max);
                 first.push((input, self.environment.inputs.insert(input, value)));
             }
         }
@@ -60,7 +60,7 @@ impl Pair {
             let known = self.environment.unnumbered.unwrap_or(0);
             self.environment.unnumbered = Some(known.max(next));
             self.environment.interned.extend(&run.interned);
-            // The answer of a trie to a new key must be in memory before the run, so run again.
+            // The result of a trie lookup must be in memory before the run, so run again.
             if !self.tries.answer(&lifted.layout.maps, &run, &mut self.environment) {
                 break Ok(run);
             }

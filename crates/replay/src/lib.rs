@@ -1,26 +1,24 @@
-//! Runs a program in the kernel and in the concrete interpreter side by side. Each packet runs in
-//! both, on the same maps; then action, packet and map content are compared.
+//! Runs a program in the kernel and in the concrete interpreter. Each packet runs in both, on equal
+//! map content; then action, packet and map content are compared.
 //!
 //! [`Replay::new`] loads and lifts a program, [`Replay::install`] fills the maps of both from a
 //! witness, and [`Replay::run`] runs a packet. The result ([`Step`]) has the path of the packet,
 //! the number of instructions, and the changes.
 //!
-//! Some values are open for the interpreter, such as the room left in a map or the time; the kernel
+//! Some values are open for the interpreter, such as the time or the room left in a map; the kernel
 //! decides them. The two agree if some choice of open values reproduces the kernel's behaviour.
-//! Bytes that depend on an open value of many bits (clock, random number) may be anything. If no
-//! choice reproduces the kernel's behaviour, the model of BPF is wrong: a [`Disagreement`] has all
-//! data to reproduce it.
+//! Bytes that depend on an open value with a large range (clock, random number) can have any value.
+//! If no choice reproduces the kernel's behaviour, the model of BPF is wrong: a [`Disagreement`]
+//! has all data to reproduce this.
 //!
 //! From the bottom up: `entry` and `tries` write map elements into the interpreter's memory. `pair`
-//! holds kernel program, interpreter and their common state. Its methods are spread over modules by
-//! subject: `install` (map content), `run_preparation` (preparation of a run), `interpret` (runs of
-//! the interpreter), `lookup` (elements that a run looks up), `outcome`, `elements` and `addresses`
-//! (effects of runs), `draws` and `choices` (open values), `commit` (state that persists),
-//! `sync_maps`, `effects`, `disagreement`. `replay` is the public interface.
+//! has the program in the kernel, the program in the interpreter, and their common state. Its
+//! methods are in modules by subject: `install` (map content), `run_preparation`, `interpret` (runs
+//! of the interpreter), `lookup` (elements that a run looks up), `outcome` and `elements` (effects
+//! of runs), `draws` and `choices` (open values), `commit` (state that persists), `sync_maps`,
+//! `effects`, `disagreement`. `replay` is the public interface.
 
-mod addresses;
 mod choices;
-mod clock;
 mod commit;
 mod cpu;
 mod disagreement;
@@ -37,7 +35,6 @@ mod pair;
 mod path;
 mod replay;
 mod run_preparation;
-mod step;
 mod sync_maps;
 mod tries;
 
@@ -50,6 +47,5 @@ pub use lookup::{Lookup, Lookups};
 pub use outcome::{Moved, Outcome};
 pub use pair::PathRecord;
 pub use path::PathId;
-pub use replay::Replay;
-pub use step::Step;
+pub use replay::{Replay, Step};
 pub use tries::clear_after_prefix;

@@ -9,7 +9,7 @@ use slowpath_kernel::{Context, MapError};
 
 use crate::pair::{Pair, is_queue};
 
-/// An element that is looked up.
+/// A look-up of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the map.
@@ -18,12 +18,12 @@ pub struct Lookup {
     pub key: Vec<u8>,
 }
 
-/// Interpretation of a packet before the kernel runs it.
+/// Look-ups of a packet, found by interpretation before the kernel runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookups {
     /// Number of executed instructions.
     pub instructions: u64,
-    /// Looked-up elements, map by map. Elements of arrays count if they are read or written.
+    /// Looked-up elements, by map. Elements of arrays are included if they are read or written.
     pub elements: Vec<Lookup>,
 }
 
@@ -39,18 +39,18 @@ impl Pair {
         self.prepare()?;
         let lifted = self.lifted.clone();
         let maps = || lifted.layout.maps.iter().filter(|layout| !is_queue(layout));
-        self.environment.watched = maps().map(|layout| asked(layout).0).collect();
+        self.environment.watched = maps().map(|layout| first_read_region(layout).0).collect();
         let run = self.interpret(&[], None);
         self.environment.watched.clear();
         let Ok(run) = run else { return Ok(None) };
-        let elements = maps().flat_map(|layout| of_map(layout, &run)).collect();
+        let elements = maps().flat_map(|layout| lookups_of_map(layout, &run)).collect();
         Ok(Some(Lookups { instructions: run.costs.len() as u64, elements }))
     }
 }
 
 /// Returns the region that a lookup in a map reads first, and the shift from element numbers to
 /// offsets.
-fn asked(layout: &MapLayout) -> (RegionId, u8) {
+fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),
         (None, Some(present)) => (present, 0),
@@ -59,8 +59,8 @@ fn asked(layout: &MapLayout) -> (RegionId, u8) {
 }
 
 /// Returns the elements of a map that a run looks up, in order.
-fn of_map(layout: &MapLayout, run: &Run) -> Vec<Lookup> {
-    let (region, shift) = asked(layout);
+fn lookups_of_map(layout: &MapLayout, run: &Run) -> Vec<Lookup> {
+    let (region, shift) = first_read_region(layout);
     let inside = |place: &&(RegionId, u64)| place.0 == region;
     let mut numbers: Vec<u64> = Vec::new();
     let written: BTreeSet<u64> =

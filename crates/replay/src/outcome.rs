@@ -7,7 +7,7 @@ use slowpath_kernel::TestRun;
 
 use crate::pair::{Pair, hex};
 
-/// Result of a run for its packet.
+/// Effect of a run on its packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Return value of the program.
@@ -32,37 +32,39 @@ impl From<TestRun> for Outcome {
 }
 
 impl Pair {
-    /// Returns the result of a run of the interpreter.
+    /// Returns the outcome of a run of the interpreter.
     pub fn outcome(&self, run: &Run) -> Outcome {
         let layout = &self.lifted.layout;
-        let byte = |region: RegionId, offset: u64| self.byte(Some(run), (region, offset));
-        let word = |region: RegionId, offset: u64| {
-            u32::from_le_bytes([0, 1, 2, 3].map(|n| byte(region, offset + n)))
-        };
-        let field = |offset: u64| u64::from(word(layout.context, offset));
-        let base = run.regs[self.lifted.program.regions[layout.packet.index()].base.index()];
+        let field = |offset: u64| u64::from(self.word(run, layout.context, offset));
+        let base = self.packet_base(run);
         let (data, end, meta) = (field(0), field(4), field(8));
         let between = |from: u64, to: u64| {
-            (from..to).map(|address| byte(layout.packet, address.wrapping_sub(base))).collect()
+            let byte = |at: u64| self.byte(Some(run), (layout.packet, at.wrapping_sub(base)));
+            (from..to).map(byte).collect()
         };
         Outcome {
-            action: word(layout.result, 0),
+            action: self.word(run, layout.result, 0),
             packet: between(data, end),
             metadata: between(meta, data),
         }
     }
 
-    /// Returns how far a run of the interpreter moved start and end of the packet, in bytes. The
-    /// start of the metadata is relative to the old start of the packet.
+    /// Reads a 4-byte word of memory after a run.
+    fn word(&self, run: &Run, region: RegionId, offset: u64) -> u32 {
+        u32::from_le_bytes([0, 1, 2, 3].map(|n| self.byte(Some(run), (region, offset + n))))
+    }
+
+    /// Returns the address of the packet's first byte before a run.
+    fn packet_base(&self, run: &Run) -> u64 {
+        let packet = self.lifted.layout.packet;
+        run.regs[self.lifted.program.regions[packet.index()].base.index()]
+    }
+
+    /// Returns the moves of the ends of the packet, of `length` bytes before the run, by a run of
+    /// the interpreter.
     pub fn moved(&self, run: &Run, length: usize) -> Moved {
-        let context = self.lifted.layout.context;
-        let field = |offset: u64| {
-            let bytes = [0, 1, 2, 3].map(|n| self.byte(Some(run), (context, offset + n)));
-            i64::from(u32::from_le_bytes(bytes))
-        };
-        let base =
-            run.regs[self.lifted.program.regions[self.lifted.layout.packet.index()].base.index()];
-        let start = i64::from(base as u32);
+        let field = |offset| i64::from(self.word(run, self.lifted.layout.context, offset));
+        let start = i64::from(self.packet_base(run) as u32);
         Moved {
             head: field(0) - start,
             tail: field(4) - start - length as i64,
@@ -71,45 +73,48 @@ impl Pair {
     }
 }
 
-/// Moves of the ends of a packet by a run, in bytes; negative towards the front.
+/// Moves of the ends of a packet by a run, in bytes. Positive moves are towards the packet's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Move of the first byte.
+    /// Move of the packet's start.
     pub head: i64,
-    /// Move of the end.
+    /// Move of the packet's end.
     pub tail: i64,
-    /// Move of the start of the metadata, which is the start of the packet before the run.
+    /// Move of the metadata's start, which was the packet's start before the run.
     pub metadata: i64,
 }
 
-/// Returns true if bytes are as expected. Where the two expectations differ, any byte is accepted.
-pub fn bytes_match(theirs: &[u8], ours: &[u8], other: &[u8]) -> bool {
-    if ours.len() != other.len() {
+/// Returns true if the kernel's bytes are as expected. Where `interpreter` and `other` differ, any
+/// byte is accepted.
+pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
+    if interpreter.len() != other.len() {
         return true;
     }
-    let expected = ours.iter().zip(other);
-    theirs.len() == ours.len() && theirs.iter().zip(expected).all(|(t, (a, b))| a != b || t == a)
+    let expected = interpreter.iter().zip(other);
+    kernel.len() == interpreter.len()
+        && kernel.iter().zip(expected).all(|(t, (a, b))| a != b || t == a)
 }
 
-/// Describes the difference between outcomes in a few words.
+/// Describes the difference between the kernel's and the interpreter's outcome; `None` if they
+/// agree. Where `interpreter` and `other` differ, any value is accepted.
 pub fn differing_outcome(
-    theirs: &Outcome,
-    ours: &Outcome,
+    kernel: &Outcome,
+    interpreter: &Outcome,
     other: Option<&Outcome>,
 ) -> Option<String> {
-    let other = other.unwrap_or(ours);
-    let same = (ours.action != other.action || ours.action == theirs.action)
-        && bytes_match(&theirs.packet, &ours.packet, &other.packet)
-        && bytes_match(&theirs.metadata, &ours.metadata, &other.metadata);
+    let other = other.unwrap_or(interpreter);
+    let same = (interpreter.action != other.action || interpreter.action == kernel.action)
+        && bytes_match(&kernel.packet, &interpreter.packet, &other.packet)
+        && bytes_match(&kernel.metadata, &interpreter.metadata, &other.metadata);
     if same {
         return None;
     }
     let shape =
         |o: &Outcome| format!("{} ({}+{} bytes)", o.action, o.metadata.len(), o.packet.len());
-    let first = theirs.packet.iter().zip(&ours.packet).position(|(a, b)| a != b);
+    let first = kernel.packet.iter().zip(&interpreter.packet).position(|(a, b)| a != b);
     let byte = first.map_or(String::new(), |at| {
         let there = |o: &Outcome| hex(&o.packet[at..o.packet.len().min(at + 16)]);
-        format!("; from byte {at}: {}, {}", there(theirs), there(ours))
+        format!("; from byte {at}: {}, {}", there(kernel), there(interpreter))
     });
-    Some(format!("action {} in the kernel, {} here{byte}", shape(theirs), shape(ours)))
+    Some(format!("action {} in the kernel, {} here{byte}", shape(kernel), shape(interpreter)))
 }

@@ -7,12 +7,12 @@ use fnv::FnvHasher;
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Taken;
 
-/// Identity of a path through a lifted program. Two runs have the same identity if they pass
-/// through the same blocks in the same order. Other runs have different ones, except for a chance
-/// of 2^-64. All processes that lift the same object with the same options agree on it.
+/// Identity of a path through a lifted program. Runs through the same blocks in the same order have
+/// the same identity; other runs have different identities, except with a probability of 2^-64. The
+/// identity depends only on the object, the lifting options and the path.
 ///
-/// A block is an instruction together with its call chain. Lookups that hit and lookups that miss,
-/// and different iterations of loops, are therefore different paths.
+/// A block is an instruction together with its call chain. Lookups that hit and lookups that miss
+/// lead to different paths, and so do different numbers of loop iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u64);
 

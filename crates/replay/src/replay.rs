@@ -6,38 +6,58 @@ use std::sync::Arc;
 use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, MapLayout, Receive, lift};
-use slowpath_exec::concrete::ConcreteError;
+use slowpath_exec::concrete::{ConcreteError, Run};
 use slowpath_kernel::{Context, Kernel, LoadedProgram, Map};
 
 use crate::choices::Search;
 use crate::cpu::Pinned;
 use crate::disagreement::Disagreement;
-use crate::effects::MapChange;
+use crate::draws::Choice;
+use crate::effects::{Effects, MapChange};
 use crate::entry::Entry;
 use crate::error::ReplayError;
 use crate::lookup;
 use crate::outcome::Outcome;
 use crate::pair::{Pair, PathRecord, is_queue};
 use crate::path::PathId;
-use crate::step::Step;
 
-/// Decides by path and number of instructions whether a run needs a snapshot.
-type Worth<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
+/// Result of a packet on which kernel and interpreter agree.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Effect on the packet in the kernel.
+    pub outcome: Outcome,
+    /// Number of executed instructions; a 64-bit immediate load counts as one.
+    pub instructions: u64,
+    /// Identity of the path.
+    pub path: PathId,
+    /// Run of the interpreter: blocks and costs in order, with their instructions.
+    pub run: Run,
+    /// Open values in order, and for each the value that reproduces the kernel's run.
+    pub choices: Vec<Choice>,
+    /// True if the path is uncertain: it depends on a time or random number of the kernel, which
+    /// cannot be observed.
+    pub open_path: bool,
+    /// Changes of the run.
+    pub effects: Effects,
+}
 
-/// A program in the kernel and in the interpreter, on the same maps. Each packet finds the maps as
-/// the one before left them.
+/// A function of path and number of instructions that returns true for runs that need a snapshot.
+type SnapshotFilter<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
+
+/// A program in the kernel and in the interpreter, with equal map content. Each packet finds the
+/// map content that the previous packet left.
 ///
-/// Packets run on the CPU on which the value was created, if the thread's affinity allows it.
+/// All packets run on the CPU that created the `Replay`, if the thread's affinity allows it.
 #[derive(Debug)]
 pub struct Replay {
     pair: Pair,
-    /// Name of a map whose content is unknown since a failed run.
+    /// Name of a map whose content is unknown because of a failed run, if any.
     lost: Option<String>,
 }
 
 impl Replay {
-    /// Loads and lifts the program with this number in [`Object::programs`]. All maps are as the
-    /// kernel creates them.
+    /// Loads and lifts the program with this number in [`Object::programs`]. Its maps have the
+    /// object's initial content.
     ///
     /// # Errors
     /// [`ReplayError`] if the program cannot be linked, lifted or loaded.
@@ -91,7 +111,7 @@ impl Replay {
         &self.pair.lifted
     }
 
-    /// Uses the path record of an instrumented program.
+    /// From now on, searches for the path in the path record of the program, which is instrumented.
     pub fn use_path_record(&mut self, path_record: PathRecord) {
         self.pair.path_record = Some(path_record);
     }
@@ -121,8 +141,8 @@ impl Replay {
         self.pair.put_inner(outer, map, entry)
     }
 
-    /// Copies the content of the kernel's maps into the interpreter; takes time in proportion to
-    /// their size. Queues and other maps that cannot be read back are assumed to be unchanged.
+    /// Copies the content of the kernel's maps into the interpreter, in time proportional to their
+    /// size. Assumes that queues and other maps that cannot be read back are unchanged.
     ///
     /// # Errors
     /// [`ReplayError`] if a map cannot be read.
@@ -135,8 +155,9 @@ impl Replay {
         self.pair.keys(layout, packet, &Context::default())
     }
 
-    /// Returns the elements that the interpreter looks up for a packet, with the smallest open
-    /// values. Changes no state. `None` if the interpreter does not complete the run.
+    /// Returns the elements that the interpreter looks up for a packet, with all open values at
+    /// their minimum. `None` if the interpreter does not complete the run. Map content is
+    /// unchanged.
     ///
     /// # Errors
     /// [`ReplayError`] if the fill levels of maps cannot be read.
@@ -151,13 +172,13 @@ impl Replay {
     /// Returns the map that a change belongs to.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
-            Some(number) => self.pair.numbered(number),
+            Some(number) => self.pair.map_by_number(number),
             None => self.pair.loaded.map(&change.map),
         }
     }
 
     /// Describes all differences between the maps of kernel and interpreter, one sentence each.
-    /// Compares all elements, whereas [`Replay::run`] compares only those that the program writes.
+    /// Compares all elements; [`Replay::run`] only compares elements that the program writes.
     pub fn differing_maps(&self) -> Vec<String> {
         let _pinned = Pinned::to(self.pair.cpu);
         self.pair.differing_maps()
@@ -166,16 +187,16 @@ impl Replay {
     /// Runs a packet in kernel and interpreter and compares the results.
     ///
     /// # Errors
-    /// [`ReplayError::Disagreement`] if they differ. [`ReplayError::Undecided`] if the interpreter
-    /// did not reproduce the kernel's run but has not tried all open values. After both errors, the
-    /// interpreter has the kernel's maps, and further packets can be run.
+    /// [`ReplayError::Disagreement`] if they differ. [`ReplayError::Undecided`] if no tried choice
+    /// of open values reproduces the kernel's run, but not all were tried. After both errors, the
+    /// interpreter's maps equal the kernel's, and further packets can be run.
     pub fn run(&mut self, packet: &[u8], context: &Context) -> Result<Step, ReplayError> {
         Ok(self.step(packet, context, &mut |_, _| false)?.0)
     }
 
-    /// Runs a packet as [`Replay::run`] does. If `worth` accepts the path and number of
-    /// instructions, also returns packet, context and maps before the run as a witness for
-    /// [`Replay::install`]. This takes time in proportion to the content of the maps.
+    /// Like [`Replay::run`], but if `needs_snapshot` returns true for the path and number of
+    /// instructions, also returns packet, context and maps before the run: a witness for
+    /// [`Replay::install`]. The snapshot takes time proportional to the size of the maps.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -183,9 +204,9 @@ impl Replay {
         &mut self,
         packet: &[u8],
         context: &Context,
-        mut worth: impl FnMut(PathId, u64) -> bool,
+        mut needs_snapshot: impl FnMut(PathId, u64) -> bool,
     ) -> Result<(Step, Option<Value>), ReplayError> {
-        self.step(packet, context, &mut worth)
+        self.step(packet, context, &mut needs_snapshot)
     }
 
     /// Returns the lengths of packets that the lifted program supports, in bytes.
@@ -198,7 +219,7 @@ impl Replay {
         &mut self,
         packet: &[u8],
         context: &Context,
-        worth: Worth<'_>,
+        needs_snapshot: SnapshotFilter<'_>,
     ) -> Result<(Step, Option<Value>), ReplayError> {
         let program = || self.pair.lifted.program.name.clone();
         if let Some(map) = &self.lost {
@@ -210,20 +231,20 @@ impl Replay {
         let _pinned = Pinned::to(self.pair.cpu);
         self.pair.set_packet(packet, context);
         self.pair.prepare()?;
-        // If the interpreter cannot complete the run, the search below reports it again.
+        // An interpreter that cannot complete the run fails again in the search below.
         let _: Result<(), ConcreteError> = self.pair.forget_evicted();
-        let theirs: Outcome = self.pair.loaded.run_in(packet, 1, context)?.into();
-        let fault = match self.pair.search(&theirs) {
+        let kernel: Outcome = self.pair.loaded.run_in(packet, 1, context)?.into();
+        let (difference, interpreter, undecided) = match self.pair.search(&kernel) {
             Ok(Search::Agreed(agreed)) => {
-                let effects = self.pair.effects(packet, &theirs, &agreed);
+                let effects = self.pair.effects(packet, &kernel, &agreed);
                 let instructions = agreed.run.costs.len() as u64;
                 let path = PathId::of(&agreed.run.path);
-                // The maps of the interpreter are still as before the run.
-                let before =
-                    worth(path, instructions).then(|| self.pair.reproducer(packet, context));
+                // The run is not committed yet, so the interpreter's maps are those before the run.
+                let before = needs_snapshot(path, instructions)
+                    .then(|| self.pair.reproducer(packet, context));
                 self.pair.commit(&agreed);
                 let step = Step {
-                    outcome: theirs,
+                    outcome: kernel,
                     instructions,
                     path,
                     run: agreed.run,
@@ -233,7 +254,9 @@ impl Replay {
                 };
                 return Ok((step, before));
             }
-            Ok(Search::Differs { difference, ours, undecided }) => (difference, ours, undecided),
+            Ok(Search::Differs { difference, interpreter, undecided }) => {
+                (difference, interpreter, undecided)
+            }
             Err(cause @ ConcreteError::TooLong(_)) => {
                 let program = self.pair.lifted.program.name.clone();
                 self.recover()?;
@@ -241,12 +264,11 @@ impl Replay {
             }
             Err(cause) => (cause.to_string(), None, None),
         };
-        let (difference, interpreter, undecided) = fault;
         let disagreement = Box::new(Disagreement {
             program: self.pair.lifted.program.name.clone(),
             difference,
             reproducer: self.pair.reproducer(packet, context),
-            kernel: theirs,
+            kernel,
             interpreter,
             undecided,
         });
@@ -257,7 +279,8 @@ impl Replay {
         })
     }
 
-    /// Reads all readable maps back after a run that the interpreter did not reproduce.
+    /// Copies the kernel's maps into the interpreter after a run that it did not reproduce. A queue
+    /// cannot be read, so its content is lost.
     fn recover(&mut self) -> Result<(), ReplayError> {
         let queue = self.pair.lifted.layout.maps.iter().find(|layout| is_queue(layout));
         self.lost = queue.map(|layout| layout.name.clone());

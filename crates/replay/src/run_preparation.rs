@@ -1,25 +1,25 @@
-//! Preparation of a run: state of the kernel that the interpreter needs.
+//! Preparation of a run: copies state of the kernel that the interpreter needs.
 
 use std::collections::HashSet;
 
+use rustix::time::{ClockId, clock_gettime};
 use slowpath_bpf::lift::{Bytes, MapLayout};
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_ir::RegionId;
 use slowpath_kernel::MapError;
 
-use crate::clock::now;
-use crate::entry::intern;
+use crate::entry::{intern, write};
 use crate::pair::{Pair, is_queue};
 
-/// Most elements that each CPU keeps free for itself in an LRU map (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`). No element is evicted while more are left.
+/// Maximum number of free elements that each CPU reserves in an LRU map (`LOCAL_FREE_TARGET` of
+/// `kernel/bpf/bpf_lru_list.c`). The kernel evicts nothing while more elements are free.
 const KEPT_FREE: u64 = 128;
 
 /// `BPF_F_NO_COMMON_LRU`: each CPU evicts from its own list.
 const NO_COMMON_LRU: u32 = 1 << 1;
 
 impl Pair {
-    /// Copies state of the kernel into the interpreter before a run: the room in maps, and the
+    /// Copies state of the kernel into the interpreter before a run: the free room in maps, and the
     /// time.
     pub fn prepare(&mut self) -> Result<(), MapError> {
         if self.recount {
@@ -29,8 +29,8 @@ impl Pair {
                 else {
                     continue;
                 };
-                let there = map.keys()?.len() as u64;
-                let free = u64::from(room.max_entries).saturating_sub(there);
+                let count = map.keys()?.len() as u64;
+                let free = u64::from(room.max_entries).saturating_sub(count);
                 self.environment.inputs.insert(room.free, free);
             }
             self.count_evicting()?;
@@ -45,37 +45,36 @@ impl Pair {
         Ok(())
     }
 
-    /// Copies sizes and fill levels of the maps inside maps of maps.
+    /// Copies the sizes and the numbers of elements of inner maps into the interpreter.
     fn fill_inner_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
-        let told = |map: &&MapLayout| map.fill.is_some() || map.sizes.is_some();
-        for layout in lifted.layout.maps.iter().filter(told) {
+        let tracked = |map: &&MapLayout| map.fill.is_some() || map.sizes.is_some();
+        for layout in lifted.layout.maps.iter().filter(tracked) {
             let Some((outer, base)) =
                 self.outer(layout).and_then(|outer| Some((outer, self.base(outer.values)?)))
             else {
                 continue;
             };
-            let mut there = Vec::new();
-            for number in 0..self.numbers() {
-                let Some(map) = self.numbered(number) else { continue };
+            let mut values = Vec::new();
+            for number in 0..self.map_count() {
+                let Some(map) = self.map_by_number(number) else { continue };
                 if map.definition().kind != layout.kind {
                     continue;
                 }
                 let size = map.definition().max_entries;
                 let address = base + ((number as u64) << outer.element_bits);
                 if let Some(fill) = layout.fill {
-                    // Only the remaining room matters, so the fill level is adjusted to the
-                    // layout's size.
+                    // Only the free room matters, so the number of elements is computed from it and
+                    // the layout's size.
                     let free = size.saturating_sub(map.keys()?.len() as u32);
-                    there.push((fill.used, address, fill.max_entries.saturating_sub(free)));
+                    values.push((fill.used, address, fill.max_entries.saturating_sub(free)));
                 }
-                there.extend(layout.sizes.map(|sizes| (sizes, address, size ^ layout.max_entries)));
+                values
+                    .extend(layout.sizes.map(|sizes| (sizes, address, size ^ layout.max_entries)));
             }
-            for (region, address, value) in there {
+            for (region, address, value) in values {
                 let number = intern((address, 0), &mut self.environment);
-                for (n, byte) in (0..).zip(value.to_le_bytes()) {
-                    self.environment.memory.insert((region, (number << 2) + n), byte);
-                }
+                write(&mut self.environment, region, number << 2, &value.to_le_bytes());
             }
         }
         Ok(())
@@ -92,13 +91,13 @@ impl Pair {
             || inserted.saturating_add(kept) >= map.definition().max_entries.into()
     }
 
-    /// Removes elements that a run looks up but that the kernel has evicted. Records the other
-    /// elements that it looks up as certain to exist.
+    /// Removes the elements that a run looks up and that the kernel has evicted. Records the other
+    /// elements that it looks up as confirmed.
     ///
     /// # Errors
     /// If the interpreter cannot complete the run.
     pub fn forget_evicted(&mut self) -> Result<(), ConcreteError> {
-        self.certain.clear();
+        self.confirmed.clear();
         let lifted = self.lifted.clone();
         let maps = lifted.layout.maps.iter();
         let evicting: Vec<(RegionId, &MapLayout)> = maps
@@ -111,35 +110,52 @@ impl Pair {
         }
         loop {
             let run = self.interpret(&[], None)?;
-            let mut news = false;
+            let mut changed = false;
             for &(present, layout) in &evicting {
-                let asked =
-                    self.unconfirmed_elements(&run.read).into_iter().filter(|at| at.0 == present);
-                let bytes: Bytes = asked.map(|place| (place, 1)).collect();
+                let unconfirmed = self.unconfirmed_elements(&run.read).into_iter();
+                let places = unconfirmed.filter(|place| place.0 == present);
+                let bytes: Bytes = places.map(|place| (place, 1)).collect();
                 for element in layout.elements(&bytes, &run.interned) {
                     let place = (present, element.number);
-                    let map = self.kernels(layout, element.map_address);
-                    let there = map.zip(element.key).map(|(map, key)| self.theirs(map, &key));
-                    if there.is_some_and(|value| value.is_none()) {
+                    let map = self.kernel_map(layout, element.map_address);
+                    let value = map.zip(element.key).map(|(map, key)| self.kernel_value(map, &key));
+                    if value == Some(None) {
                         self.environment.memory.insert(place, 0);
-                        news = true;
+                        changed = true;
                     } else {
-                        self.certain.insert(place);
+                        self.confirmed.insert(place);
                     }
                 }
             }
-            if !news {
+            if !changed {
                 return Ok(());
             }
         }
     }
 
-    /// Returns the elements that a run looked up and assumed to exist without confirmation by the
-    /// kernel.
+    /// Returns the elements that a run looked up and that exist in the interpreter, but that the
+    /// kernel has not confirmed.
     pub fn unconfirmed_elements(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
-        let believed = |place: &&(RegionId, u64)| {
-            !self.certain.contains(place) && self.byte(None, **place) != 0
+        let unconfirmed = |place: &&(RegionId, u64)| {
+            !self.confirmed.contains(place) && self.byte(None, **place) != 0
         };
-        read.iter().filter(believed).copied().collect()
+        read.iter().filter(unconfirmed).copied().collect()
     }
+}
+
+/// Returns the current nanoseconds of the clock that a helper reads; `None` if the name is not that
+/// of a helper that reads a clock.
+pub fn now(name: &str) -> Option<u64> {
+    let clock = match name {
+        _ if name.starts_with("bpf_ktime_get_ns") => ClockId::Monotonic,
+        #[cfg(target_os = "linux")]
+        _ if name.starts_with("bpf_ktime_get_coarse_ns") => ClockId::MonotonicCoarse,
+        #[cfg(target_os = "linux")]
+        _ if name.starts_with("bpf_ktime_get_boot_ns") => ClockId::Boottime,
+        _ => return None,
+    };
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Some(seconds.saturating_mul(1_000_000_000).saturating_add(rest))
 }

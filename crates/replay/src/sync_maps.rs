@@ -1,4 +1,4 @@
-//! Synchronisation of the interpreter's maps with those of the kernel.
+//! Copying of the kernel's maps into the interpreter.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ impl Pair {
             let MapLayout { values, present, prefix_lengths: lengths, .. } = *layout;
             [Some(values), present, lengths]
         };
-        let forgotten: BTreeSet<RegionId> = readable().flat_map(regions).flatten().collect();
-        self.environment.memory.retain(|place, _| !forgotten.contains(&place.0));
+        let discarded: BTreeSet<RegionId> = readable().flat_map(regions).flatten().collect();
+        self.environment.memory.retain(|place, _| !discarded.contains(&place.0));
         self.tries.clear();
         self.recount = true;
         for layout in readable() {
@@ -33,13 +33,13 @@ impl Pair {
                 continue;
             };
             let (base, bits) = (self.base(outer.values).unwrap_or(0), outer.element_bits);
-            for number in 0..self.numbers() {
-                let like = |map: &&Map| {
+            for number in 0..self.map_count() {
+                let has_layout = |map: &&Map| {
                     let def = map.definition();
                     (def.kind, def.key_size, def.value_size)
                         == (layout.kind, layout.key_size, layout.value_size)
                 };
-                let Some(map) = self.numbered(number).filter(like) else { continue };
+                let Some(map) = self.map_by_number(number).filter(has_layout) else { continue };
                 let address = base.wrapping_add((number as u64) << bits);
                 for entry in self.content(map, layout)? {
                     install_at(layout, Some(address), &entry, &mut self.environment);
@@ -49,11 +49,13 @@ impl Pair {
         Ok(())
     }
 
-    /// Reads the elements of a map, except zeros in arrays.
+    /// Reads the elements of a map from the kernel, except zeros in arrays.
     fn content(&self, map: &Map, layout: &MapLayout) -> Result<Vec<Entry>, MapError> {
         let keys = map.keys()?.into_iter();
-        let entries = keys.filter_map(|key| Some(Entry { value: self.theirs(map, &key)?, key }));
-        let told = |entry: &Entry| layout.present.is_some() || entry.value.iter().any(|b| *b != 0);
-        Ok(entries.filter(told).collect())
+        let entries =
+            keys.filter_map(|key| Some(Entry { value: self.kernel_value(map, &key)?, key }));
+        let counts =
+            |entry: &Entry| layout.present.is_some() || entry.value.iter().any(|b| *b != 0);
+        Ok(entries.filter(counts).collect())
     }
 }

@@ -1,5 +1,5 @@
-//! Longest-prefix lookups in tries. The lifted program leaves their result open, so it must be
-//! computed before a run.
+//! Longest-prefix lookups in tries. The lifted program reads their results (called answers) from
+//! memory, so they must be computed before a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,15 +8,15 @@ use slowpath_bpf::lift::{Bytes, Element, MapLayout};
 use slowpath_exec::concrete::{Environment, Run};
 use slowpath_ir::RegionId;
 
-use crate::entry::{Entry, install_at, set_value};
+use crate::entry::{Entry, install_at, set_value, write};
 
-/// Bytes at the start of a key that hold the length of its prefix.
+/// Number of bytes at the start of a key that contain the length of its prefix.
 const LENGTH: usize = 4;
 
 /// The elements of one trie.
 #[derive(Clone, Debug, Default)]
 struct Trie {
-    /// Keys of the elements; the index is the place of the element.
+    /// Keys of the elements. The index is the place of the element.
     keys: Vec<Vec<u8>>,
     /// Places of elements, by prefix length in bits and prefix.
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
@@ -26,12 +26,12 @@ struct Trie {
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     tries: HashMap<RegionId, Trie>,
-    /// Regions that contain answers.
+    /// Regions of the interpreter's memory that contain answers.
     answers: BTreeSet<RegionId>,
 }
 
 impl Trie {
-    /// Returns the place of a key's element, adding it if it is new.
+    /// Returns the place of the element with a key; adds a new key.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -42,26 +42,26 @@ impl Trie {
         place
     }
 
-    /// Returns the element with the longest prefix that the key starts with and that is at most as
-    /// long as the key's own.
+    /// Returns the place of the element with the longest prefix that the key starts with, among
+    /// prefixes that are not longer than the key's own.
     fn longest(&self, key: &[u8]) -> Option<usize> {
         let length = prefix_length(key);
         if u64::from(length) > 8 * key.len().saturating_sub(LENGTH) as u64 {
             return None;
         }
         let shorter = self.places.range(..=length).rev();
-        shorter.filter_map(|(&of, prefixes)| prefixes.get(&prefix(key, of)).copied()).next()
+        shorter.filter_map(|(&bits, prefixes)| prefixes.get(&prefix(key, bits)).copied()).next()
     }
 }
 
 impl Tries {
-    /// Adds an element of the kernel's map.
+    /// Adds an element of the kernel's map (of any type) to the interpreter.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry, environment: &mut Environment) {
         if layout.kind != MapKind::LPM_TRIE {
             install_at(layout, None, entry, environment);
             return;
         }
-        // A longer prefix may change earlier answers.
+        // A new prefix may change earlier answers, so they are removed.
         for region in [layout.prefix_lengths, layout.present.filter(|_| layout.identity.is_some())]
         {
             if region.is_some_and(|region| self.answers.remove(&region)) {
@@ -78,9 +78,9 @@ impl Tries {
         set_value(layout, place as u64, &entry.value, environment);
     }
 
-    /// Computes the answers to new lookups of a run. Returns true if any of them found an element.
+    /// Computes the answers to new lookups of a run. Returns true if any of them finds an element.
     pub fn answer(&mut self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
-        let mut news = false;
+        let mut found_any = false;
         let numbered = |region: RegionId, byte: u8| -> Bytes {
             let numbers = run.interned.values();
             numbers.map(|&number| ((region, number.into()), byte)).collect()
@@ -89,7 +89,7 @@ impl Tries {
             if let (Some(lengths), Some(seen)) = (layout.prefix_lengths, layout.first_access) {
                 self.answers.insert(lengths);
                 let elements = layout.elements(&numbered(seen, 2), &run.interned);
-                news |= self.compared(layout, lengths, elements, environment);
+                found_any |= self.answer_by_key(layout, lengths, elements, environment);
                 continue;
             }
             let Some(trie) = self.tries.get(&layout.values) else { continue };
@@ -106,24 +106,24 @@ impl Tries {
                 let found = trie.longest(&key);
                 environment.memory.insert(place, found.is_some().into());
                 let Some(found) = found else { continue };
-                news = true;
-                for (n, byte) in (0u64..).zip((found as u32).to_le_bytes()) {
-                    environment.memory.insert((identity, (element.number << 2) + n), byte);
-                }
+                found_any = true;
+                let bytes = (found as u32).to_le_bytes();
+                write(environment, identity, element.number << 2, &bytes);
             }
         }
-        news
+        found_any
     }
 
-    /// Computes the answers for a trie whose elements are numbered by their keys.
-    fn compared(
+    /// Computes the answers for a trie whose elements are numbered by key: the length in bits of
+    /// the matching prefix plus 1, or 0 for a miss.
+    fn answer_by_key(
         &self,
         layout: &MapLayout,
         lengths: RegionId,
         elements: Vec<Element>,
         environment: &mut Environment,
     ) -> bool {
-        let mut news = false;
+        let mut found_any = false;
         let trie = self.tries.get(&layout.values);
         for Element { number, key, .. } in elements {
             let Some(key) = key else { continue };
@@ -133,15 +133,13 @@ impl Tries {
             }
             let found = trie.and_then(|trie| trie.keys.get(trie.longest(&key)?));
             let found = found.map_or(0, |key| (prefix_length(key) as u16).saturating_add(1));
-            news |= found != 0;
-            for (n, byte) in (0u64..).zip(found.to_le_bytes()) {
-                environment.memory.insert((lengths, (number << 1) + n), byte);
-            }
+            found_any |= found != 0;
+            write(environment, lengths, number << 1, &found.to_le_bytes());
         }
-        news
+        found_any
     }
 
-    /// Returns the elements of a trie at these places.
+    /// Returns the places and keys of the elements at `places`.
     pub fn keys(&self, layout: &MapLayout, places: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
         let Some(trie) = self.tries.get(&layout.values) else { return Vec::new() };
         let key = |place: u64| trie.keys.get(usize::try_from(place).ok()?).cloned();
@@ -165,14 +163,14 @@ fn prefix_length(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
 }
 
-/// Returns the first `bits` bits after the length, with the rest cleared.
+/// Returns the key without its length, with all bits after the first `bits` cleared.
 fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
     let kept = |offset: u32| bits.saturating_sub(8 * offset).min(8);
     let bytes = (0u32..).zip(key.iter().skip(LENGTH));
     bytes.map(|(offset, &byte)| byte & (0xff00u32 >> kept(offset)) as u8).collect()
 }
 
-/// Returns a key with the bits after its prefix cleared, so that all keys with this prefix are
+/// Returns a key with the bits after its prefix cleared, so that keys with the same prefix are
 /// equal.
 pub fn clear_after_prefix(key: &[u8]) -> Vec<u8> {
     let length = key.iter().take(LENGTH).copied();

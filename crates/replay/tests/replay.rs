@@ -1,4 +1,5 @@
-//! Results of replayed packets: path, instructions and effects; and reports of disagreements.
+//! Tests of the results of replayed packets (path, instructions, effects), and of reports of
+//! disagreements.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ fn object(below: &str) -> Object {
     Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Prepares a program of the kernel crate's object with one program for each feature.
+/// Prepares a program of `features.bpf.o`.
 fn features(kernel: &Kernel, name: &str) -> Replay {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|p| p.name == name).expect("it is there");
@@ -57,8 +58,8 @@ fn a_packet_has_a_path_and_effects_that_can_be_undone() {
     map.update(&change.key, &change.before.expect("was there")).expect("writes");
     replay.reread().expect("reads");
     let second = run(&mut replay, &packet);
-    let again = second.effects.maps.iter().find(|change| change.map == "table").expect("again");
-    assert_eq!(again.after, Some(15u64.to_ne_bytes().to_vec()));
+    let repeated = second.effects.maps.iter().find(|change| change.map == "table").expect("again");
+    assert_eq!(repeated.after, Some(15u64.to_ne_bytes().to_vec()));
     let third = run(&mut replay, &packet);
     assert_eq!(second.path, third.path);
     assert_eq!(second.instructions, third.instructions);
@@ -67,7 +68,7 @@ fn a_packet_has_a_path_and_effects_that_can_be_undone() {
 }
 
 #[test]
-fn paths_are_told_apart_by_what_look_ups_find() {
+fn hits_and_misses_of_look_ups_are_different_paths() {
     let Some(kernel) = kernel() else { return };
     let mut replay = features(&kernel, "all_maps");
     let packet = [0; 60];
@@ -81,7 +82,7 @@ fn paths_are_told_apart_by_what_look_ups_find() {
 }
 
 #[test]
-fn a_wrong_model_is_told_with_all_that_shows_it() {
+fn a_wrong_model_is_reported_with_a_reproducer() {
     let Some(kernel) = kernel() else { return };
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|p| p.name == "all_maps").expect("it is there");
@@ -116,7 +117,7 @@ fn a_wrong_model_is_told_with_all_that_shows_it() {
 }
 
 #[test]
-fn what_is_looked_for_is_known_before_the_kernel_runs() {
+fn look_ups_are_known_before_the_kernel_runs() {
     let Some(kernel) = kernel() else { return };
     let object = object("examples/firewall.bpf.o");
     let mut replay = Replay::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
