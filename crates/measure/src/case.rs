@@ -1,4 +1,4 @@
-//! A path, and the way in which the kernel can repeat it.
+//! A path that can be timed, and the arrangement with which the kernel repeats it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::drain::{Draining, Drains};
 use crate::error::MeasureError;
 use crate::places::Places;
 
-/// Limits on the attempts to load a program at a certain place: their number and their total time.
-const TRIES: usize = 8;
-const PATIENCE: Duration = Duration::from_millis(8);
+/// Limits on the attempts to load a program at a rare place: their number and their total time.
+const MAX_LOADS: usize = 8;
+const MAX_LOAD_TIME: Duration = Duration::from_millis(8);
 
-/// The way in which repetitions are made to take the same path.
+/// The arrangement with which all repetitions take the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Repetitions take the path without help.
+    /// Repetitions take the path by themselves.
     Repeated,
     /// A wrapper in front of the program undoes the changes of the previous run.
     Restored(Undo),
@@ -44,7 +44,7 @@ impl fmt::Display for Arrangement {
 #[derive(Debug)]
 pub(crate) struct InKernel {
     pub(crate) program: LoadedProgram,
-    pub(crate) switch: Option<ExitSelector>,
+    pub(crate) selector: Option<ExitSelector>,
     pub(crate) drains: Option<Drains>,
     _installed: Option<Installed>,
 }
@@ -52,11 +52,11 @@ pub(crate) struct InKernel {
 impl InKernel {
     /// Wraps a program without maps.
     pub(crate) fn without_maps(program: LoadedProgram) -> InKernel {
-        InKernel { program, switch: None, drains: None, _installed: None }
+        InKernel { program, selector: None, drains: None, _installed: None }
     }
 }
 
-/// A program in the kernel, with its switch if it can end early.
+/// A program in the kernel, with the selector of its end if it can end early.
 type Code = (LoadedProgram, Option<ExitSelector>);
 
 /// A path of a program that can be timed.
@@ -68,29 +68,29 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
-    /// Instructions of the insertions that fail because their map was filled.
+    /// Slots of the insertions that fail because their map was filled.
     pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
-    /// True if one such packet runs before anything is counted or timed.
+    /// True if the packet runs once before runs are counted or timed.
     pub(crate) warmed: bool,
     pub(crate) subsequent_packets: Option<SubsequentPackets>,
-    /// Number of repetitions that were seen to take the path.
+    /// Number of repetitions that took the path when they were counted.
     pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
     /// Slots of the executed instructions in order, if kernel and interpreter took the path without
     /// replaced answers.
     pub(crate) trace: Option<Arc<[usize]>>,
-    /// The same path in the form that the model of a core uses.
+    /// The path of `trace` in the form that the model of a core uses.
     pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
 }
 
-/// Behaviour of the packets after the first one, if the changes of the first one to the maps make
-/// them take another path.
+/// Behaviour of the packets after the first one, if they take another path because the first one
+/// changed the maps.
 #[derive(Clone, Debug)]
 pub struct SubsequentPackets {
     pub(crate) action: u32,
@@ -109,10 +109,10 @@ impl SubsequentPackets {
         self.instructions
     }
 
-    /// Returns the common path of all packets from the second one on.
+    /// Returns the common path of all packets after the first one.
     ///
     /// # Errors
-    /// The reason why these packets have no common path that could be timed.
+    /// A reason if these packets have no common path that can be timed.
     pub fn case(&self) -> Result<&Arc<Case>, &str> {
         self.case.as_ref().map_err(String::as_str)
     }
@@ -128,7 +128,7 @@ pub(crate) struct Cut {
 }
 
 impl Case {
-    /// Returns the way in which repetitions are made to take the path.
+    /// Returns the arrangement with which repetitions take the path.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
     }
@@ -144,10 +144,10 @@ impl Case {
         self.draining.is_some()
     }
 
-    /// Returns the number of repetitions that may be timed with the maps of one load. At least this
-    /// many were seen to take the path, counted block by block.
+    /// Returns the maximum number of repetitions to time with the maps of one load: at least as
+    /// many took the path when their blocks were counted.
     pub fn repetitions(&self) -> u32 {
-        // With ring buffers, some calls have one run more, see `Drains::sample`.
+        // With ring buffers, `Drains::sample` adds calls with one run.
         if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
     }
 
@@ -156,8 +156,8 @@ impl Case {
         self.action
     }
 
-    /// Returns the return value of a run: the one at the cut if the path is cut.
-    pub(crate) fn returns(&self) -> u32 {
+    /// Returns the expected return value of a timed run, which may end early.
+    pub(crate) fn expected_value(&self) -> u32 {
         if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) {
             EXIT_ACTION
         } else {
@@ -171,8 +171,8 @@ impl Case {
         self.instructions
     }
 
-    /// Returns the behaviour of the packets after this one, which find the maps as this packet left
-    /// them; `None` if they take the same path.
+    /// Returns the behaviour of the packets after this one, which find the changes that it made to
+    /// the maps; `None` if they take the same path.
     pub fn subsequent_packets(&self) -> Option<&SubsequentPackets> {
         self.subsequent_packets.as_ref()
     }
@@ -182,24 +182,24 @@ impl Case {
         self.path
     }
 
-    /// Returns the helpers that are not called or whose result is replaced, because the path needs
-    /// another result.
+    /// Returns the names of the helpers whose result is replaced, because the path needs another
+    /// result than the kernel's.
     pub fn answered(&self) -> Vec<&str> {
         sorted(self.answers.iter())
     }
 
-    /// Returns the helpers that are not called because a call would have effects; the time does not
-    /// include them.
+    /// Returns the names of the helpers that are not called, because their result is replaced and a
+    /// call would have side effects. Times do not include them.
     pub fn omitted(&self) -> Vec<&str> {
         sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
-    /// Loads the program as [`Case::load`] does, but prefers a place of its code that few earlier
-    /// loads had. Tries several loads to find one. The maps are filled only once.
+    /// Like [`Case::load`], but makes several attempts to load the program at a place that few
+    /// earlier loads had. Fills the maps only once.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_LOADS {
             let candidate = self.load_code(kernel)?;
             let Some(visits) = self.places.visits_at(&candidate.0) else {
                 return self.fill(candidate);
@@ -207,7 +207,7 @@ impl Case {
             if best.as_ref().is_none_or(|(fewest, _)| visits.times < *fewest) {
                 best = Some((visits.times, candidate));
             }
-            if visits.is_rarest || started.elapsed() > PATIENCE {
+            if visits.is_rarest || started.elapsed() > MAX_LOAD_TIME {
                 break;
             }
         }
@@ -225,7 +225,7 @@ impl Case {
         self.fill(self.load_code(kernel)?)
     }
 
-    /// Loads the program and leaves its maps as the kernel creates them.
+    /// Loads the program; its maps have the object's initial content.
     fn load_code(&self, kernel: &Kernel) -> Result<Code, MeasureError> {
         let (object, answers) = (&self.object, &self.answers);
         Ok(match &self.cut {
@@ -237,19 +237,19 @@ impl Case {
         })
     }
 
-    fn fill(&self, (program, switch): Code) -> Result<InKernel, MeasureError> {
+    fn fill(&self, (program, selector): Code) -> Result<InKernel, MeasureError> {
         let installed = self.install(&program)?;
         let drains = self.drains(&program)?;
-        Ok(InKernel { program, switch, drains, _installed: Some(installed) })
+        Ok(InKernel { program, selector, drains, _installed: Some(installed) })
     }
 
     /// Returns the ring buffers of the loaded program that must be emptied, if any.
     pub(crate) fn drains(&self, program: &LoadedProgram) -> Result<Option<Drains>, MeasureError> {
-        Ok(self.draining.as_ref().map(|draining| draining.of(program)).transpose()?)
+        Ok(self.draining.as_ref().map(|draining| draining.find_in(program)).transpose()?)
     }
 
-    /// Brings the maps of a program into the state that the path finds: first as the witness
-    /// describes them, then as changed by earlier packets.
+    /// Installs the map content that the path needs: the content of the witness, changed by the
+    /// packet before the measured ones, if any.
     pub(crate) fn install(&self, loaded: &LoadedProgram) -> Result<Installed, MeasureError> {
         let installed = witness::install(loaded, &self.witness)?;
         self.warm(loaded)?;
@@ -264,15 +264,15 @@ impl Case {
         Ok(())
     }
 
-    /// Returns true if this case can run with the program loaded for the other one: the two differ
-    /// only in their ends.
+    /// Returns true if this case can run with the program that is loaded for `other`, because the
+    /// cases differ only in their ends.
     pub(crate) fn shares_load(&self, other: &Case) -> bool {
-        let (Some(ours), Some(theirs)) = (&self.cut, &other.cut) else { return false };
-        Arc::ptr_eq(&ours.points, &theirs.points) && self.arrangement == other.arrangement
+        let (Some(cut), Some(other_cut)) = (&self.cut, &other.cut) else { return false };
+        Arc::ptr_eq(&cut.points, &other_cut.points) && self.arrangement == other.arrangement
     }
 }
 
-/// Returns the helpers of the answers, without duplicates, in order of their names.
+/// Returns the names of the answers' helpers, sorted and without duplicates.
 fn sorted<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<&'a str> {
     let mut helpers: Vec<&str> = answers.map(|answer| answer.helper.as_str()).collect();
     helpers.sort_unstable();

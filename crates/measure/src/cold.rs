@@ -1,10 +1,10 @@
-//! Paths on cold data: many flows take the same path, each with its own map elements, together
-//! larger than the caches.
+//! Paths on cold data: packets of many flows take the same path. Each flow has its own map
+//! elements, which together exceed the caches.
 //!
-//! From the bottom up: `probe` runs changed packets in kernel and interpreter and tests whether
-//! they take the path. `free_bits` finds bits of the packet that decide only which map elements the
+//! From the bottom up: `probe` runs changed packets in kernel and interpreter and tests that they
+//! take the path. `free_bits` finds bits of the packet that only select the map elements that the
 //! path touches. `flows` makes packets and elements from these bits, enough to exceed the
-//! last-level cache. This module counts that all of these packets take the path.
+//! last-level cache. This module verifies by counting that all of these packets take the path.
 //!
 //! Only map elements are cold. The packet is always warm, because a test run has one buffer, which
 //! the CPU has just written. The program's code is warm, too.
@@ -24,15 +24,15 @@ use slowpath_replay::Replay;
 
 use crate::case::{Arrangement, Case, InKernel};
 use crate::error::MeasureError;
-use crate::trial::LONG;
+use crate::trial::COUNTING_TIME;
 use flows::Flows;
 use free_bits::FreeBits;
 use probe::Probe;
 
-/// Fewest flows that count as cold data.
-const FEWEST: usize = 16;
+/// Minimum number of flows that count as cold data.
+const MIN_FLOWS: usize = 16;
 
-/// A path that many flows take, each with other map elements.
+/// A path that many flows take, each with its own map elements.
 #[derive(Clone, Debug)]
 pub struct Cold {
     case: Arc<Case>,
@@ -55,24 +55,25 @@ impl Cold {
     ) -> Result<Cold, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
         let attachments = timing_thread.attachments().clone();
-        timing_thread.run_job(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
+        timing_thread
+            .run_job(move |_| Cold::find_on_thread((&kernel, &attachments), case, cache_bytes))?
     }
 
-    fn here(
+    fn find_on_thread(
         (kernel, attachments): (&Kernel, &Attachments),
         case: Arc<Case>,
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         if case.is_drained() {
-            let why = "it writes to a ring buffer, which is emptied between calls only";
-            return Err(MeasureError::not_cold(why));
+            let reason = "it writes to a ring buffer, which is emptied between calls only";
+            return Err(MeasureError::not_cold(reason));
         }
         let undo = undo(kernel, &case)?;
         let mut probe = Probe::new(kernel, &case)?;
         let free_bits = FreeBits::find(&mut probe)?;
         let mut flows = Flows::new(&probe, &free_bits, usize::MAX, cache_bytes)?;
         loop {
-            if flows.count() < FEWEST {
+            if flows.count() < MIN_FLOWS {
                 return Err(MeasureError::not_cold(format!(
                     "no more than {} packets are known that take the path and look for other \
                      elements of maps",
@@ -83,14 +84,14 @@ impl Cold {
             if cold.takes_the_path((kernel, attachments))? {
                 return Ok(cold);
             }
-            // Some maps keep fewer elements than they have room for, such as those that evict.
+            // Some maps keep fewer elements than they have room for, such as evicting maps.
             let fewer = cold.flows.count() / 4;
             flows = Flows::new(&probe, &free_bits, fewer, cache_bytes)?;
         }
     }
 
-    /// Returns true if the packets of all flows take the path, each at least twice and for at least
-    /// the time `LONG`.
+    /// Returns true if the packets of all flows take the path, in at least two rounds and for at
+    /// least [`COUNTING_TIME`].
     fn takes_the_path(
         &self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -119,14 +120,14 @@ impl Cold {
             if value != Some(self.case.action) || !tally.is_multiple_of(&first, count) {
                 return Ok(false);
             }
-            if round >= 2 && started.elapsed() >= LONG {
+            if round >= 2 && started.elapsed() >= COUNTING_TIME {
                 break;
             }
         }
         Ok(true)
     }
 
-    /// Loads the program with the elements of all flows, and the wrapper that gives it their
+    /// Loads the program with the elements of all flows, and the wrapper that supplies the flows'
     /// packets.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<(InKernel, Wrapper), MeasureError> {
         let loaded = self.case.load_spread(kernel)?;
@@ -156,20 +157,20 @@ impl Cold {
         self.flows.count()
     }
 
-    /// Returns the bytes of all map elements that the flows touch, including the kernel's
-    /// bookkeeping for each.
+    /// Returns the total bytes of the map elements that the flows touch, including the kernel's
+    /// bookkeeping for each element.
     pub fn entry_bytes(&self) -> u64 {
         self.flows.entry_bytes()
     }
 
-    /// Returns the reason why these bytes do not exceed the last-level cache; `None` if they do.
+    /// Returns the reason why the elements do not exceed the last-level cache; `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.flows.limited()
     }
 }
 
-/// Finds the changes to the packet that must be undone between two runs, even if the path does not
-/// depend on them. Left in place, they would mix with the bytes that differ from flow to flow.
+/// Finds the changes to the packet that must be undone between two runs. This includes changes that
+/// the path does not depend on, because they would mix with the bytes that differ between flows.
 fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     if let Arrangement::Restored(undo) = &case.arrangement {
         return if undo.elements.is_empty() {
@@ -177,8 +178,7 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
         } else {
             Err(MeasureError::not_cold(
                 "the path changes which elements there are, and only one of them is put back \
-                 between runs"
-                    .to_owned(),
+                 between runs",
             ))
         };
     }
@@ -186,8 +186,8 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     replay.install(&case.witness)?;
     match replay.run(&case.packet, &case.context) {
         Ok(step) => Ok(case.packet_undo(&step.effects)),
-        // The run may depend on unpredictable values. If its changes to the packet matter, counting
-        // shows it.
+        // The run may depend on unpredictable values. Counting detects changes to the packet that
+        // matter.
         Err(_) => Ok(Undo::default()),
     }
 }

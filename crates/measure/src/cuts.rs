@@ -1,4 +1,4 @@
-//! Beginnings of a path as cases; counting shows how each can be repeated.
+//! Beginnings of a path, as cases. Counting finds an arrangement with which each can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,22 +11,22 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{ExpectedRun, Trial};
 
-/// Most map elements for which all combinations of undoing are tried.
+/// Maximum number of map elements of which all subsets are tried as the elements to restore.
 const FEW_ELEMENTS: usize = 3;
-/// Time for which repetitions of a beginning are counted. It is short, because there are many
-/// beginnings; a load times each for about as long.
-const LONG: Duration = Duration::from_millis(4);
+/// Time for which repetitions of a beginning are counted: about as long as a load times them. It is
+/// short, because there are many beginnings.
+const COUNTING_TIME: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or the whole path.
 struct Beginning {
-    /// Index of the point where it ends; `None` for the whole path.
+    /// Index of the point where the beginning ends; `None` for the whole path.
     at: Option<usize>,
-    /// Number of counted instructions, including those that query the switch.
+    /// Number of counted instructions, including those of checks and of the exit.
     counted: u64,
 }
 
-/// Returns a case for the beginning of the path up to each point, followed by a case for the whole
-/// path. A beginning that cannot be repeated has `None`.
+/// Returns a case for the beginning of the path up to each point, and lastly a case for the whole
+/// path. `None` stands for a beginning that cannot be repeated.
 ///
 /// # Errors
 /// If the kernel rejects a program that it accepted before.
@@ -37,31 +37,30 @@ pub fn beginnings(
     points: &[usize],
 ) -> Result<Vec<Option<Case>>, MeasureError> {
     let places: Arc<[usize]> = points.iter().map(|&point| trace[point]).collect();
-    let mut wanted: Vec<Beginning> = Vec::new();
+    let mut all: Vec<Beginning> = Vec::new();
     for (number, &point) in points.iter().enumerate() {
         let counted = point as u64 + CHECK_INSNS * (number as u64 + 1) + EXIT_INSNS;
-        wanted.push(Beginning { at: Some(number), counted });
+        all.push(Beginning { at: Some(number), counted });
     }
     let counted = trace.len() as u64 + CHECK_INSNS * points.len() as u64;
-    wanted.push(Beginning { at: None, counted });
-    let code = Arc::default();
-    let mut found: Vec<Option<Case>> = vec![None; wanted.len()];
+    all.push(Beginning { at: None, counted });
+    let code_places = Arc::default();
+    let mut cases: Vec<Option<Case>> = vec![None; all.len()];
     for arrangement in arrangements(&case.arrangement) {
-        let candidates = (0..wanted.len()).filter(|&n| found[n].is_none()).collect();
+        let candidates = (0..all.len()).filter(|&n| cases[n].is_none()).collect();
         let attempt = Attempt { case, kernel, places: &places, arrangement: &arrangement };
-        let alone = attempt.alone(&wanted, candidates)?;
-        for (number, repetitions) in attempt.together(&wanted, alone)? {
-            let cut = Some(Cut { points: Arc::clone(&places), at: wanted[number].at });
-            let code = Arc::clone(&code);
+        let repeatable = attempt.repeatable_alone(&all, candidates)?;
+        for (number, repetitions) in attempt.repeatable_in_any_order(&all, repeatable)? {
+            let cut = Some(Cut { points: Arc::clone(&places), at: all[number].at });
             let arrangement = arrangement.clone();
-            found[number] =
-                Some(Case { arrangement, cut, places: code, repetitions, ..case.clone() });
+            let places = Arc::clone(&code_places);
+            cases[number] = Some(Case { arrangement, cut, places, repetitions, ..case.clone() });
         }
     }
-    Ok(found)
+    Ok(cases)
 }
 
-/// Returns those of the points at which the verifier lets the program end.
+/// Returns the points at which the verifier allows the program to end.
 ///
 /// # Errors
 /// If the kernel rejects the program at a point for another reason.
@@ -86,9 +85,9 @@ pub fn accepted(
     Ok(all)
 }
 
-/// Returns the candidate ways to undo a beginning of a path, given the way for the whole path, most
-/// changes first. A candidate that undoes nothing still has a wrapper, because the wrapper's clock
-/// is part of the time.
+/// Returns candidate arrangements for the beginnings of a path, given the arrangement of the whole
+/// path. Candidates that undo more come first. A candidate that undoes nothing still has a wrapper,
+/// because times include the reading of the wrapper's clock.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(undo.metadata_after);
@@ -102,23 +101,23 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     // All elements or none; with few elements, all combinations.
     let choices: Vec<u32> =
         if count > FEW_ELEMENTS { vec![u32::MAX, 0] } else { (0..1 << count).rev().collect() };
-    let mut found: Vec<Arrangement> = Vec::new();
-    for (packet, choice) in packets.iter().flat_map(|one| choices.iter().map(move |c| (one, c))) {
+    let mut candidates: Vec<Arrangement> = Vec::new();
+    for (packet, choice) in packets.iter().flat_map(|p| choices.iter().map(move |c| (p, c))) {
         let chosen = |n: &usize| match *choice {
             0 => false,
             u32::MAX => true,
             choice => choice >> n & 1 == 1,
         };
         let elements = (0..count).filter(chosen).map(|n| undo.elements[n].clone()).collect();
-        let one = Arrangement::Restored(Undo { elements, ..packet.clone() });
-        if !found.contains(&one) {
-            found.push(one);
+        let candidate = Arrangement::Restored(Undo { elements, ..packet.clone() });
+        if !candidates.contains(&candidate) {
+            candidates.push(candidate);
         }
     }
-    found
+    candidates
 }
 
-/// An attempt to repeat beginnings of a path in one way.
+/// An attempt to repeat beginnings of a path with one arrangement.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),
@@ -130,72 +129,73 @@ impl Attempt<'_> {
     fn trial(&self) -> Result<(Trial, ExitSelector), MeasureError> {
         let Case { object, program, answers, .. } = self.case;
         let loaded = self.kernel.0.load_cuttable_counted(object, *program, answers, self.places);
-        let (counted, switch) = loaded?;
+        let (counted, selector) = loaded?;
         let installed = self.case.install(counted.loaded())?;
         let undo = match self.arrangement {
             Arrangement::Repeated => None,
             Arrangement::Restored(undo) => Some(undo),
         };
         let drains = self.case.drains(counted.loaded())?;
-        Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, switch))
+        Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, selector))
     }
 
-    /// Returns the number of repetitions of a beginning that each executed the expected number of
-    /// instructions; `None` if one differed.
+    /// Counts repetitions of a beginning, and returns their number if each executes the expected
+    /// number of instructions; `None` if not.
     fn repeats(
         &self,
-        (trial, switch): &(Trial, ExitSelector),
+        (trial, selector): &(Trial, ExitSelector),
         beginning: &Beginning,
     ) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, action, .. } = self.case;
-        switch.select(trial.counted().loaded(), beginning.at)?;
+        selector.select(trial.counted().loaded(), beginning.at)?;
         let value = if beginning.at.is_some() { EXIT_ACTION } else { *action };
-        let wanted = ExpectedRun { value, instructions: beginning.counted };
-        trial.repeats(packet, context, &wanted, LONG)
+        let expected = ExpectedRun { value, instructions: beginning.counted };
+        trial.repeats(packet, context, &expected, COUNTING_TIME)
     }
 
     /// Returns the candidates that can be repeated if no other beginning runs in between.
-    fn alone(
+    fn repeatable_alone(
         &self,
-        wanted: &[Beginning],
+        all: &[Beginning],
         candidates: Vec<usize>,
     ) -> Result<Vec<usize>, MeasureError> {
-        let mut fine = Vec::new();
+        let mut repeatable = Vec::new();
         let mut trial = None;
         for number in candidates {
             let ready = match trial.take() {
                 Some(ready) => ready,
                 None => self.trial()?,
             };
-            if self.repeats(&ready, &wanted[number])?.is_some() {
-                fine.push(number);
+            if self.repeats(&ready, &all[number])?.is_some() {
+                repeatable.push(number);
                 trial = Some(ready);
             }
-            // A failure leaves the maps in an unknown state, so the next candidate starts anew.
+            // After a failure, the next candidate needs new maps: their content is unknown.
         }
-        Ok(fine)
+        Ok(repeatable)
     }
 
-    /// Returns the beginnings that can be repeated whichever others ran before, with their numbers
-    /// of repetitions.
-    fn together(
+    /// Returns the candidates that can be repeated after any of the others, with the number of
+    /// repetitions of each.
+    fn repeatable_in_any_order(
         &self,
-        wanted: &[Beginning],
-        mut fine: Vec<usize>,
+        all: &[Beginning],
+        mut candidates: Vec<usize>,
     ) -> Result<Vec<(usize, u32)>, MeasureError> {
-        'anew: loop {
+        'retry: loop {
             let trial = self.trial()?;
-            let mut seen = vec![u32::MAX; fine.len()];
-            for turn in (0..fine.len()).rev().chain(0..fine.len()) {
-                match self.repeats(&trial, &wanted[fine[turn]])? {
-                    Some(repetitions) => seen[turn] = seen[turn].min(repetitions),
+            let count = candidates.len();
+            let mut least = vec![u32::MAX; count];
+            for turn in (0..count).rev().chain(0..count) {
+                match self.repeats(&trial, &all[candidates[turn]])? {
+                    Some(repetitions) => least[turn] = least[turn].min(repetitions),
                     None => {
-                        fine.remove(turn);
-                        continue 'anew;
+                        candidates.remove(turn);
+                        continue 'retry;
                     }
                 }
             }
-            return Ok(fine.into_iter().zip(seen).collect());
+            return Ok(candidates.into_iter().zip(least).collect());
         }
     }
 }

@@ -1,22 +1,22 @@
-//! Ring buffers that would fill up: they are emptied between calls, like by a reader that keeps up.
+//! Emptying of ring buffers between calls, as by a reader that keeps up.
 //!
-//! Ring buffers have no reader during a test run. A call therefore has at most as many runs as fit
-//! into the buffers, and a sample consists of several calls.
+//! During a test run, ring buffers have no reader. Therefore the number of runs in a call is
+//! limited by the room in the buffers, and a sample consists of several calls.
 
 use slowpath_kernel::timing::{Sample, TimingError};
 use slowpath_kernel::{LoadedProgram, MapError, Ring};
 
 use crate::error::MeasureError;
 
-/// Most calls of a sample; each call adds some microseconds to its runs.
-const MOST_CALLS: u32 = 500;
+/// Maximum number of calls of a sample; each call takes some microseconds in addition to its runs.
+const MAX_CALLS: u32 = 500;
 
-/// Description of the ring buffers that are emptied between calls.
+/// Description of the ring buffers to empty between calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
-    /// Names of their maps.
+    /// Names of the ring buffers' maps.
     written: Vec<String>,
-    /// Number of runs whose records fit into every one of these ring buffers.
+    /// Number of runs whose records fit into each of these ring buffers.
     runs: u32,
 }
 
@@ -31,8 +31,8 @@ impl Draining {
     /// Finds the ring buffers that a run writes to; `None` if there are none.
     ///
     /// # Errors
-    /// If a ring buffer has no room for two runs such as `run`, or if the kernel does not expose
-    /// the positions in ring buffers.
+    /// If a ring buffer has no room for two runs, or the kernel does not share the positions of
+    /// ring buffers.
     pub fn find(
         program: &LoadedProgram,
         run: impl FnOnce() -> Result<(), MeasureError>,
@@ -49,8 +49,9 @@ impl Draining {
             let runs = u32::try_from(ring.fits(bytes)).unwrap_or(u32::MAX);
             if runs < 2 {
                 let name = ring.name();
-                let why = format!("{name} has no room for what two runs write, {bytes} bytes each");
-                return Err(MeasureError::NotRepeatable { why });
+                let reason =
+                    format!("{name} has no room for what two runs write, {bytes} bytes each");
+                return Err(MeasureError::NotRepeatable { reason });
             }
             found.runs = found.runs.min(runs);
             found.written.push(ring.name().to_owned());
@@ -58,8 +59,8 @@ impl Draining {
         Ok((!found.written.is_empty()).then_some(found))
     }
 
-    /// Returns the ring buffers of a program in the kernel.
-    pub fn of(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
+    /// Returns these ring buffers of a loaded program.
+    pub fn find_in(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
         Ok(Drains { rings: all.filter(written).collect(), runs: self.runs })
@@ -78,14 +79,14 @@ impl Drains {
         self.rings.iter().map(Ring::position).collect()
     }
 
-    /// Returns the bytes that were written to each ring buffer since `before`.
-    pub fn since(&self, before: &[usize]) -> Vec<usize> {
+    /// Returns the number of bytes written to each ring buffer since the positions `before`.
+    pub fn written_since(&self, before: &[usize]) -> Vec<usize> {
         let rings = self.rings.iter().zip(before);
         rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
-    /// Makes `repeat` runs in calls that each fit into the ring buffers. Returns the result of the
-    /// last call, or `None` as soon as a call returns `None`.
+    /// Makes `repeat` runs, in calls whose records fit into the ring buffers. Returns the result of
+    /// the last call; stops and returns `None` after a call that returns `None`.
     pub fn calls<T, E>(
         &self,
         repeat: u32,
@@ -104,7 +105,7 @@ impl Drains {
     }
 
     /// Times about `repeat` runs without the overhead of calls. If no wrapper reads the clock, the
-    /// time of a call with one run is subtracted from each call with many.
+    /// overhead is removed by subtracting a call with one run from each call with many runs.
     pub fn sample(
         &self,
         repeat: u32,
@@ -113,8 +114,8 @@ impl Drains {
     ) -> Result<Sample, TimingError> {
         let batch = repeat.clamp(2, self.runs.max(2));
         let mut all = Sample { nanoseconds: 0, runs: 0, return_value: 0 };
-        let mut besides = 0;
-        for _ in 0..repeat.div_ceil(batch).clamp(1, MOST_CALLS) {
+        let mut single_runs = 0;
+        for _ in 0..repeat.div_ceil(batch).clamp(1, MAX_CALLS) {
             self.drain();
             let many = once(batch)?;
             all.nanoseconds += many.nanoseconds;
@@ -123,11 +124,11 @@ impl Drains {
             if !wrapped {
                 self.drain();
                 let one = once(1)?;
-                besides += one.nanoseconds;
+                single_runs += one.nanoseconds;
                 all.runs -= one.runs;
             }
         }
-        all.nanoseconds = all.nanoseconds.saturating_sub(besides);
+        all.nanoseconds = all.nanoseconds.saturating_sub(single_runs);
         Ok(all)
     }
 }

@@ -22,7 +22,7 @@ pub enum MeasureError {
     /// A map could not be read or written.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The kernel did not run the packet.
+    /// The kernel did not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
     /// Runs could not be timed.
@@ -35,7 +35,7 @@ pub enum MeasureError {
     #[error(
         "which instructions it takes in which order is not known: it depends on what packet and \
          maps do not determine{}",
-        open(.depends)
+        depends_suffix(.depends)
     )]
     NoTrace {
         /// Inputs other than packet and maps that the path depends on.
@@ -63,7 +63,7 @@ pub enum MeasureError {
     /// The kernel took another path.
     #[error(
         "the kernel takes a path of {taken} instructions, not {expected}{}",
-        open(.depends)
+        depends_suffix(.depends)
     )]
     OtherPath {
         /// Instructions of the expected path.
@@ -73,11 +73,11 @@ pub enum MeasureError {
         /// Inputs other than packet and maps that the path depends on.
         depends: Vec<String>,
     },
-    /// Repetitions take other paths, and no arrangement helps.
-    #[error("repetitions do not take the same path: {why}")]
+    /// Repetitions take other paths with every arrangement.
+    #[error("repetitions do not take the same path: {reason}")]
     NotRepeatable {
         /// Reason.
-        why: String,
+        reason: String,
     },
     /// A timed run did not take the path.
     #[error(
@@ -93,23 +93,23 @@ pub enum MeasureError {
     /// Packets could not be run live.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// Live packets do not take the path, or cannot be counted on it.
-    #[error("{why}; measure it without --mode live")]
+    /// Live packets do not take the path, or this cannot be verified.
+    #[error("{reason}; measure it without --mode live")]
     NotLive {
         /// Reason.
-        why: String,
+        reason: String,
     },
-    /// More live packets were requested than were seen to take the path.
+    /// More live packets were requested than the number that verifiably takes the path.
     #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
     NotCounted {
-        /// Number of live packets that were seen to take the path.
+        /// Number of live packets that took the path when they were counted.
         frames: u32,
     },
-    /// No packets take the path and find other map elements.
-    #[error("{why}")]
+    /// No other packets take the path and find other map elements.
+    #[error("{reason}")]
     NotCold {
         /// Reason.
-        why: String,
+        reason: String,
     },
     /// The number of a case is out of range.
     #[error("there is no case {number}")]
@@ -117,7 +117,7 @@ pub enum MeasureError {
         /// Requested number.
         number: i64,
     },
-    /// The load has no such reference, because it restores nothing between runs.
+    /// The load has no wrapped reference, because none of its cases has a wrapper.
     #[error("there is no such reference")]
     NoReference,
 }
@@ -134,13 +134,14 @@ impl Interruptible for MeasureError {
 }
 
 impl MeasureError {
-    /// Returns the error for a path without cold data.
-    pub(crate) fn not_cold(why: impl Into<String>) -> MeasureError {
-        MeasureError::NotCold { why: why.into() }
+    /// Builds [`MeasureError::NotCold`].
+    pub(crate) fn not_cold(reason: impl Into<String>) -> MeasureError {
+        MeasureError::NotCold { reason: reason.into() }
     }
 }
 
-fn open(depends: &[String]) -> String {
+/// Formats the inputs that a path depends on as a suffix of a message; empty without inputs.
+fn depends_suffix(depends: &[String]) -> String {
     match depends {
         [] => String::new(),
         depends => format!("; it depends on {}", depends.join(", ")),

@@ -1,27 +1,26 @@
 //! Fills maps for paths on which an insertion finds no room.
 //!
-//! If a path inserts once, the analysis does not determine how full the map is; the witness only
-//! says that the insertion fails. A full map makes the kernel's own call fail, so that the call
-//! takes its real time.
+//! For a path with one insertion into a map, the analysis does not determine the map's number of
+//! elements; the witness only states that the insertion fails. A full map makes the kernel's call
+//! fail, so that the call takes its real time.
 
 use serde_json::{Value, json};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_kernel::Answer;
 use slowpath_kernel::witness::{self, entries};
 
-/// Most elements that are put into a map, because each load of the program fills it again.
-const MOST_ELEMENTS: u32 = 1 << 16;
+/// Maximum number of elements to add to a map, because each load of the program fills it again.
+const MAX_ELEMENTS: u32 = 1 << 16;
 
-/// Most bytes of these elements, keys and values together.
-const MOST_BYTES: u64 = 64 << 20;
+/// Maximum bytes of these elements, keys and values together.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The witness's text for an insertion into a full hash map (`alloc_htab_elem` of
 /// `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
 /// Fills the maps of a witness in which an insertion finds no room, unless they are too large.
-///
-/// Returns the instructions of these insertions; their results need not be replaced.
+/// Returns the slots of these insertions, whose results need not be replaced.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();
@@ -43,14 +42,15 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// Returns the helper results that the path needs replaced, except those of full maps.
+/// Returns the helper results that the path needs, except those of the insertions `full`.
 pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
     let mut answers = witness::answers(witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
     answers
 }
 
-/// Returns the map and the instruction of an insertion that finds no room.
+/// Returns the map and the slot of an insertion that finds no room; `None` if the map cannot be
+/// filled.
 fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
     let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
     let map = object.maps.iter().find(|map| map.name == name)?;
@@ -58,19 +58,19 @@ fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usi
     matches!(map.kind, MapKind::HASH | MapKind::PERCPU_HASH).then_some((map, instruction))
 }
 
-/// Returns the number of elements that a map lacks to be full; `None` if it cannot or need not be
-/// filled.
+/// Returns the number of elements that a map lacks to be full; `None` if it is full already or
+/// cannot be filled.
 fn missing(map: &MapDef, witness: &Value) -> Option<u32> {
-    let told = entries(witness, &map.name);
-    if told.clone().any(|entry| !entry["others"].is_null()) {
+    let listed = entries(witness, &map.name);
+    if listed.clone().any(|entry| !entry["others"].is_null()) {
         return None;
     }
-    let present = told.clone().filter(|entry| !entry["value"].is_null()).count();
+    let present = listed.clone().filter(|entry| !entry["value"].is_null()).count();
     let others = map.max_entries.checked_sub(u32::try_from(present).ok()?).filter(|&n| n > 0)?;
     let bytes = u64::from(others) * (u64::from(map.key_size) + u64::from(map.value_size));
     let keys = 1u64.checked_shl(8 * map.key_size.min(4))?;
-    let enough = keys >= u64::from(others) + told.count() as u64;
-    (others <= MOST_ELEMENTS && bytes <= MOST_BYTES && enough).then_some(others)
+    let enough = keys >= u64::from(others) + listed.count() as u64;
+    (others <= MAX_ELEMENTS && bytes <= MAX_BYTES && enough).then_some(others)
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn too_large_maps_and_too_few_keys_are_left() {
-        assert_eq!(missing(&hash(MOST_ELEMENTS + 1, 4), &json!({})), None);
+        assert_eq!(missing(&hash(MAX_ELEMENTS + 1, 4), &json!({})), None);
         assert_eq!(missing(&hash(256, 1), &json!({})), Some(256));
         assert_eq!(missing(&hash(256, 1), &witness(&json!([{ "key": "01" }]))), None);
     }

@@ -2,26 +2,26 @@
 //!
 //! A [`Case`] is one path, given by a witness: the packet, the content of the maps, and the other
 //! inputs that the path depends on. [`Case::prepare`] runs the packet in the kernel and in the
-//! interpreter, which must agree. It then looks for a way to repeat the run, because the kernel
-//! restores nothing between the repetitions of a test run. A path that changes its packet or its
-//! maps may therefore turn into another path at the second run. Counting confirms that each
-//! repetition takes the path. Ring buffers are emptied between calls.
+//! interpreter, which must agree. The kernel restores nothing between the repetitions of a test
+//! run, so a run that changes its packet or its maps may make the next run take another path.
+//! Therefore [`Case::prepare`] finds an [`Arrangement`] with which each repetition takes the path,
+//! confirmed by counting. Ring buffers are emptied between calls.
 //!
-//! A [`Load`] holds a set of cases in the kernel, beside programs of known cost, and times any of
-//! them. [`live`] does the same with packets that really go where the program sends them.
+//! A [`Load`] has a set of cases and programs of known cost in the kernel, and times any of them.
+//! [`live`] does the same with packets that really go where the program sends them.
 //!
-//! A packet may change the maps in a way that makes the packets after it take another path. That
-//! path is a case of its own, the [`SubsequentPackets`] one.
+//! A packet may change the maps so that the packets after it take another path. This path is a
+//! case, too: see [`SubsequentPackets`].
 //!
 //! A [`Cold`] is a case with packets of many flows, whose map elements together exceed the caches.
 //!
 //! A [`Trace`] is a capture file that is run through a program. It records the path of each packet
 //! and, for each path, an example packet with its maps. A case can be made from each example.
 //!
-//! [`Busy`] detects disturbances of the programs that are timed next to it; [`Pace`] measures the
-//! current speed of the CPU.
+//! [`Busy`] detects disturbances of other timed programs; [`Pace`] measures the current speed of
+//! the CPU.
 //!
-//! The caller decides how often to load and to time, and interprets the times.
+//! The caller decides on the number of loads and samples, and interprets the times.
 
 mod busy;
 mod case;

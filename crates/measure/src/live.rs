@@ -1,12 +1,12 @@
 //! Times paths with packets that really go where the program sends them.
 //!
-//! A [`LiveCase`] is a path that live packets take one after the other, confirmed by counting. A
-//! [`LiveLoad`] holds such paths in the kernel beside two references. One is the minimal program
-//! with the same action on the same packets. The other is a receiving device with a program that
-//! drops everything.
+//! A [`LiveCase`] is a path that all live packets take, confirmed by counting. A [`LiveLoad`] has
+//! such paths in the kernel, and two references for each. One is the minimal program with the same
+//! action on the same packets. The other is a receiving device with a program that drops
+//! everything.
 //!
-//! Maps are not restored between live packets. A path that only the first packet takes is therefore
-//! refused instead of measured as another one.
+//! Maps are not restored between live packets. Therefore a path that only the first packet takes is
+//! refused.
 //!
 //! Devices are virtual Ethernet: the costs of a network card and its driver remain unknown.
 

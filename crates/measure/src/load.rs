@@ -12,12 +12,12 @@ use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, empty};
 
-/// Programs that are timed besides cases.
+/// A program of known cost that is timed in addition to cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// An empty program: the cost of the kernel's loop.
+    /// An empty program, whose time is the cost of the kernel's loop.
     Empty,
-    /// An empty program that is called like restored cases, through a wrapper. Exists only if the
+    /// An empty program that is called through a wrapper, like restored cases. Exists only if the
     /// load has a case with a wrapper.
     Wrapped,
 }
@@ -27,7 +27,7 @@ impl Reference {
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
-/// A program in the kernel, attached.
+/// An attached program in the kernel, with its wrapper if any.
 #[derive(Debug)]
 struct Ready {
     program: InKernel,
@@ -35,7 +35,7 @@ struct Ready {
     _attached: Attached,
 }
 
-/// Cases in the kernel, with their own programs and maps: loads share nothing.
+/// Cases in the kernel. Each load has its own programs and maps.
 #[derive(Debug)]
 pub struct Load {
     empty: Ready,
@@ -80,11 +80,11 @@ impl Load {
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
-        timing_thread.run_job(move |_| Load::here(&kernel, &attachments, cases))?
+        timing_thread.run_job(move |_| Load::new_on_thread((&kernel, &attachments), cases))?
     }
 
-    /// Loads cold cases, on a timing thread. Each is followed by an empty program that gets
-    /// the same packets from the same table.
+    /// Loads cold cases, on a timing thread. The case after each cold case is an empty program that
+    /// gets the same packets.
     ///
     /// # Errors
     /// If the kernel rejects one of them.
@@ -94,19 +94,18 @@ impl Load {
         cases: Vec<Arc<Cold>>,
     ) -> Result<Load, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
-        timing_thread.run_job(move |_| Load::cold_here(&kernel, &attachments, &cases))?
+        timing_thread.run_job(move |_| Load::cold_on_thread((&kernel, &attachments), &cases))?
     }
 
-    fn here(
-        kernel: &Kernel,
-        attachments: &Attachments,
+    fn new_on_thread(
+        (kernel, attachments): (&Kernel, &Attachments),
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
         let mut timed: Vec<Timed> = Vec::with_capacity(cases.len());
         for case in cases {
-            let value = case.returns();
-            if let Some(like) = timed.iter().find(|like| like.case.shares_load(&case)) {
-                let ready = Arc::clone(&like.ready);
+            let value = case.expected_value();
+            if let Some(other) = timed.iter().find(|other| other.case.shares_load(&case)) {
+                let ready = Arc::clone(&other.ready);
                 timed.push(Timed { case, ready, value });
                 continue;
             }
@@ -121,12 +120,11 @@ impl Load {
             let ready = Arc::new(Ready::new(attachments, loaded, wrapper)?);
             timed.push(Timed { case, ready, value });
         }
-        Load::of(kernel, attachments, timed)
+        Load::with_references((kernel, attachments), timed)
     }
 
-    fn cold_here(
-        kernel: &Kernel,
-        attachments: &Attachments,
+    fn cold_on_thread(
+        (kernel, attachments): (&Kernel, &Attachments),
         cases: &[Arc<Cold>],
     ) -> Result<Load, MeasureError> {
         let mut timed = Vec::with_capacity(2 * cases.len());
@@ -134,35 +132,34 @@ impl Load {
             let (loaded, wrapper) = cold.load(kernel)?;
             let empty = InKernel::without_maps(empty(kernel, loaded.program.fragments())?);
             let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
-            let beside = Wrapper::new(kernel, &empty.program, &preparation)?;
-            let value = cold.case().returns();
-            for (program, wrapper, value) in [(loaded, wrapper, value), (empty, beside, PASS)] {
+            let for_empty = Wrapper::new(kernel, &empty.program, &preparation)?;
+            let value = cold.case().expected_value();
+            for (program, wrapper, value) in [(loaded, wrapper, value), (empty, for_empty, PASS)] {
                 let ready = Arc::new(Ready::new(attachments, program, Some(wrapper))?);
                 timed.push(Timed { case: Arc::clone(cold.case()), ready, value });
             }
         }
-        Load::of(kernel, attachments, timed)
+        Load::with_references((kernel, attachments), timed)
     }
 
-    fn of(
-        kernel: &Kernel,
-        attachments: &Attachments,
+    fn with_references(
+        (kernel, attachments): (&Kernel, &Attachments),
         cases: Vec<Timed>,
     ) -> Result<Load, MeasureError> {
-        let alone =
+        let attach =
             |program, wrapper| Ready::new(attachments, InKernel::without_maps(program), wrapper);
         let wrapped = if cases.iter().any(|timed| timed.ready.wrapper.is_some()) {
-            let behind = empty(kernel, false)?;
-            let wrapper = Wrapper::new(kernel, &behind, &Preparation::default())?;
-            Some(alone(behind, Some(wrapper))?)
+            let program = empty(kernel, false)?;
+            let wrapper = Wrapper::new(kernel, &program, &Preparation::default())?;
+            Some(attach(program, Some(wrapper))?)
         } else {
             None
         };
-        Ok(Load { empty: alone(empty(kernel, false)?, None)?, wrapped, cases })
+        Ok(Load { empty: attach(empty(kernel, false)?, None)?, wrapped, cases })
     }
 
-    /// Times the case with a number, in one call with `repeat` runs, on a timing thread. A
-    /// case with drained ring buffers takes several calls; only the time of their runs counts.
+    /// Times the case with this number, in one call with `repeat` runs, on a timing thread. A case
+    /// with drained ring buffers takes several calls; the time excludes their overhead.
     ///
     /// # Errors
     /// If the case does not exist, or the kernel does not run it.
@@ -173,7 +170,7 @@ impl Load {
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        timing_thread.run_job(move |_| load.sample_case(case, repeat))?
+        timing_thread.run_job(move |_| load.sample_on_thread(case, repeat))?
     }
 
     /// Times a reference; see [`Load::sample`].
@@ -187,15 +184,15 @@ impl Load {
         repeat: u32,
     ) -> Result<Sample, MeasureError> {
         let load = Arc::clone(self);
-        timing_thread.run_job(move |_| load.sample_known(reference, repeat))?
+        timing_thread.run_job(move |_| load.reference_on_thread(reference, repeat))?
     }
 
-    fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
+    fn sample_on_thread(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
         let missing = || MeasureError::NoCase { number: i64::try_from(case).unwrap_or(i64::MAX) };
         let Timed { case, ready, value } = self.cases.get(case).ok_or_else(missing)?;
-        let InKernel { program, switch, drains, .. } = &ready.program;
-        if let (Some(switch), Some(cut)) = (switch, &case.cut) {
-            switch.select(program, cut.at)?;
+        let InKernel { program, selector, drains, .. } = &ready.program;
+        if let (Some(selector), Some(cut)) = (selector, &case.cut) {
+            selector.select(program, cut.at)?;
         }
         let once = |repeat| ready.sample(&case.packet, &case.context, repeat);
         let sample = match drains {
@@ -210,7 +207,11 @@ impl Load {
         }
     }
 
-    fn sample_known(&self, reference: Reference, repeat: u32) -> Result<Sample, MeasureError> {
+    fn reference_on_thread(
+        &self,
+        reference: Reference,
+        repeat: u32,
+    ) -> Result<Sample, MeasureError> {
         let ready = match reference {
             Reference::Empty => &self.empty,
             Reference::Wrapped => self.wrapped.as_ref().ok_or(MeasureError::NoReference)?,

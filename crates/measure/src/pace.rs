@@ -1,39 +1,32 @@
-//! Speed of the CPU, measured by two times. An addition that waits for the one before it takes one
-//! clock cycle; an independent addition takes less.
+//! Speed of the CPU, measured by the time of two programs of additions. An addition that waits for
+//! the previous one takes one clock cycle; an independent addition takes less.
 
 use std::sync::Arc;
 
-use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
-use slowpath_kernel::timing::{Attached, Attachments, Subject, TimingThread};
-use slowpath_kernel::{Context, Kernel, LoadedProgram};
+use slowpath_bpf::insn::{Insn, Source};
+use slowpath_kernel::Kernel;
+use slowpath_kernel::timing::{Attachments, TimingThread};
 
 use crate::error::MeasureError;
-use crate::references::{PACKET, PASS, REGISTERS, set};
+use crate::references::{self, AttachedProgram, REGISTERS};
 
-/// Numbers of additions of the shorter and the longer program. The programs differ in nothing else,
-/// so the overhead of a call and of the kernel's loop cancels out. The longer one fits into the
-/// caches of decoded instructions.
-const ADDITIONS: [u32; 2] = [400, 1000];
+/// Number of additions of the shorter and of the longer program. The programs are equal in all
+/// other respects, so the overhead of a call and of the kernel's loop cancels out. The longer
+/// program fits into the caches of decoded instructions.
+const ADDITIONS: [u16; 2] = [400, 1000];
 
 /// Programs of additions in the kernel.
 #[derive(Debug)]
 pub struct Pace {
-    dependent: [Ready; 2],
-    independent: [Ready; 2],
-}
-
-/// A program in the kernel, attached.
-#[derive(Debug)]
-struct Ready {
-    program: LoadedProgram,
-    _attached: Attached,
+    dependent: [AttachedProgram; 2],
+    independent: [AttachedProgram; 2],
 }
 
 /// Times of additions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paced {
-    /// Nanoseconds of an addition that waits for the one before it. As a difference of two times,
-    /// it may be negative if the CPU was disturbed.
+    /// Nanoseconds of an addition that waits for the previous one. It is computed as the difference
+    /// of two times, so it can be negative if the CPU was disturbed.
     pub dependent: f64,
     /// Nanoseconds of an independent addition.
     pub independent: f64,
@@ -46,15 +39,14 @@ impl Pace {
     /// If the kernel rejects one of them.
     pub fn new(timing_thread: &TimingThread, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
-        timing_thread.run_job(move |_| Pace::here(&kernel, &attachments))?
+        timing_thread.run_job(move |_| {
+            let load = |registers| load((&kernel, &attachments), registers);
+            Ok(Pace { dependent: load(1)?, independent: load(WIDTH)? })
+        })?
     }
 
-    fn here(kernel: &Kernel, attachments: &Attachments) -> Result<Pace, MeasureError> {
-        let load = |registers| load(kernel, attachments, registers);
-        Ok(Pace { dependent: load(1)?, independent: load(WIDTH)? })
-    }
-
-    /// Times both kinds, in calls with `repeat` runs each, on a timing thread.
+    /// Times dependent and independent additions, in calls with `repeat` runs each, on a timing
+    /// thread.
     ///
     /// # Errors
     /// If the kernel does not run them.
@@ -66,7 +58,7 @@ impl Pace {
         let pace = Arc::clone(self);
         timing_thread.run_job(move |_| {
             // The first call after a pause finds cold caches, which would distort a difference.
-            pace.dependent[0].run(repeat)?;
+            pace.dependent[0].sample(repeat)?;
             let dependent = addition(&pace.dependent, repeat)?;
             let independent = addition(&pace.independent, repeat)?;
             Ok(Paced { dependent, independent })
@@ -74,64 +66,45 @@ impl Pace {
     }
 }
 
-impl Ready {
-    #[allow(clippy::cast_precision_loss, reason = "times and runs of one call are small numbers")]
-    fn run(&self, repeat: u32) -> Result<f64, MeasureError> {
-        let subject = Subject { program: &self.program, wrapper: None };
-        let sample = subject.sample(&PACKET, &Context::default(), repeat)?;
-        Ok(sample.nanoseconds as f64 / sample.runs.max(1) as f64)
-    }
-}
-
 /// Returns the nanoseconds of one addition: the time difference of the two programs, divided by the
-/// difference of their additions.
-fn addition(programs: &[Ready; 2], repeat: u32) -> Result<f64, MeasureError> {
-    let [short, long] = programs;
-    let more = f64::from(ADDITIONS[1] - ADDITIONS[0]);
-    let less = short.run(repeat)?;
-    Ok((long.run(repeat)? - less) / more)
+/// difference of their numbers of additions.
+#[allow(clippy::cast_precision_loss, reason = "times and runs of one call are small numbers")]
+fn addition([short, long]: &[AttachedProgram; 2], repeat: u32) -> Result<f64, MeasureError> {
+    let run = |program: &AttachedProgram| -> Result<f64, MeasureError> {
+        let sample = program.sample(repeat)?;
+        Ok(sample.nanoseconds as f64 / sample.runs.max(1) as f64)
+    };
+    let short = run(short)?;
+    Ok((run(long)? - short) / f64::from(ADDITIONS[1] - ADDITIONS[0]))
 }
 
-/// Number of registers that independent additions write to in turn: all but the one that is added.
+/// Number of registers that independent additions write to in turn: all except the addend.
 const WIDTH: usize = REGISTERS.len() - 1;
 
-/// Builds a program of `count` additions to `registers` registers in turn. The operand is a
-/// register. Some CPUs add small constants before an instruction is executed, and the JIT compiler
-/// may split constants to blind them.
-fn additions(count: u32, registers: usize) -> Vec<Insn> {
-    let [added, targets @ ..] = REGISTERS;
-    let mut insns: Vec<Insn> = REGISTERS.iter().map(|&register| set(register, 3)).collect();
-    let targets = targets.into_iter().take(registers).cycle();
-    insns.extend(targets.take(count as usize).map(|dst| Insn::Alu {
-        width: Width::W64,
-        op: AluOp::Add,
-        dst,
-        src: Source::Reg(added),
-    }));
-    insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
-    insns
+/// Builds a program of additions of a register to `registers` other registers in turn. The addend
+/// is not a constant, because some CPUs add small constants before an instruction is executed, and
+/// the JIT compiler may split constants to blind them.
+fn additions(count: u16, registers: usize) -> Vec<Insn> {
+    let [addend, targets @ ..] = REGISTERS;
+    references::additions(count.into(), &targets[..registers], Source::Reg(addend))
 }
 
 fn load(
-    kernel: &Kernel,
-    attachments: &Attachments,
+    kernel: (&Kernel, &Attachments),
     registers: usize,
-) -> Result<[Ready; 2], MeasureError> {
-    let ready = |count| -> Result<Ready, MeasureError> {
-        let code = additions(count, registers);
-        let program = kernel.load_generated("slowpath_pace", &code, false)?;
-        let attached = Subject { program: &program, wrapper: None }.attach(attachments)?;
-        Ok(Ready { program, _attached: attached })
-    };
+) -> Result<[AttachedProgram; 2], MeasureError> {
+    let load = |count| AttachedProgram::new(kernel, "slowpath_pace", &additions(count, registers));
     let [short, long] = ADDITIONS;
-    Ok([ready(short)?, ready(long)?])
+    Ok([load(short)?, load(long)?])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_bpf::insn::{AluOp, Register};
 
-    /// Returns for each addition the distance to the addition that it waits for.
+    /// Returns, for each addition after the first few, the distance to the addition that it waits
+    /// for.
     fn distances(registers: usize) -> Vec<usize> {
         let code = additions(60, registers);
         let target = |insn: &Insn| match insn {
@@ -148,12 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn dependent_additions_wait_for_the_one_before() {
-        assert!(distances(1).iter().all(|&distance| distance == 1));
-    }
-
-    #[test]
-    fn independent_additions_wait_for_none_of_those_beside_them() {
-        assert!(distances(WIDTH).iter().all(|&distance| distance == WIDTH));
+    fn additions_wait_for_the_last_one_to_their_register() {
+        for registers in [1, WIDTH] {
+            assert!(distances(registers).iter().all(|&distance| distance == registers));
+        }
     }
 }

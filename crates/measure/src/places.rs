@@ -1,37 +1,37 @@
-//! Places of a program's machine code in its cache line.
+//! Places: offsets of a program's machine code in its cache line.
 //!
-//! The kernel loads a program to a random address. Its offset in a cache line determines the
-//! alignment of its branches, which changes its time by up to a fifth. Loads that visit all places
-//! equally often remove this source of chance from the samples.
+//! The kernel loads a program to a random address. The offset in the cache line determines the
+//! alignment of branches, which changes the time by up to a fifth. If all places have the same
+//! number of loads, samples do not depend on this random choice.
 
 use std::sync::Mutex;
 
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::listing::LINE;
 
-/// Bytes between two places: programs start at multiples of this number.
+/// Distance in bytes between two places: programs start at multiples of this number.
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// Numbers of loads that had the code of a program at each place of a cache line. `None` marks a
-/// place that was never seen, because the kernel leaves some places free.
+/// The number of loads of a program at each place. `None` marks a place that no load had so far,
+/// because the kernel does not use all places.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
 }
 
-/// Number of loads that had the code at one place.
+/// The number of loads at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
     /// Number of loads.
     pub times: u32,
-    /// True if no other known place has fewer loads.
+    /// True if no other place that loads had so far has fewer loads.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// Returns the number of loads that had the code at this program's place; `None` if the kernel
-    /// does not reveal the address.
+    /// Returns the number of earlier loads at the place where `program` is loaded; `None` if the
+    /// kernel hides its address.
     pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;
@@ -39,7 +39,7 @@ impl Places {
         Some(Visits { times, is_rarest: visits.iter().flatten().all(|&other| times <= other) })
     }
 
-    /// Counts one load at the program's place.
+    /// Counts one load at the place where `program` is loaded.
     pub fn visit(&self, program: &LoadedProgram) {
         let place = program.cache_line_offset().map(|place| place / STEP);
         if let (Some(place), Ok(mut visits)) = (place, self.visits.lock())

@@ -1,5 +1,5 @@
-//! Choice of the points of a path at which its time is taken: around calls and loops, and between
-//! source lines if those are few.
+//! Choice of the points at which a path is cut to be timed: around calls and loops, and if those
+//! are few, between source lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
 use slowpath_kernel::early_exit;
 
-/// Most points of a path.
-const MOST: usize = 24;
-/// Number of points that points between source lines fill up to.
+/// Maximum number of points of a path.
+const MAX_POINTS: usize = 24;
+/// Number of points below which points between source lines are added.
 const ENOUGH: usize = 10;
 
 /// A path, and the points at which it can be cut.
@@ -21,8 +21,8 @@ pub struct CuttablePath<'a> {
 }
 
 impl<'a> CuttablePath<'a> {
-    /// Creates the path of a program through these slots. It can end at a slot only if it passes
-    /// there once.
+    /// Describes the path of a program through the slots `trace`. It can be cut only at slots that
+    /// it executes once.
     pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> CuttablePath<'a> {
         let places = early_exit::exit_points(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
@@ -33,10 +33,11 @@ impl<'a> CuttablePath<'a> {
         CuttablePath { program, trace, possible: trace.iter().map(possible).collect() }
     }
 
-    /// Returns the points in order, each as the number of instructions in front of it.
+    /// Returns the points in order, each as the number of executed instructions in front of it.
     pub fn points(&self) -> Vec<usize> {
         let around: BTreeSet<usize> = self.calls().chain(self.loops()).collect();
-        let mut chosen: BTreeSet<usize> = evenly(&self.usable(around), MOST).into_iter().collect();
+        let mut chosen: BTreeSet<usize> =
+            evenly(&self.usable(around), MAX_POINTS).into_iter().collect();
         if chosen.len() < ENOUGH {
             let lines = self.usable(self.lines().filter(|at| !chosen.contains(at)));
             chosen.extend(evenly(&lines, ENOUGH - chosen.len()));
@@ -49,21 +50,20 @@ impl<'a> CuttablePath<'a> {
         points.into_iter().filter(usable).collect()
     }
 
-    /// Returns the points in front of each call and behind it, where the path returns to the
-    /// caller.
+    /// Returns the points in front of each call and after its return to the caller.
     fn calls(&self) -> impl Iterator<Item = usize> {
         let call =
             |at: &usize| matches!(self.program.insns.get(self.trace[*at]), Some(Insn::Call(_)));
         let calls = (0..self.trace.len()).filter(move |at| self.possible[*at] && call(at));
         calls.flat_map(|at| {
-            let behind = self.trace[at] + 1;
-            let back = self.trace[at..].iter().position(|&slot| slot == behind);
-            [Some(at), back.map(|more| at + more)].into_iter().flatten()
+            let next = self.trace[at] + 1;
+            let distance = self.trace[at..].iter().position(|&slot| slot == next);
+            [Some(at), distance.map(|distance| at + distance)].into_iter().flatten()
         })
     }
 
-    /// Returns the points around each loop: in front of the last instruction before it, and at the
-    /// first one after it.
+    /// Returns the points around each loop: in front of the last instruction before the loop, and
+    /// of the first instruction after it.
     fn loops(&self) -> impl Iterator<Item = usize> {
         let pairs = self.possible.windows(2).enumerate();
         pairs.filter_map(|(at, pair)| match pair {
@@ -73,7 +73,7 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns the points at which another source line begins, or all points if no lines are known.
+    /// Returns the points at which another source line begins; all points if no lines are known.
     fn lines(&self) -> impl Iterator<Item = usize> {
         let line = |at: usize| self.program.lines.get(self.trace[at]).and_then(Option::as_ref);
         (1..self.trace.len()).filter(move |&at| {
@@ -83,7 +83,7 @@ impl<'a> CuttablePath<'a> {
     }
 }
 
-/// Chooses at most `most` points, evenly spaced.
+/// Returns at most `most` of the points, evenly spaced.
 fn evenly(points: &[usize], most: usize) -> Vec<usize> {
     if points.len() <= most {
         return points.to_vec();

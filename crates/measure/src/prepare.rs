@@ -1,5 +1,5 @@
-//! Preparation of a case from a witness: the path runs once in kernel and interpreter, then many
-//! times in the kernel with counting.
+//! Preparation of a case from a witness: the path runs once in kernel and interpreter, and then
+//! many times in the kernel, where its blocks are counted.
 
 use std::sync::Arc;
 
@@ -19,27 +19,27 @@ use crate::error::MeasureError;
 use crate::full_maps;
 use crate::reason;
 use crate::subsequent_packets::{Second, subsequent_packets};
-use crate::trial::{ExpectedRun, LONG, Trial};
+use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
-/// Result of running a path once.
+/// Result of running the first packet.
 struct Followed {
     /// Kernel and interpreter, in the state after the first packet.
     replay: Replay,
     /// Changes that the first packet made.
     effects: Effects,
-    /// Counts of a second packet, which finds the maps as the first one left them.
+    /// Counts of a second packet, which finds the first packet's changes in the maps.
     second: Second,
 }
 
 impl Case {
-    /// Finds a way to repeat a path, on a timing thread.
+    /// Finds an arrangement with which the path of a witness can be repeated, on a timing thread.
     ///
-    /// `witness` describes the path, as in the result of an analysis. `instructions` is the known
-    /// number of instructions of the path. If it is missing, the interpreter's number is taken, or
-    /// the kernel's if the interpreter cannot follow.
+    /// `instructions` is the number of instructions of the path. `None` stands for the number that
+    /// the interpreter executes, or the kernel if the interpreter cannot follow it.
     ///
     /// # Errors
-    /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
+    /// If kernel and interpreter disagree, the kernel takes another path, or the path cannot be
+    /// repeated.
     pub fn prepare(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -51,11 +51,11 @@ impl Case {
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
         let attachments = timing_thread.attachments().clone();
         timing_thread.run_job(move |_| {
-            Case::here((&kernel, &attachments), object, program, witness, instructions)
+            Case::prepare_on_thread((&kernel, &attachments), object, program, witness, instructions)
         })?
     }
 
-    fn here(
+    fn prepare_on_thread(
         (kernel, attachments): (&Kernel, &Attachments),
         object: Arc<Object>,
         program: usize,
@@ -96,7 +96,8 @@ impl Case {
         Ok(case)
     }
 
-    /// Runs the path in kernel and interpreter.
+    /// Runs the first packet in kernel and interpreter, and a second one in the kernel. `expected`
+    /// is the number of instructions of the path, if known.
     fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
         replay.install(&self.witness)?;
@@ -105,25 +106,25 @@ impl Case {
             Ok(step) => {
                 self.action = step.outcome.action;
                 self.instructions = step.instructions;
-                // Another time or random number could have led to another path, perhaps of the same
-                // length.
+                // With another time or random number, the kernel may take another path, perhaps of
+                // the same length.
                 open = step.open_path;
                 self.path = Some(step.path);
                 self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
                 self.flow = Some(Arc::new(flow(&self.object, replay.lifted(), &step.run.costs)));
                 step.effects
             }
-            // Both may be right, because the result depends on undetermined inputs; the counts
-            // below decide.
+            // The result may depend on inputs that the witness does not determine. The counts below
+            // show the kernel's path.
             Err(ReplayError::Undecided(_)) => Effects::default(),
             Err(error) => return Err(error.into()),
         };
-        let told = (self.path.is_some() && !open).then_some(self.instructions);
-        let known = expected.or(told);
+        let interpreted = (self.path.is_some() && !open).then_some(self.instructions);
+        let known = expected.or(interpreted);
         if open || known != Some(self.instructions) {
             if expected.is_some() {
-                // The kernel's own results of clocks, random numbers and the like lead to another
-                // path.
+                // The kernel's clocks, random numbers and the like lead to another path, so their
+                // results are replaced.
                 self.answers = full_maps::answers(&self.witness, &self.full);
             }
             self.path = None;
@@ -132,7 +133,7 @@ impl Case {
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
-        // With no known length, the kernel's path is taken, provided that it repeats.
+        // If the number of instructions is unknown, the kernel's path is the expected one.
         let expected = known.unwrap_or(tally.instructions);
         if tally.instructions != expected {
             let depends = witness::open_dependencies(&self.witness).into_iter().collect();
@@ -141,7 +142,7 @@ impl Case {
         }
         self.action = run.return_value;
         self.instructions = expected;
-        // Each call starts with a fresh packet, like each packet that arrives.
+        // A new call has a new packet, like the second packet that arrives.
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
         Ok(Followed { replay, effects, second: (tally, run.return_value) })
     }
@@ -156,13 +157,13 @@ impl Case {
         Ok((counted, installed))
     }
 
-    /// Returns the ring buffers that the path writes to.
+    /// Returns the ring buffers that the path writes to; `None` if there are none.
     pub(crate) fn draining(&self, kernel: &Kernel) -> Result<Option<Draining>, MeasureError> {
         let ring = |map: &MapDef| map.kind == MapKind::RINGBUF;
         let mut maps = self.object.maps.iter();
         if let Some(map) = maps.clone().find(|map| map.inner.as_deref().is_some_and(ring)) {
-            let why = format!("ring buffers in {} are not emptied", map.name);
-            return Err(MeasureError::NotRepeatable { why });
+            let reason = format!("ring buffers in {} are not emptied", map.name);
+            return Err(MeasureError::NotRepeatable { reason });
         }
         if !maps.any(ring) {
             return Ok(None);
@@ -190,11 +191,11 @@ impl Case {
                 return Ok(());
             }
         }
-        Err(MeasureError::NotRepeatable { why: self.reason(effects) })
+        Err(MeasureError::NotRepeatable { reason: self.reason(effects) })
     }
 
-    /// Returns true if repetitions take the path of the first run, with a wrapper that undoes
-    /// `undo`.
+    /// Returns true if repetitions take the path of the first run, with a wrapper for the changes
+    /// `undo` if given. Records the number of repetitions.
     fn repeats(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -203,13 +204,13 @@ impl Case {
         let (counted, installed) = self.counted(kernel)?;
         let drains = self.drains(counted.loaded())?;
         let trial = Trial::new((kernel, attachments), (counted, installed), undo, drains)?;
-        let wanted = ExpectedRun { value: self.action, instructions: self.instructions };
-        let repeats = trial.repeats(&self.packet, &self.context, &wanted, LONG)?;
+        let expected = ExpectedRun { value: self.action, instructions: self.instructions };
+        let repeats = trial.repeats(&self.packet, &self.context, &expected, COUNTING_TIME)?;
         self.repetitions = repeats.unwrap_or(0);
         Ok(repeats.is_some())
     }
 
-    /// Returns the changes that must be undone between two runs.
+    /// Returns the changes to packet and maps that must be undone between two runs.
     fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
         let loaded = self.load(kernel)?;
         let element = |change: &slowpath_replay::MapChange| {
@@ -222,14 +223,13 @@ impl Case {
         Ok(Undo { elements, ..self.packet_undo(effects) })
     }
 
-    /// Returns the changes to the packet that must be undone between two runs; maps stay as they
-    /// are.
+    /// Returns the changes to the packet that must be undone between two runs, without those to
+    /// maps.
     pub(crate) fn packet_undo(&self, effects: &Effects) -> Undo {
         let moved = &effects.moved;
         let shifted = moved.head != 0 || moved.tail != 0;
         let packet = if shifted {
-            // Bytes that move outside and back inside the packet have unknown content: restore all
-            // of it.
+            // Bytes that leave the packet and return have unknown content, so restore all bytes.
             vec![(0, self.packet.clone())]
         } else {
             let place = |change: &slowpath_replay::PacketChange| {
@@ -247,8 +247,9 @@ impl Case {
         }
     }
 
-    /// Undoes changes to queues and stacks: a pushed value is popped, a popped one is pushed. In a
-    /// queue the other values advance, so counting must show whether the next run takes the path.
+    /// Returns the changes to queues and stacks to undo: a pushed value is popped, a popped value
+    /// is pushed. In a queue this changes the order of values; counting shows if the path depends
+    /// on it.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
         for change in &effects.unreadable {
@@ -268,7 +269,7 @@ impl Case {
         undo
     }
 
-    /// Returns the reason why a path cannot be repeated, derived from its effects.
+    /// Derives the reason why a path cannot be repeated from its effects.
     fn reason(&self, effects: &Effects) -> String {
         let inner = effects.maps.iter().find(|change| change.inner.is_some());
         let drained = |call: &str| self.is_drained() && call.starts_with("ringbuf_");

@@ -1,11 +1,11 @@
-//! Error text for a path that cannot be repeated for an unknown reason.
+//! Error text for a path that cannot be repeated, if the cause is unknown.
 
 use std::collections::BTreeSet;
 
 use slowpath_replay::Effects;
 
-/// Describes the changes of a run, and the inputs other than packet and maps that the path depends
-/// on.
+/// Describes possible causes: the changes of a run, and the inputs `depends` other than packet and
+/// maps that the path depends on.
 pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
     let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_said() {
+    fn changes_and_inputs_are_named() {
         let mut effects = Effects::default();
         assert_eq!(
             unknown(&effects, &[]),

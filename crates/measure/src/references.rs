@@ -1,10 +1,13 @@
 //! Programs of known cost, as references for timed programs.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
-use slowpath_kernel::{Kernel, LoadError, LoadedProgram};
+use slowpath_kernel::timing::{Attached, Attachments, Sample, Subject};
+use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram};
 
-/// Registers that the additions write to in turn. Each addition depends only on the sixth before
-/// it, so the CPU's issue width limits their rate.
+use crate::error::MeasureError;
+
+/// Registers that additions write to in turn. Each addition depends only on the sixth addition
+/// before it, so the CPU's issue width limits their rate.
 pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
 /// Packet for programs that do not read it.
@@ -12,16 +15,52 @@ pub const PACKET: [u8; 60] = [0; 60];
 /// `XDP_PASS`.
 pub const PASS: u32 = 2;
 
-/// Builds an instruction that sets a register to a constant.
-pub fn set(dst: Register, value: i32) -> Insn {
-    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(value) }
+fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
+    Insn::Alu { width: Width::W64, op, dst, src }
 }
 
-/// Loads a program that only passes packets on.
+/// Returns the instructions that end a program with `XDP_PASS`.
+fn pass() -> [Insn; 2] {
+    [alu(AluOp::Mov, Register::R0, Source::Imm(PASS.cast_signed())), Insn::Exit]
+}
+
+/// Loads a program that only returns `XDP_PASS`.
 pub fn empty(kernel: &Kernel, fragments: bool) -> Result<LoadedProgram, LoadError> {
-    kernel.load_generated(
-        "slowpath_empty",
-        &[set(Register::R0, PASS.cast_signed()), Insn::Exit],
-        fragments,
-    )
+    kernel.load_generated("slowpath_empty", &pass(), fragments)
+}
+
+/// Builds a program of `count` additions of `addend` to `targets` in turn.
+pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn> {
+    let set = |&register: &Register| alu(AluOp::Mov, register, Source::Imm(3));
+    let mut insns: Vec<Insn> = REGISTERS.iter().map(set).collect();
+    let targets = targets.iter().copied().cycle().take(count);
+    insns.extend(targets.map(|dst| alu(AluOp::Add, dst, addend)));
+    insns.extend(pass());
+    insns
+}
+
+/// An attached program that ignores its packet.
+#[derive(Debug)]
+pub struct AttachedProgram {
+    program: LoadedProgram,
+    _attached: Attached,
+}
+
+impl AttachedProgram {
+    /// Loads and attaches a program.
+    pub fn new(
+        (kernel, attachments): (&Kernel, &Attachments),
+        name: &str,
+        insns: &[Insn],
+    ) -> Result<AttachedProgram, MeasureError> {
+        let program = kernel.load_generated(name, insns, false)?;
+        let attached = Subject { program: &program, wrapper: None }.attach(attachments)?;
+        Ok(AttachedProgram { program, _attached: attached })
+    }
+
+    /// Times one call of `repeat` runs.
+    pub fn sample(&self, repeat: u32) -> Result<Sample, MeasureError> {
+        let subject = Subject { program: &self.program, wrapper: None };
+        Ok(subject.sample(&PACKET, &Context::default(), repeat)?)
+    }
 }

@@ -1,10 +1,10 @@
-//! A path in stretches, each with the case that ends with it.
+//! A path cut into stretches; each has a case for the path up to its end.
 //!
 //! The time of a stretch is the difference of two runs: one up to its end, and one up to its start.
-//! The times of all stretches therefore add up to that of the path. Work counts where it delays the
-//! end, and work that the CPU overlaps with other stretches costs nothing. Both runs execute the
-//! same code, which queries at each point whether to end there ([`slowpath_kernel::early_exit`]).
-//! The cost of the queries follows from timing the whole path with and without them.
+//! Therefore the times of all stretches add up to the time of the path. Work counts in the stretch
+//! whose end it delays, and work that the CPU overlaps with other stretches costs nothing. Both
+//! runs execute the same code, with a check at each point ([`slowpath_kernel::early_exit`]). The
+//! cost of the checks is measured by timing the whole path with and without them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use crate::points::CuttablePath;
 pub struct Stretches {
     /// Stretches in order of execution.
     pub stretches: Vec<Stretch>,
-    /// Slots at which the path could not be cut. Either the kernel does not let the program end
-    /// there, or the changes up to there cannot be undone.
+    /// Slots at which the path could not be cut, because the kernel does not let the program end
+    /// there, or because the changes up to this point cannot be undone.
     pub uncut: Vec<usize>,
 }
 
 /// A part of a path.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The path up to the end of the stretch. The last case is the whole path, with queries at all
-    /// points.
+    /// The path up to the end of the stretch. The last case is the whole path, with the checks at
+    /// all points.
     pub case: Arc<Case>,
-    /// Number of queries that the case executes.
+    /// Number of checks that the case executes.
     pub queries: usize,
     /// Slot of the first instruction of the stretch.
     pub from: usize,
@@ -43,9 +43,11 @@ pub struct Stretch {
     pub to: Option<usize>,
     /// Number of executed instructions.
     pub instructions: usize,
-    /// Name of the only callee: a helper, or a function of the kernel or the program.
+    /// Name of the called helper, kernel function or function of the program, if the stretch has
+    /// exactly one call.
     pub call: Option<String>,
-    /// Source file, line number and text: of the call, or of the line with the most instructions.
+    /// Source file, line number and text of the call, or else of the line with the most
+    /// instructions.
     pub source: Option<(String, u32, String)>,
 }
 
@@ -62,10 +64,10 @@ impl Case {
     ) -> Result<Stretches, MeasureError> {
         let (case, kernel) = (Arc::clone(self), Arc::clone(kernel));
         let attachments = timing_thread.attachments().clone();
-        timing_thread.run_job(move |_| case.stretches_here(&kernel, &attachments))?
+        timing_thread.run_job(move |_| case.stretches_on_thread(&kernel, &attachments))?
     }
 
-    fn stretches_here(
+    fn stretches_on_thread(
         &self,
         kernel: &Kernel,
         attachments: &Attachments,
@@ -74,12 +76,12 @@ impl Case {
             depends: witness::open_dependencies(&self.witness).into_iter().collect(),
         })?;
         let program = self.object.link(self.program, None).map_err(LoadError::from)?;
-        let wanted = CuttablePath::new(&program, trace).points();
-        let points = accepted(self, kernel, trace, &wanted)?;
+        let all_points = CuttablePath::new(&program, trace).points();
+        let points = accepted(self, kernel, trace, &all_points)?;
         let cases = beginnings(self, (kernel, attachments), trace, &points)?;
         if cases.last().is_none_or(Option::is_none) {
-            let why = "with questions where to end it takes another path".to_owned();
-            return Err(MeasureError::NotRepeatable { why });
+            let reason = "with questions where to end it takes another path".to_owned();
+            return Err(MeasureError::NotRepeatable { reason });
         }
         let mut stretches = Vec::new();
         let mut start = 0;
@@ -101,13 +103,14 @@ impl Case {
             });
             start = end;
         }
-        let left = wanted.iter().filter(|point| !cut.contains(point));
-        Ok(Stretches { uncut: left.map(|&point| trace[point]).collect(), stretches })
+        let uncut = all_points.iter().filter(|point| !cut.contains(point));
+        Ok(Stretches { uncut: uncut.map(|&point| trace[point]).collect(), stretches })
     }
 }
 
-/// Returns the callee if the main function makes only one call in the stretch. Also returns a slot
-/// for the source line: that of the call, or one of the line with the most instructions.
+/// Returns the name of the callee if the main function makes exactly one call in the stretch. Also
+/// returns a slot of the stretch's source line: the call, or else a slot of the line with the most
+/// instructions.
 fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let calls = slots.iter().filter_map(|&slot| match program.insns.get(slot) {
@@ -117,11 +120,12 @@ fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let calls: Vec<(usize, Option<String>)> = calls.collect();
     match calls.as_slice() {
         [(slot, name)] => (name.clone(), *slot),
-        _ => (None, most(program, slots)),
+        _ => (None, most_frequent_line(program, slots)),
     }
 }
 
-fn most(program: &BpfProgram, slots: &[usize]) -> usize {
+/// Returns the first executed slot of the source line with the most instructions.
+fn most_frequent_line(program: &BpfProgram, slots: &[usize]) -> usize {
     let mut lines: HashMap<(&str, u32), (usize, usize)> = HashMap::new();
     let mut best = (0, slots.first().copied().unwrap_or(0));
     for &slot in slots {

@@ -1,7 +1,7 @@
-//! Packets after the first one, if they take another path because of its changes to maps.
+//! Packets after the first one, if they take another path because it changed the maps.
 //!
-//! Each arriving packet is fresh, however the program changed the one before; only maps persist.
-//! This module therefore always restores the packet and never restores map elements.
+//! Each packet that arrives is new, whatever the program did to the previous one; only maps
+//! persist. Therefore this module always restores the packet and never restores map elements.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use slowpath_replay::{Effects, Replay, ReplayError, Step};
 
 use crate::case::{Arrangement, Case, SubsequentPackets};
 use crate::error::MeasureError;
-use crate::trial::{ExpectedRun, FEW, LONG, Trial};
+use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
 /// Counts of the second packet's run, and its return value.
 pub type Second = (Tally, u32);
 
-/// Finds the path of the packets after the first; `None` if they take the path of the first.
-/// `replay` has already run the first packet.
+/// Finds the path of the packets after the first one; `None` if it is the path of the first one.
+/// `replay` has already run the first packet, and `second` has the counts of the second one.
 ///
 /// # Errors
 /// If kernel and interpreter disagree about the second packet.
@@ -27,7 +27,7 @@ pub fn subsequent_packets(
     replay: &mut Replay,
     second: Second,
 ) -> Result<Option<SubsequentPackets>, MeasureError> {
-    // Without restored elements, repetitions already took the path with the maps as they left them.
+    // If no elements are restored, all repetitions took the path on maps that earlier ones changed.
     let restored = match &first.arrangement {
         Arrangement::Repeated => false,
         Arrangement::Restored(undo) => !undo.elements.is_empty(),
@@ -38,7 +38,7 @@ pub fn subsequent_packets(
     let step = match replay.run(&first.packet, &first.context) {
         Ok(step) => Some(step),
         Err(error @ ReplayError::Disagreement(_)) => return Err(error.into()),
-        // The changes of the packet are then unknown; counting shows whether they matter.
+        // The changes of the packet are unknown then; counting shows if they matter.
         Err(_) => None,
     };
     let (tally, action) = second;
@@ -50,7 +50,7 @@ pub fn subsequent_packets(
     });
     let case = match found {
         Ok(None) => Ok(Arc::new(case)),
-        Ok(Some(why)) => Err(why.to_owned()),
+        Ok(Some(reason)) => Err(reason.to_owned()),
         Err(error) => Err(error.to_string()),
     };
     Ok(Some(SubsequentPackets { action, instructions: tally.instructions, case }))
@@ -79,7 +79,8 @@ fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Seco
     }
 }
 
-/// Returns the reason why the packets from the second one on do not take the same path, if any.
+/// Returns the reason why the packets after the first one do not take the same path; `None` if they
+/// do.
 fn obstacle(
     (kernel, attachments): (&Kernel, &Attachments),
     case: &mut Case,
@@ -94,18 +95,18 @@ fn obstacle(
         let drains = case.drains(counted.0.loaded())?;
         Trial::new((kernel, attachments), counted, undo, drains)
     };
-    let whole = trial()?;
-    let once = whole.run(&case.packet, &case.context, 1)?;
+    let first_trial = trial()?;
+    let once = first_trial.run(&case.packet, &case.context, 1)?;
     if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
         return Ok(Some("which path a second packet takes differs from time to time"));
     }
-    let wanted = ExpectedRun { value: case.action, instructions: case.instructions };
-    if let Some(repetitions) = whole.repeats(&case.packet, &case.context, &wanted, LONG)? {
+    let expected = ExpectedRun { value: case.action, instructions: case.instructions };
+    let repetitions = first_trial.repeats(&case.packet, &case.context, &expected, COUNTING_TIME)?;
+    if let Some(repetitions) = repetitions {
         case.repetitions = repetitions;
         return Ok(None);
     }
-    let again = trial()?;
-    let restored = again.run(&case.packet, &case.context, FEW)?.is_some();
+    let restored = trial()?.run(&case.packet, &case.context, FIRST_REPETITIONS)?.is_some();
     Ok(Some(if restored {
         "further packets do not all take the path of the second one: they go on changing maps"
     } else {

@@ -1,5 +1,5 @@
-//! Runs the packets of a trace through a program, one after the other, in kernel and interpreter,
-//! and records the path of each. Each packet finds the maps as the one before left them.
+//! Runs the packets of a trace through a program, in kernel and interpreter, and records the path
+//! of each. Each packet finds the map content that the previous packet left.
 
 mod report;
 mod samples;
@@ -23,7 +23,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A trace that is run through a program, on a timing thread.
+/// A trace whose packets run through a program, on a timing thread.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -35,14 +35,15 @@ struct State {
     replay: Replay,
     tally: Tally,
     maps: Vec<TraceMap>,
-    /// Reason why the rest of the trace is not run; [`None`] also at its end.
+    /// Reason why the rest of the trace is not run; [`None`] if all packets were run.
     ended: Option<String>,
+    /// True if no packet follows.
     over: bool,
 }
 
 impl Trace {
-    /// Opens a trace and loads the program with this number. `content` has the `maps` of a witness
-    /// and initialises the maps it names; other maps stay as the kernel creates them.
+    /// Opens a trace and loads the program with this number. `content` has the `maps` of a witness:
+    /// the initial content of the maps that it names. Other maps have the object's initial content.
     ///
     /// # Errors
     /// If the file is not a capture, the program cannot be replayed, or a map rejects its content.
@@ -66,8 +67,8 @@ impl Trace {
         Ok(Trace { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// Runs packets for about `time`. Returns true if more may follow. If the file cannot be read
-    /// further or the program cannot be run, the trace is over, and its report has the reason.
+    /// Runs packets for about `time`. Returns true if more may follow. The trace also ends if the
+    /// file cannot be read further or the program cannot be run; then its report has the reason.
     ///
     /// # Errors
     /// If the timing thread has ended.
@@ -87,7 +88,7 @@ impl Trace {
         })?)
     }
 
-    /// Returns the results up to now.
+    /// Returns the results of the packets run so far.
     pub fn report(&self) -> TraceReport {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = state.tally.report(state.capture.format());
@@ -97,13 +98,13 @@ impl Trace {
         report
     }
 
-    /// Returns the number of packets read up to now.
+    /// Returns the number of packets read so far.
     pub fn packets(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
     }
 
-    /// Returns a packet of the path with this number, with the maps as they were before it, as JSON
-    /// text of a witness; `None` if no packet was kept.
+    /// Returns an example packet of the path with this number (from 1), and the maps before it, as
+    /// JSON text of a witness; `None` if the path has no example.
     pub fn witness(&self, path: usize) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.tally.witness(path).map(str::to_owned)
@@ -121,7 +122,7 @@ impl State {
             }
             Err(error) => return self.end(&error),
         };
-        self.tally.read(packet.is_truncated(), packet.converted.as_deref());
+        self.tally.count_packet(packet.is_truncated(), packet.converted.as_deref());
         self.run(&packet);
     }
 
@@ -129,29 +130,28 @@ impl State {
         let lengths = Replay::lengths();
         if !lengths.contains(&packet.bytes.len()) {
             let (least, most) = (lengths.start(), lengths.end());
-            let why = format!(
+            return self.tally.count_refused(format!(
                 "{} bytes, and test runs of the kernel take {least} to {most}",
                 packet.bytes.len()
-            );
-            return self.tally.refused(why);
+            ));
         }
         let tally = &mut self.tally;
-        let worth = |path, instructions| tally.is_worth_keeping(path, instructions);
-        match self.replay.run_noting(&packet.bytes, &Context::default(), worth) {
-            Ok((step, before)) => self.tally.ran(&step, before.as_ref()),
-            Err(ReplayError::Disagreement(what)) => {
-                self.tally.disagreed(what.to_string(), what.report());
+        let needs_example = |path, instructions| tally.needs_example(path, instructions);
+        match self.replay.run_noting(&packet.bytes, &Context::default(), needs_example) {
+            Ok((step, before)) => self.tally.count_path(&step, before.as_ref()),
+            Err(ReplayError::Disagreement(disagreement)) => {
+                self.tally.count_disagreement(&disagreement);
             }
             Err(error @ (ReplayError::Undecided(_) | ReplayError::GivenUp { .. })) => {
-                self.tally.undecided(error.to_string());
+                self.tally.count_undecided(error.to_string());
             }
-            Err(error @ ReplayError::Run(_)) => self.tally.refused(error.to_string()),
+            Err(error @ ReplayError::Run(_)) => self.tally.count_refused(error.to_string()),
             Err(error) => self.end(&error),
         }
     }
 
-    fn end(&mut self, why: &dyn std::error::Error) {
+    fn end(&mut self, error: &dyn std::error::Error) {
         self.over = true;
-        self.ended = Some(why.to_string());
+        self.ended = Some(error.to_string());
     }
 }

@@ -1,4 +1,4 @@
-//! Counts whether repetitions take the path of the first run.
+//! Verification by counting that repetitions take the path of the first run.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use crate::drain::Drains;
 use crate::error::MeasureError;
 
 /// Time for which repetitions are counted: several times as long as a load times them.
-pub const LONG: Duration = Duration::from_millis(20);
-/// Number of repetitions from which the time of one is estimated.
-pub const FEW: u32 = 128;
-/// Most repetitions that are counted, however short they are.
-const MOST: u32 = 1 << 20;
+pub const COUNTING_TIME: Duration = Duration::from_millis(20);
+/// Number of repetitions of the first call, from which the time of one repetition is estimated.
+pub const FIRST_REPETITIONS: u32 = 128;
+/// Maximum number of repetitions that are counted.
+const MAX_REPETITIONS: u32 = 1 << 20;
 
-/// A program with block counters, and a wrapper that undoes its changes between runs.
+/// An attached program with block counters, and a wrapper that undoes its changes between runs.
 pub struct Trial {
     counted: CountingProgram,
     wrapper: Option<Wrapper>,
@@ -35,8 +35,8 @@ pub struct ExpectedRun {
 }
 
 impl Trial {
-    /// Attaches a program with filled maps, a wrapper that undoes `undo`, and the ring buffers to
-    /// empty between calls.
+    /// Attaches a program with filled maps. `undo` has the changes to undo between runs, `drains`
+    /// the ring buffers to empty between calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (CountingProgram, Installed),
@@ -58,8 +58,8 @@ impl Trial {
         &self.counted
     }
 
-    /// Returns the last return value and the total counts of `repeat` runs; `None` if a change
-    /// could not be undone.
+    /// Makes `repeat` runs, and returns the last return value and the total counts; `None` if a
+    /// change could not be undone.
     pub fn run(
         &self,
         packet: &[u8],
@@ -83,50 +83,52 @@ impl Trial {
         Ok(value.map(|return_value| (return_value, tally)))
     }
 
-    /// Counts repetitions for about the time `long`. Returns their number if each took the path of
-    /// the first run and returned the expected value, and `None` otherwise.
+    /// Counts repetitions for about `duration`. Returns their number if each took the path of the
+    /// first run and returned the expected value; `None` if not.
     ///
-    /// Later runs may depend on changes that the first runs made to maps. A load must therefore
-    /// time at most as many repetitions on the same maps.
+    /// Runs may depend on changes that earlier runs made to maps. Therefore a load must not time
+    /// more repetitions on the same maps.
     pub fn repeats(
         &self,
         packet: &[u8],
         context: &Context,
-        wanted: &ExpectedRun,
-        long: Duration,
+        expected: &ExpectedRun,
+        duration: Duration,
     ) -> Result<Option<u32>, MeasureError> {
         let positions = || self.drains.as_ref().map(Drains::positions).unwrap_or_default();
-        let since = |before: &[usize]| {
-            self.drains.as_ref().map(|drains| drains.since(before)).unwrap_or_default()
+        let written_since = |before: &[usize]| {
+            self.drains.as_ref().map(|drains| drains.written_since(before)).unwrap_or_default()
         };
         let before = positions();
         let Some((value, first)) = self.run(packet, context, 1)? else { return Ok(None) };
-        let written = since(&before);
-        if value != wanted.value || first.instructions != wanted.instructions {
+        let written = written_since(&before);
+        if value != expected.value || first.instructions != expected.instructions {
             return Ok(None);
         }
-        let mut repeat = FEW;
+        let mut repeat = FIRST_REPETITIONS;
         loop {
             let before = positions();
             let started = Instant::now();
-            // With a wrapper, the first call starts from the same state as the last: it undoes
-            // before each run.
+            // A wrapper undoes changes before each run, also before the first run of a call.
             match self.run(packet, context, repeat)? {
                 Some((value, tally))
-                    if value == wanted.value && tally.is_multiple_of(&first, repeat) => {}
+                    if value == expected.value && tally.is_multiple_of(&first, repeat) => {}
                 _ => return Ok(None),
             }
-            // A program may ignore that a ring buffer had no room for its record.
+            // A program may take the same path if a ring buffer has no room for its record.
             let all = written.iter().map(|bytes| bytes.wrapping_mul(repeat as usize));
-            if !all.eq(since(&before)) {
+            if !all.eq(written_since(&before)) {
                 return Ok(None);
             }
             let one = started.elapsed().as_nanos() / u128::from(repeat);
-            if repeat > FEW || one * u128::from(FEW) >= long.as_nanos() {
+            let estimate = one * u128::from(FIRST_REPETITIONS);
+            if repeat > FIRST_REPETITIONS || estimate >= duration.as_nanos() {
                 return Ok(Some(repeat));
             }
-            let affordable = long.as_nanos() / one.max(1);
-            repeat = u32::try_from(affordable).unwrap_or(MOST).clamp(FEW + 1, MOST);
+            let affordable = duration.as_nanos() / one.max(1);
+            repeat = u32::try_from(affordable)
+                .unwrap_or(MAX_REPETITIONS)
+                .clamp(FIRST_REPETITIONS + 1, MAX_REPETITIONS);
         }
     }
 }

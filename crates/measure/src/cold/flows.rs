@@ -6,26 +6,28 @@ use slowpath_bpf::MapKind;
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::timing::Rotation;
 
-use super::free_bits::{FreeBits, MOST_BITS, combine};
+use super::free_bits::{Bit, FreeBits, MAX_BITS, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
-/// Intended size of all elements, as a multiple of the last-level cache.
-const TIMES: u64 = 2;
-/// Most bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it in
-/// older kernels).
-const TABLE: usize = 4 << 20;
-/// Bytes that the kernel keeps beside an element of a hash map or trie, about a cache line (`struct
-/// htab_elem` of `kernel/bpf/hashtab.c`). A lookup of a missing element touches a `struct bucket`.
+/// Intended total size of all elements, as a multiple of the last-level cache.
+const CACHE_MULTIPLE: u64 = 2;
+/// Maximum bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it
+/// in older kernels).
+const MAX_TABLE_BYTES: usize = 4 << 20;
+/// Bytes of the kernel's bookkeeping for an element of a hash map or trie, about a cache line
+/// (`struct htab_elem` of `kernel/bpf/hashtab.c`).
 const ELEMENT_OVERHEAD: u64 = 64;
+/// Bytes that a lookup of a missing element touches (`struct bucket`).
 const BUCKET: u64 = 16;
-/// Most elements of an array that is filled as a whole.
-const MOST_FILLED: u32 = 1 << 20;
+/// Maximum number of elements of an array that is filled as a whole.
+const MAX_FILLED: u32 = 1 << 20;
+
 /// Elements that have the same value.
 #[derive(Clone, Debug)]
 struct Fill {
     map: String,
-    /// Keys, one after the other.
+    /// Concatenated keys.
     keys: Vec<u8>,
     value: Vec<u8>,
 }
@@ -68,7 +70,7 @@ impl Flows {
             let touched = keys.len().min(count).min(places(target, probe.cpus)) as u64;
             entry_bytes += touched * size(target);
             if let Some(value) = &target.value {
-                let map = target.sought.map.clone();
+                let map = target.lookup.map.clone();
                 let keys = keys.into_iter().flatten().collect();
                 fills.push(Fill { map, keys, value: value.clone() });
             }
@@ -88,17 +90,17 @@ impl Flows {
         self.count
     }
 
-    /// Returns the differences between the packets of the flows.
+    /// Returns the differences between the flows' packets.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
 
-    /// Returns the bytes of the elements that the flows touch.
+    /// Returns the total bytes of the elements that the flows touch.
     pub fn entry_bytes(&self) -> u64 {
         self.entry_bytes
     }
 
-    /// Returns the reason why these bytes do not exceed the cache; `None` if they do.
+    /// Returns the reason why the elements do not exceed the cache; `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
@@ -116,7 +118,7 @@ impl Flows {
     }
 }
 
-/// Returns the number of flows, a power of two, and the reason why there are not more.
+/// Returns the number of flows, a power of two, and the reason that prevents a larger number.
 fn flow_count(
     probe: &Probe,
     free_bits: &FreeBits,
@@ -130,13 +132,10 @@ fn flow_count(
     let varying = free_bits.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
     let varying = varying.chain(probe.moved.iter().copied());
     let row = Rotation::stride(varying.collect::<BTreeSet<usize>>().len());
-    let kept = (1 << MOST_BITS).min(TABLE / row.max(1));
+    let kept = (1 << MAX_BITS).min(MAX_TABLE_BYTES / row.max(1));
     let limits = [
         (kept, format!("no more than {kept} packets are kept ready")),
-        (
-            1 << free_bits.bits.len().min(MOST_BITS),
-            "no more bits of the packet are free".to_owned(),
-        ),
+        (1 << free_bits.bits.len().min(MAX_BITS), "no more bits of the packet are free".to_owned()),
         (most, "with more of them, some take another path".to_owned()),
     ];
     let (limit, mut reason) =
@@ -147,20 +146,23 @@ fn flow_count(
         varied().map(touched).sum()
     };
     let mut count = 1;
-    while count < limit && bytes(count) < TIMES * cache_bytes && bytes(2 * count) > bytes(count) {
+    while count < limit
+        && bytes(count) < CACHE_MULTIPLE * cache_bytes
+        && bytes(2 * count) > bytes(count)
+    {
         count *= 2;
     }
     if varied().all(|target| places(target, probe.cpus) < 2 * count)
         && let Some(target) = varied().next_back()
     {
-        let (name, most) = (&target.sought.map, target.map.max_entries);
+        let (name, most) = (&target.lookup.map, target.map.max_entries);
         reason = format!("{name} has room for no more than {most}");
     }
     (count.min(limit), reason)
 }
 
-/// Returns the number of different elements that flows can touch in place of a target's, or of
-/// buckets if the target has no element.
+/// Returns the number of different elements that flows can touch instead of a target's element; if
+/// the target has none, the number of different buckets.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
     match &target.value {
@@ -183,12 +185,12 @@ fn size(target: &Target) -> u64 {
     }
 }
 
-/// Returns the keys of all flows in place of a target's key.
+/// Returns the keys that all flows look up instead of a target's key.
 fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
-        let mut key = target.sought.key.clone();
-        for (_, bit) in chosen(free_bits, flow) {
+        let mut key = target.lookup.key.clone();
+        for bit in flipped_bits(free_bits, flow) {
             if let Some(change) = bit.changes.get(number) {
                 combine(&mut key, change);
             }
@@ -198,24 +200,22 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
     all
 }
 
-/// Returns the bits that are changed in the packet of a flow, with their numbers.
-fn chosen(
-    free_bits: &FreeBits,
-    flow: usize,
-) -> impl Iterator<Item = (usize, &super::free_bits::Bit)> {
-    free_bits.bits.iter().enumerate().filter(move |(number, _)| flow >> number & 1 == 1)
+/// Returns the bits that are flipped in the packet of a flow: those set in the flow's number.
+fn flipped_bits(free_bits: &FreeBits, flow: usize) -> impl Iterator<Item = &Bit> {
+    let bits = free_bits.bits.iter().enumerate();
+    bits.filter(move |(number, _)| flow >> number & 1 == 1).map(|(_, bit)| bit)
 }
 
 /// Returns all indices of an array.
 fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureError> {
-    let name = &target.sought.map;
-    let same = probe.targets.iter().filter(|other| other.sought.map == *name);
+    let name = &target.lookup.map;
+    let same = probe.targets.iter().filter(|other| other.lookup.map == *name);
     if same.clone().any(|other| other.value != target.value) {
         return Err(MeasureError::not_cold(format!(
             "the path needs elements of {name} that differ"
         )));
     }
-    if target.map.max_entries > MOST_FILLED {
+    if target.map.max_entries > MAX_FILLED {
         return Err(MeasureError::not_cold(format!(
             "{name} is too large to be filled for each flow"
         )));
@@ -228,7 +228,7 @@ fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let packet = &probe.packet;
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
     let offsets = bits.flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
-    // Bytes that differ from the witness's packet in the same way in all flows are stored as well.
+    // The rows also contain the bytes that differ from the witness's packet in all flows alike.
     let varied: BTreeMap<usize, u8> = offsets
         .chain(probe.moved.iter().copied())
         .filter_map(|offset| Some((offset, *packet.get(offset)?)))
@@ -244,7 +244,7 @@ fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let mut changed = packet.to_vec();
     for flow in 0..count {
         changed.copy_from_slice(packet);
-        for (_, bit) in chosen(free_bits, flow) {
+        for bit in flipped_bits(free_bits, flow) {
             bit.flip(&mut changed);
         }
         rows.extend(varied.keys().filter_map(|&offset| changed.get(offset)));

@@ -1,60 +1,60 @@
-//! Bits of the packet that decide only which map elements the path touches.
+//! Free bits of the packet: bits that only select the map elements that the path touches.
 
 use std::collections::BTreeMap;
 
 use super::probe::{Probe, is_array};
 use crate::error::MeasureError;
 
-/// Bytes of the packet that are tried: the headers and the first bytes after them.
-const LOOKED_AT: usize = 256;
-/// Most free bits for each set of targets that they change: the binary logarithm of the largest
-/// number of flows. Small maps get fewer.
-pub const MOST_BITS: usize = 20;
-/// Most attempts to give lookups of one element different keys.
-const MOST_PARTED: usize = 8;
-/// Number of packets with several bits changed in which each new bit is tried.
-const MIXED: usize = 4;
+/// Number of bytes at the start of the packet in which free bits are searched.
+const SEARCHED_BYTES: usize = 256;
+/// Maximum number of free bits for each set of targets whose keys they change: the binary logarithm
+/// of the maximum number of flows. Small maps get fewer bits.
+pub const MAX_BITS: usize = 20;
+/// Maximum number of packets that each separate lookups of one element.
+const MAX_SPLITS: usize = 8;
+/// Number of random combinations with other free bits in which each new bit is tested.
+const COMBINATIONS: usize = 4;
 
-/// A free bit, or several that change together.
+/// A free bit, or several that are flipped together.
 #[derive(Clone, Debug, Default)]
 pub struct Bit {
-    /// Offset in the packet, and mask of the changed bits of that byte.
+    /// Bytes to change: offset in the packet, and mask of the bits to flip.
     pub flips: Vec<(usize, u8)>,
-    /// Change of the key of each target, as exclusive-or.
+    /// Resulting change of the key of each target, to be combined by exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
 
 /// The free bits of a packet.
 #[derive(Debug)]
 pub struct FreeBits {
-    /// Bits that may be changed in any combination.
+    /// Bits that may be flipped in any combination.
     pub bits: Vec<Bit>,
-    /// For each target, true if its key changes at all.
+    /// For each target, true if any bit changes its key.
     pub varies: Vec<bool>,
-    /// For each target, true if its key is computed in a way that bits do not change independently
-    /// of each other. This is allowed for array indices only.
+    /// For each target, true if bits do not change its key independently of each other. This is
+    /// allowed for array indices only.
     pub computed: Vec<bool>,
 }
 
 impl FreeBits {
-    /// Finds free bits by trying them.
+    /// Finds free bits by flipping them in the packet.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if no bit is free.
     pub fn find(probe: &mut Probe) -> Result<FreeBits, MeasureError> {
         let mut candidates = candidates(probe)?;
-        for _ in 0..MOST_PARTED {
-            let Some(parted) = parting(probe, &candidates)? else { break };
-            candidates = parted;
+        for _ in 0..MAX_SPLITS {
+            let Some(split) = split_candidates(probe, &candidates)? else { break };
+            candidates = split;
         }
         if candidates.is_empty() {
-            let why = if probe.followed {
+            let reason = if probe.followed {
                 "nothing that it finds in maps differs from flow to flow"
             } else {
                 "it depends on more than packet and maps, and nothing that is known to be looked \
                  for before differs from flow to flow"
             };
-            return Err(MeasureError::not_cold(why.to_owned()));
+            return Err(MeasureError::not_cold(reason));
         }
         let mut random = Random(1);
         let mut computed = vec![false; probe.targets.len()];
@@ -62,7 +62,7 @@ impl FreeBits {
         for (targets, flips) in candidates {
             let rooms = targets.iter().map(|&number| probe.targets[number].room(probe.cpus));
             let most = rooms.min().and_then(usize::checked_ilog2).unwrap_or(0) as usize;
-            let most = most.min(MOST_BITS);
+            let most = most.min(MAX_BITS);
             let mut group: Vec<Bit> = Vec::new();
             for flip in flips {
                 if group.len() < most
@@ -75,7 +75,7 @@ impl FreeBits {
             groups.push(group);
         }
         let most = groups.iter().map(Vec::len).max().unwrap_or(0);
-        // Bits of different groups change together, so that each map sees as many keys as it can.
+        // Bits of different groups are flipped together, so that each map gets many different keys.
         let bits: Vec<Bit> = (0..most)
             .map(|number| {
                 let together = groups.iter().filter_map(|group| group.get(number));
@@ -83,8 +83,8 @@ impl FreeBits {
             })
             .collect();
         if bits.is_empty() {
-            let why = "other packets that look for other elements of maps take other paths";
-            return Err(MeasureError::not_cold(why.to_owned()));
+            let reason = "other packets that look for other elements of maps take other paths";
+            return Err(MeasureError::not_cold(reason));
         }
         let changes = |target: usize| bits.iter().any(|bit| bit.changes_target(target));
         let varies = (0..probe.targets.len()).map(changes).collect();
@@ -93,7 +93,7 @@ impl FreeBits {
 }
 
 impl Bit {
-    /// Merges two bits into one that changes both.
+    /// Merges two bits into one that flips both.
     fn with(mut self, other: &Bit) -> Bit {
         self.flips.extend_from_slice(&other.flips);
         if self.changes.is_empty() {
@@ -106,7 +106,7 @@ impl Bit {
         self
     }
 
-    /// Changes the bit in a packet.
+    /// Flips the bit in a packet.
     pub fn flip(&self, packet: &mut [u8]) {
         for &(offset, mask) in &self.flips {
             if let Some(byte) = packet.get_mut(offset) {
@@ -120,14 +120,14 @@ impl Bit {
     }
 }
 
-/// Combines two keys by exclusive-or, into the first.
+/// Changes `into` to the exclusive-or of both keys.
 pub fn combine(into: &mut [u8], from: &[u8]) {
     for (to, &byte) in into.iter_mut().zip(from) {
         *to ^= byte;
     }
 }
 
-/// Offset and mask of bits of the packet, by the set of targets whose keys they change.
+/// Bits of the packet as offset and mask, by the set of targets whose keys they change.
 type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
 
 /// Finds the bits that change the key of at least one target.
@@ -137,14 +137,14 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
         return Ok(found);
     }
     let mut packet = probe.packet.clone();
-    for offset in 0..packet.len().min(LOOKED_AT) {
+    for offset in 0..packet.len().min(SEARCHED_BYTES) {
         for mask in (0..8).map(|bit| 1 << bit) {
             packet[offset] ^= mask;
             let keys = probe.keys(&packet)?;
             packet[offset] ^= mask;
             let changed = keys.iter().zip(&probe.targets).enumerate();
-            let changed = changed.filter(|(_, (sought, target))| {
-                sought.map == target.sought.map && sought.key != target.sought.key
+            let changed = changed.filter(|(_, (lookup, target))| {
+                lookup.map == target.lookup.map && lookup.key != target.lookup.key
             });
             let changed: Vec<usize> = changed.map(|(number, _)| number).collect();
             if !changed.is_empty() {
@@ -155,9 +155,12 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     Ok(found)
 }
 
-/// Looks for a bit whose change makes the packet look up more elements, and returns the candidates
-/// of that packet.
-fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, MeasureError> {
+/// Flips a bit after which the packet looks up more different elements, and returns the candidates
+/// of the changed packet; `None` if there is no such bit.
+fn split_candidates(
+    probe: &mut Probe,
+    all: &Candidates,
+) -> Result<Option<Candidates>, MeasureError> {
     for &flip in all.values().flatten() {
         let mut packet = probe.packet.clone();
         Bit { flips: vec![flip], changes: Vec::new() }.flip(&mut packet);
@@ -168,8 +171,8 @@ fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, Me
     Ok(None)
 }
 
-/// Returns the bit with the changes it makes, if it is free, both alone and together with other
-/// free bits.
+/// Returns the bit, with the changes that it makes, if it is free by itself and in combinations
+/// with the free bits of its group; `None` if not.
 fn test_free_bit(
     probe: &mut Probe,
     flip: (usize, u8),
@@ -183,14 +186,14 @@ fn test_free_bit(
     let Some(keys) = probe.follow(&packet)? else { return Ok(None) };
     bit.changes = keys;
     for (change, target) in bit.changes.iter_mut().zip(&probe.targets) {
-        combine(change, &target.sought.key);
+        combine(change, &target.lookup.key);
     }
-    for _ in 0..if group.is_empty() { 0 } else { MIXED } {
+    for _ in 0..if group.is_empty() { 0 } else { COMBINATIONS } {
         let mut packet = probe.packet.clone();
         bit.flip(&mut packet);
         let mut expected: Vec<Vec<u8>> = bit.changes.clone();
         for (change, target) in expected.iter_mut().zip(&probe.targets) {
-            combine(change, &target.sought.key);
+            combine(change, &target.lookup.key);
         }
         for other in group.iter().filter(|_| random.coin()) {
             other.flip(&mut packet);

@@ -1,19 +1,19 @@
-//! Tests whether a changed packet takes the path of the witness, once the maps hold the elements
-//! that it looks up.
+//! Tests of changed packets: a packet is followed if it takes the path of the witness, after the
+//! elements that it looks up have been added to the maps.
 
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, CountingProgram, Kernel, Tally};
-use slowpath_replay::{Entry, Lookup, Replay};
+use slowpath_replay::{Entry, Lookup, Lookups, Replay};
 
 use crate::case::Case;
 use crate::error::MeasureError;
 
-/// Types of maps whose elements can be created for a packet, because key and value describe them
-/// fully. Replay has a similar list of types that can be read back; the two need not match.
-const MADE: [MapKind; 7] = [
+/// Types of maps whose elements can be created, because key and value describe them fully. Replay
+/// has a similar list of types that can be read back; the two need not match.
+const CREATABLE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
     MapKind::HASH,
@@ -22,70 +22,68 @@ const MADE: [MapKind; 7] = [
     MapKind::LRU_PERCPU_HASH,
     MapKind::LPM_TRIE,
 ];
-/// Most interpretations of one packet, each after missing elements were created: one lookup may
-/// decide whether there is another.
-const ROUNDS: usize = 16;
+/// Maximum number of interpretations of one packet. Each creates the missing elements; they may
+/// lead to further lookups.
+const MAX_INTERPRETATIONS: usize = 16;
 
-/// Elements that each CPU keeps free in a map that evicts (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`). Replay uses the same kernel constant to tell when evictions may
-/// begin; here it limits how many elements stay.
+/// Number of elements that each CPU keeps free in an evicting map (`LOCAL_FREE_TARGET` of
+/// `kernel/bpf/bpf_lru_list.c`).
 const KEPT_FREE: usize = 128;
 
 /// An element that the witness's packet makes the program look up.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Map name and key.
-    pub sought: Lookup,
+    pub lookup: Lookup,
     /// Value; `None` if the map has no such element.
     pub value: Option<Vec<u8>>,
     /// Definition of the map.
     pub map: MapDef,
     /// Number of elements in the map.
     pub present: usize,
-    /// Number of targets in the same map, including this one.
-    pub sharing: usize,
-    /// True if the witness does not contain the element, so that it must be created.
+    /// Number of targets in the map, including this one.
+    pub targets_in_map: usize,
+    /// True if the element must be created, because the witness does not contain it.
     pub added: bool,
 }
 
 impl Target {
-    /// Returns how many elements like this one the map can hold.
+    /// Returns the number of elements that the map can hold for this target.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
             usize::MAX
         } else if self.map.kind.evicts() {
             // Evictions begin before the map is full.
-            (most / 2).saturating_sub(KEPT_FREE * cpus) / self.sharing
+            (most / 2).saturating_sub(KEPT_FREE * cpus) / self.targets_in_map
         } else {
-            most.saturating_sub(self.present) / self.sharing
+            most.saturating_sub(self.present) / self.targets_in_map
         }
     }
 }
 
-/// The path in kernel and interpreter, on maps that receive further elements.
+/// The path in kernel and interpreter, with maps to which elements are added.
 #[derive(Debug)]
 pub struct Probe {
-    /// The witness's packet, or a variant in which fewer lookups share one element.
+    /// The witness's packet, or a variant that looks up more different elements.
     pub packet: Vec<u8>,
-    /// Offsets at which the packet differs from the witness's.
+    /// Offsets at which the packet differs from the witness's packet.
     pub moved: BTreeSet<usize>,
-    /// Elements that the packet makes the program look up; the keys of changed packets have the
-    /// same order.
+    /// Elements that the packet makes the program look up, in order.
     pub targets: Vec<Target>,
-    /// True if the interpreter follows the path to its end, so that the path depends on nothing but
-    /// packet and maps. If false, lookups after the point of divergence are unknown, and only the
-    /// kernel's run decides.
+    /// True if the interpreter follows the path to its end, so that the path depends only on packet
+    /// and maps. If false, the lookups after the divergence are unknown, and only the kernel's run
+    /// shows the path.
     pub followed: bool,
-    /// Number of CPUs for which the kernel keeps values.
+    /// Number of possible CPUs.
     pub cpus: usize,
     context: Context,
     action: u32,
     replay: Replay,
     counted: CountingProgram,
     first: Tally,
-    /// Created elements: map name and key, with their value.
-    made: HashMap<(String, Vec<u8>), Vec<u8>>,
+    /// Values of the created elements, by map name and key.
+    created: HashMap<(String, Vec<u8>), Vec<u8>>,
     _installed: Installed,
 }
 
@@ -94,37 +92,29 @@ impl Probe {
     pub fn new(kernel: &Kernel, case: &Case) -> Result<Probe, MeasureError> {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
-        let search = replay.lookup(&case.packet, &case.context)?;
-        let search =
-            search.ok_or_else(|| MeasureError::not_cold("the interpreter gives up".to_owned()))?;
-        let followed = search.instructions == case.instructions;
+        let lookups = replay.lookup(&case.packet, &case.context)?;
+        let lookups = lookups.ok_or_else(|| MeasureError::not_cold("the interpreter gives up"))?;
+        let followed = lookups.instructions == case.instructions;
         let mut targets = Vec::new();
-        for sought in search.elements {
-            let Some(map) = replay.loaded().map(&sought.map) else {
-                targets.push(Target {
-                    sought,
-                    value: None,
-                    map: MapDef::new(""),
-                    present: 0,
-                    sharing: 1,
-                    added: false,
-                });
-                continue;
-            };
-            let made = MADE.contains(&map.definition().kind);
-            let values = if made { map.lookup_all(&sought.key)? } else { None };
-            let value = values.and_then(|values| values.into_iter().next());
-            let array = is_array(map.definition().kind);
-            let present = if made && !array { map.keys()?.len() } else { 0 };
-            let map = map.definition().clone();
-            targets.push(Target { sought, value, map, present, sharing: 1, added: false });
+        for lookup in lookups.elements {
+            let (mut value, mut present, mut definition) = (None, 0, MapDef::new(""));
+            if let Some(map) = replay.loaded().map(&lookup.map) {
+                definition = map.definition().clone();
+                if CREATABLE.contains(&definition.kind) {
+                    let values = map.lookup_all(&lookup.key)?;
+                    value = values.and_then(|values| values.into_iter().next());
+                    present = if is_array(definition.kind) { 0 } else { map.keys()?.len() };
+                }
+            }
+            let map = definition;
+            targets.push(Target { lookup, value, map, present, targets_in_map: 1, added: false });
         }
         let (counted, installed) = case.counted(kernel)?;
         let (_, first) = counted.run_repeated(&case.packet, &case.context, 1)?;
         Ok(Probe {
             packet: case.packet.clone(),
             moved: BTreeSet::new(),
-            targets: shared(targets),
+            targets: count_by_map(targets),
             followed,
             cpus: kernel.cpus(),
             context: case.context.clone(),
@@ -132,39 +122,32 @@ impl Probe {
             replay,
             counted,
             first,
-            made: HashMap::new(),
+            created: HashMap::new(),
             _installed: installed,
         })
     }
 
-    /// Returns the elements that a packet makes the program look up, with the maps in their present
-    /// state.
+    /// Returns the elements that a packet makes the program look up, with the current maps.
     pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Lookup>, MeasureError> {
-        let search = self.replay.lookup(packet, &self.context)?;
-        Ok(search.map_or_else(Vec::new, |search| search.elements))
+        let lookups = self.replay.lookup(packet, &self.context)?;
+        Ok(lookups.map_or_else(Vec::new, |lookups| lookups.elements))
     }
 
     /// Creates the elements that a packet looks up, with the values that the witness's packet
-    /// finds. Returns the keys, one for each target, if the packet takes the path.
+    /// finds. Returns the keys, one for each target, if the packet takes the path; `None` if not.
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
-        let mut found = None;
-        for _ in 0..ROUNDS {
-            let search = self.replay.lookup(packet, &self.context)?;
-            let Some(search) = search else { return Ok(None) };
-            match self.make(&search.elements) {
-                Some(false) => {
-                    found = Some(search);
-                    break;
-                }
-                Some(true) => {}
-                None => return Ok(None),
+        for _ in 0..MAX_INTERPRETATIONS {
+            let lookups = self.replay.lookup(packet, &self.context)?;
+            let Some(Lookups { elements, .. }) = lookups else { return Ok(None) };
+            let Some(created) = self.create(&elements) else { return Ok(None) };
+            if created {
+                continue;
             }
+            let follows = elements.len() == self.targets.len() && self.takes_the_path(packet)?;
+            let keys = elements.into_iter().map(|lookup| lookup.key);
+            return Ok(follows.then(|| keys.collect()));
         }
-        let Some(search) = found else { return Ok(None) };
-        if search.elements.len() != self.targets.len() || !self.takes_the_path(packet)? {
-            return Ok(None);
-        }
-        Ok(Some(search.elements.into_iter().map(|sought| sought.key).collect()))
+        Ok(None)
     }
 
     fn takes_the_path(&self, packet: &[u8]) -> Result<bool, MeasureError> {
@@ -172,20 +155,21 @@ impl Probe {
         Ok(run.return_value == self.action && tally == self.first)
     }
 
-    /// Takes `packet` as the new base packet if it takes the path and looks up more elements. Many
-    /// fields of a witness are zero, so several lookups may share one element; in the new packet
-    /// they differ. Returns true if the packet was taken.
+    /// Makes `packet` the new base packet if it takes the path and looks up more different
+    /// elements. Returns false if it does not. Many fields of a witness are zero, so several
+    /// lookups may find the same element.
     pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
-        for _ in 0..ROUNDS {
-            let Some(search) = self.replay.lookup(packet, &self.context)? else { return Ok(false) };
-            let Some(targets) = self.parted(search.elements) else { return Ok(false) };
-            let mut news = false;
+        for _ in 0..MAX_INTERPRETATIONS {
+            let lookups = self.replay.lookup(packet, &self.context)?;
+            let Some(lookups) = lookups else { return Ok(false) };
+            let Some(targets) = self.targets_for(lookups.elements) else { return Ok(false) };
+            let mut any_created = false;
             for target in targets.iter().filter(|target| target.added) {
-                let made = self.put(target.sought.clone(), target.value.clone());
-                let Some(made) = made else { return Ok(false) };
-                news |= made;
+                let created = self.put(target.lookup.clone(), target.value.clone());
+                let Some(created) = created else { return Ok(false) };
+                any_created |= created;
             }
-            if news {
+            if any_created {
                 continue;
             }
             if targets.len() <= self.targets.len() || !self.takes_the_path(packet)? {
@@ -194,83 +178,81 @@ impl Probe {
             let differs = self.packet.iter().zip(packet).map(|(old, new)| old != new);
             self.moved.extend((0..).zip(differs).filter(|&(_, differs)| differs).map(|at| at.0));
             self.packet = packet.to_vec();
-            self.targets = shared(targets);
+            self.targets = count_by_map(targets);
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// Returns targets for these elements: the known ones, and new ones modelled on those of the
-    /// same map. `None` if the known targets of that map have different values.
-    fn parted(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
-        let target = |sought: Lookup| {
-            let mut like = self.targets.iter().filter(|target| target.sought.map == sought.map);
-            if let Some(known) = like.clone().find(|target| target.sought == sought) {
+    /// Returns targets for these elements: existing targets, and for other elements new targets
+    /// with the value of the existing targets in the same map. `None` if those have different
+    /// values.
+    fn targets_for(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
+        let target = |lookup: Lookup| {
+            let mut in_map = self.targets.iter().filter(|target| target.lookup.map == lookup.map);
+            if let Some(known) = in_map.clone().find(|target| target.lookup == lookup) {
                 return Some(known.clone());
             }
-            let first = like.next()?;
-            let alike = like.all(|target| target.value == first.value);
-            (alike && MADE.contains(&first.map.kind)).then(|| Target {
-                sought,
-                added: true,
-                ..first.clone()
-            })
+            let first = in_map.next()?;
+            let alike = in_map.all(|target| target.value == first.value);
+            let creatable = alike && CREATABLE.contains(&first.map.kind);
+            creatable.then(|| Target { lookup, added: true, ..first.clone() })
         };
         elements.into_iter().map(target).collect()
     }
 
-    /// Creates elements like those of the targets. Returns true if any was new, `None` if one
-    /// cannot be created.
-    fn make(&mut self, elements: &[Lookup]) -> Option<bool> {
-        let mut news = false;
-        let mut wanted = Vec::new();
-        for (sought, target) in elements.iter().zip(&self.targets) {
-            if sought.map != target.sought.map {
+    /// Creates elements with the values of their targets. Returns true if any element is new;
+    /// `None` if one cannot be created.
+    fn create(&mut self, elements: &[Lookup]) -> Option<bool> {
+        let mut values = Vec::new();
+        for (lookup, target) in elements.iter().zip(&self.targets) {
+            if lookup.map != target.lookup.map {
                 return None;
             }
-            if sought.key == target.sought.key {
+            if lookup.key == target.lookup.key {
                 continue;
             }
-            // The element is also another target's and must have that target's value.
-            let others = self.targets.iter().filter(|other| other.sought == *sought);
-            if others.clone().any(|other| other.value != target.value)
-                || !MADE.contains(&target.map.kind)
+            // If the element is another target's, it must keep that target's value.
+            let mut others = self.targets.iter().filter(|other| other.lookup == *lookup);
+            if others.any(|other| other.value != target.value)
+                || !CREATABLE.contains(&target.map.kind)
             {
                 return None;
             }
-            wanted.push((sought.clone(), target.value.clone()));
+            values.push((lookup.clone(), target.value.clone()));
         }
-        for (sought, value) in wanted {
-            news |= self.put(sought, value)?;
+        let mut any_created = false;
+        for (lookup, value) in values {
+            any_created |= self.put(lookup, value)?;
         }
-        Some(news)
+        Some(any_created)
     }
 
-    /// Creates an element unless it has no value or exists already. Returns true if it is new,
+    /// Creates an element, unless it has no value or exists already. Returns true if it is new;
     /// `None` if it cannot be created.
-    fn put(&mut self, sought: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
+    fn put(&mut self, lookup: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
-        let place = (sought.map.clone(), sought.key.clone());
-        if self.made.insert(place, value.clone()).is_some_and(|made| made == value) {
+        let element = (lookup.map.clone(), lookup.key.clone());
+        if self.created.insert(element, value.clone()).is_some_and(|created| created == value) {
             return Some(false);
         }
-        let entry = Entry { key: sought.key, value };
-        self.counted.loaded().map(&sought.map)?.update(&entry.key, &entry.value).ok()?;
-        self.replay.put(&sought.map, &entry).ok()?;
+        let entry = Entry { key: lookup.key, value };
+        self.counted.loaded().map(&lookup.map)?.update(&entry.key, &entry.value).ok()?;
+        self.replay.put(&lookup.map, &entry).ok()?;
         Some(true)
     }
 }
 
-/// Sets the number of targets in the same map for each target.
-fn shared(mut targets: Vec<Target>) -> Vec<Target> {
-    let maps: Vec<String> = targets.iter().map(|target| target.sought.map.clone()).collect();
+/// Sets the number of targets in the map of each target.
+fn count_by_map(mut targets: Vec<Target>) -> Vec<Target> {
+    let maps: Vec<String> = targets.iter().map(|target| target.lookup.map.clone()).collect();
     for target in &mut targets {
-        target.sharing = maps.iter().filter(|map| **map == target.sought.map).count();
+        target.targets_in_map = maps.iter().filter(|map| **map == target.lookup.map).count();
     }
     targets
 }
 
-/// Returns true if a map of this type has all of its elements from the start.
+/// Returns true for arrays, which have all of their elements from the start.
 pub fn is_array(kind: MapKind) -> bool {
     matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY)
 }

@@ -17,11 +17,11 @@ use crate::error::MeasureError;
 pub enum LiveSubject {
     /// The program, on packets that the kernel generates.
     Program,
-    /// The minimal program with the same action, on the same packets sent in the same way.
+    /// The minimal program with the same action, on the same packets.
     Baseline,
     /// A device that receives the packets, with the program in its driver.
     Receiver,
-    /// A device that receives as many packets of the same length, with a program that drops all.
+    /// A device that receives packets of the same length, with a program that drops them all.
     ReceiverDrop,
 }
 
@@ -35,21 +35,21 @@ impl LiveSubject {
     ];
 }
 
-/// One timed call.
+/// The result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSample {
     /// Nanoseconds until all packets were sent, by the raw monotonic clock.
     pub nanoseconds: u64,
     /// Number of sent packets.
     pub frames: u32,
-    /// Number of packets that arrived: at the other end of the device that the program sends to, or
-    /// at the receiver.
+    /// Number of packets that arrived: at the receiver, or for a subject without receiver at the
+    /// peer of the device that it sends to.
     pub arrived: u64,
     /// Number of packets that were dropped because a queue was full.
     pub lost: u64,
 }
 
-/// Live cases in the kernel, with their own programs and devices: loads share nothing.
+/// Live cases in the kernel. Each load has its own programs and devices.
 #[derive(Debug)]
 pub struct LiveLoad {
     cases: Vec<Ready>,
@@ -62,18 +62,19 @@ pub struct LiveLoad {
 struct Ready {
     case: Arc<LiveCase>,
     program: PreparedProgram,
-    /// The baseline if it differs from the one in [`Live`].
+    /// The baseline, unless that of [`Live`] fits.
     baseline: Option<PreparedProgram>,
     /// Number of packets that the program has processed.
-    ran: AtomicU64,
+    processed: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
+    /// Number of packets that were sent to the receiver.
     received: AtomicU64,
-    _kept: Vec<Kept>,
+    _owners: Vec<Owner>,
 }
 
-/// Owners that keep a held or attached program and its maps alive.
+/// An owner that keeps a prepared or attached program and its maps alive.
 #[derive(Debug)]
-struct Kept {
+struct Owner {
     _program: LoadedProgram,
     _installed: Installed,
 }
@@ -89,16 +90,16 @@ impl LiveLoad {
         cases: Vec<Arc<LiveCase>>,
     ) -> Result<LiveLoad, MeasureError> {
         let kernel = Arc::clone(kernel);
-        timing_thread.run_job(move |_| LiveLoad::here(&kernel, cases))?
+        timing_thread.run_job(move |_| LiveLoad::new_on_thread(&kernel, cases))?
     }
 
-    fn here(kernel: &Kernel, cases: Vec<Arc<LiveCase>>) -> Result<LiveLoad, MeasureError> {
+    fn new_on_thread(kernel: &Kernel, cases: Vec<Arc<LiveCase>>) -> Result<LiveLoad, MeasureError> {
         let live = Live::new(kernel)?;
         let mut drops = BTreeMap::new();
         let mut ready = Vec::with_capacity(cases.len());
         for case in cases {
             let length = case.case.packet.len();
-            if case.unreceived.is_none() && !drops.contains_key(&length) {
+            if case.receive_obstacle.is_none() && !drops.contains_key(&length) {
                 let dropping = live.receiver(live.minimal(Action::Drop), &vec![0; length])?;
                 drops.insert(length, Mutex::new(dropping));
             }
@@ -107,12 +108,12 @@ impl LiveLoad {
         Ok(LiveLoad { cases: ready, drops, live })
     }
 
-    /// Times `subject` for the case with a number, on `frames` packets in batches of `batch`; runs
-    /// on a timing thread.
+    /// Times `subject` for the case with this number, on `frames` packets in batches of `batch`, on
+    /// a timing thread.
     ///
     /// # Errors
-    /// If the case does not exist or its packets have no receiver. Also if a program would process
-    /// more packets in this load than were seen to take the path.
+    /// If the case does not exist or its packets have no receiver. Also if the program would
+    /// process more packets in this load than the number that verifiably takes the path.
     pub fn sample(
         self: &Arc<Self>,
         timing_thread: &TimingThread,
@@ -122,10 +123,11 @@ impl LiveLoad {
         batch: u32,
     ) -> Result<LiveSample, MeasureError> {
         let load = Arc::clone(self);
-        timing_thread.run_job(move |_| retry(|| load.sample_here(case, subject, frames, batch)))?
+        timing_thread
+            .run_job(move |_| retry(|| load.sample_on_thread(case, subject, frames, batch)))?
     }
 
-    fn sample_here(
+    fn sample_on_thread(
         &self,
         number: usize,
         subject: LiveSubject,
@@ -135,7 +137,7 @@ impl LiveLoad {
         let missing = || MeasureError::NoCase { number: i64::try_from(number).unwrap_or(i64::MAX) };
         let ready = self.cases.get(number).ok_or_else(missing)?;
         let case = &ready.case.case;
-        let run = |held| self.live.run(held, &case.packet, &case.context, frames, batch);
+        let run = |program| self.live.run(program, &case.packet, &case.context, frames, batch);
         let receive = |receiver: Option<&Mutex<Receiver>>| {
             let receiver = receiver.ok_or_else(missing)?;
             let mut receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +147,7 @@ impl LiveLoad {
         let minimal = || self.live.baseline(ready.case.action);
         match subject {
             LiveSubject::Program => {
-                ready.charge(&ready.ran, frames)?;
+                ready.charge(&ready.processed, frames)?;
                 Ok(run(&ready.program)?.into())
             }
             LiveSubject::Baseline => {
@@ -172,34 +174,36 @@ impl Ready {
         let load = || kernel.load_with_answers(&case.object, case.program, &case.answers);
         let loaded = load()?;
         let installed = case.install_live(live, &loaded, live.device())?;
-        let hold = |program: &LoadedProgram| {
+        let prepare = |program: &LoadedProgram| {
             if live_case.rewritten {
                 live.prepare_rewritten(program, &case.packet)
             } else {
                 live.prepare(program)
             }
         };
-        let program = hold(&loaded)?;
-        let minimal = || hold(live.minimal(live_case.action));
+        let program = prepare(&loaded)?;
+        let minimal = || prepare(live.minimal(live_case.action));
         let baseline = live_case.rewritten.then(minimal).transpose()?;
-        let mut kept = vec![Kept { _program: loaded, _installed: installed }];
+        let mut owners = vec![Owner { _program: loaded, _installed: installed }];
         let mut receiver = None;
-        if live_case.unreceived.is_none() {
+        if live_case.receive_obstacle.is_none() {
             let loaded = load()?;
             let made = live.receiver(&loaded, &case.packet)?;
             let installed = case.install_live(live, &loaded, made.device())?;
-            kept.push(Kept { _program: loaded, _installed: installed });
+            owners.push(Owner { _program: loaded, _installed: installed });
             receiver = Some(Mutex::new(made));
         }
-        let (ran, received) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Ready { case: live_case, program, baseline, ran, receiver, received, _kept: kept })
+        let (processed, received) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (case, _owners) = (live_case, owners);
+        Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Subtracts packets from the number that a program may still process.
-    fn charge(&self, had: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
+    /// Adds packets to the number that a program has processed. Fails if it exceeds the number that
+    /// verifiably takes the path.
+    fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
         let frames = u64::from(frames.max(1));
-        let after = had.fetch_add(frames, Ordering::Relaxed).saturating_add(frames);
+        let after = processed.fetch_add(frames, Ordering::Relaxed).saturating_add(frames);
         if after <= most.into() { Ok(()) } else { Err(MeasureError::NotCounted { frames: most }) }
     }
 }
@@ -207,17 +211,17 @@ impl Ready {
 impl From<LiveRun> for LiveSample {
     fn from(run: LiveRun) -> LiveSample {
         let LiveRun { frames, elapsed, delivered: arrived, lost, .. } = run;
-        LiveSample { nanoseconds: whole(elapsed.as_nanos()), frames, arrived, lost }
+        LiveSample { nanoseconds: saturated(elapsed.as_nanos()), frames, arrived, lost }
     }
 }
 
 impl From<ReceiverRun> for LiveSample {
     fn from(run: ReceiverRun) -> LiveSample {
         let ReceiverRun { frames, elapsed, received: arrived, lost, .. } = run;
-        LiveSample { nanoseconds: whole(elapsed.as_nanos()), frames, arrived, lost }
+        LiveSample { nanoseconds: saturated(elapsed.as_nanos()), frames, arrived, lost }
     }
 }
 
-fn whole(nanoseconds: u128) -> u64 {
+fn saturated(nanoseconds: u128) -> u64 {
     u64::try_from(nanoseconds).unwrap_or(u64::MAX)
 }

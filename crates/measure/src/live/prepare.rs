@@ -1,4 +1,4 @@
-//! Preparation of a live case: live packets run the path and are counted.
+//! Preparation of a live case: counting shows that live packets take the path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use slowpath_kernel::{CountingProgram, Device, Kernel, LoadedProgram, Tally, ret
 use crate::case::{Case, SubsequentPackets};
 use crate::error::MeasureError;
 
-/// Packets of the first trial run: many more than the kernel has buffers for, so that each buffer
-/// is reused.
-const FIRST: u32 = 4096;
-/// Number of packets that follow on the same maps, and their total time. A load times at most as
-/// many.
-const FEWEST: u32 = 32_768;
-const MOST: u32 = 4_000_000;
-const LONG: Duration = Duration::from_millis(30);
-/// Most attempts to send a device the packets that were dropped.
-const SENDINGS: u32 = 8;
+/// Number of packets of the trial run: many more than the kernel has buffers for, so that each
+/// buffer is reused.
+const TRIAL_FRAMES: u32 = 4096;
+/// Limits on the number of packets that are counted after the trial run, with the same maps, and
+/// their intended total time. A load times at most as many packets.
+const MIN_FRAMES: u32 = 32_768;
+const MAX_FRAMES: u32 = 4_000_000;
+const COUNTING_TIME: Duration = Duration::from_millis(30);
+/// Maximum number of attempts to send the packets that did not arrive at a device.
+const MAX_SENDS: u32 = 8;
 
 /// A path that live packets take.
 #[derive(Debug)]
@@ -29,11 +29,11 @@ pub struct LiveCase {
     pub(super) action: Action,
     pub(super) rewritten: bool,
     pub(super) counted: u32,
-    pub(super) unreceived: Option<String>,
+    pub(super) receive_obstacle: Option<String>,
 }
 
 impl LiveCase {
-    /// Tests whether live packets take the path, in batches of `batch`, on a timing thread.
+    /// Verifies that live packets in batches of `batch` take the path, on a timing thread.
     ///
     /// # Errors
     /// If the kernel cannot generate such packets, if they take another path, or if the program
@@ -45,10 +45,14 @@ impl LiveCase {
         batch: u32,
     ) -> Result<LiveCase, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
-        timing_thread.run_job(move |_| LiveCase::here(&kernel, case, batch))?
+        timing_thread.run_job(move |_| LiveCase::prepare_on_thread(&kernel, case, batch))?
     }
 
-    fn here(kernel: &Kernel, case: Arc<Case>, batch: u32) -> Result<LiveCase, MeasureError> {
+    fn prepare_on_thread(
+        kernel: &Kernel,
+        case: Arc<Case>,
+        batch: u32,
+    ) -> Result<LiveCase, MeasureError> {
         if case.context.rx_queue_index > 0 {
             return Err(not_live("the path needs another receive queue than 0"));
         }
@@ -59,27 +63,23 @@ impl LiveCase {
             return Err(not_live("the path writes to a ring buffer, which nobody reads meanwhile"));
         }
         let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
-        let usual = trial.usual()?;
-        let plain = trial.repeats(&usual, false)?;
+        let expected = trial.test_run()?;
+        let plain = trial.repeats(&expected, false)?;
         let rewritten = plain.is_none();
-        let counted = if rewritten { trial.repeats(&usual, true)? } else { plain };
+        let counted = if rewritten { trial.repeats(&expected, true)? } else { plain };
         let Some(counted) = counted else {
-            let subsequent_packets = case.subsequent_packets().map(SubsequentPackets::instructions);
-            let other = subsequent_packets
-                .filter(|&subsequent_packets| subsequent_packets != case.instructions);
-            let subsequent_packets =
-                other.map_or(String::new(), |n| format!(" of {n} instructions"));
-            return Err(MeasureError::NotLive {
-                why: format!(
-                    "live packets after the first one take another path{subsequent_packets}, as maps are not \
-                     set back between them"
-                ),
-            });
+            let instructions = case.subsequent_packets().map(SubsequentPackets::instructions);
+            let instructions = instructions.filter(|&other| other != case.instructions);
+            let length = instructions.map_or(String::new(), |n| format!(" of {n} instructions"));
+            return Err(not_live(format!(
+                "live packets after the first one take another path{length}, as maps are not set \
+                 back between them"
+            )));
         };
-        let unreceived = trial.receive(&usual, counted)?;
+        let receive_obstacle = trial.receive(&expected, counted)?;
         drop(trial);
         let action = Action::of(case.action);
-        Ok(LiveCase { case, action, rewritten, counted, unreceived })
+        Ok(LiveCase { case, action, rewritten, counted, receive_obstacle })
     }
 
     /// Returns the path.
@@ -87,26 +87,26 @@ impl LiveCase {
         &self.case
     }
 
-    /// Returns true if each packet must be rewritten, because the program changes it in a way that
-    /// makes the next one take another path.
+    /// Returns true if each packet must be rewritten, because the kernel reuses its memory and the
+    /// program's changes would make the next packet take another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
     }
 
-    /// Returns the number of packets that were seen to take the path one after the other. Maps are
-    /// not restored between them, so more packets might take another path.
+    /// Returns the number of successive packets that took the path when they were counted. Maps are
+    /// not restored between them, so further packets might take another path.
     pub fn counted(&self) -> u32 {
         self.counted
     }
 
-    /// Returns the reason why these packets cannot be received by a device, if they cannot.
+    /// Returns the reason why a device cannot receive these packets; `None` if it can.
     pub fn receive_obstacle(&self) -> Option<&str> {
-        self.unreceived.as_deref()
+        self.receive_obstacle.as_deref()
     }
 }
 
 impl Case {
-    /// Fills the maps from the witness; entries that redirect to devices get `device`.
+    /// Fills the maps from the witness; entries of device maps redirect to `device`.
     pub(super) fn install_live(
         &self,
         live: &Live,
@@ -133,33 +133,33 @@ impl Trial<'_> {
         Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
     }
 
-    /// Returns the counts of one test run of the path, which sends the packet nowhere.
-    fn usual(&self) -> Result<Tally, MeasureError> {
+    /// Returns the counts of one test run of the path, which is not live.
+    fn test_run(&self) -> Result<Tally, MeasureError> {
         let counted = self.counted()?;
         let _installed = self.case.install(counted.loaded())?;
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Returns the number of live packets that were seen to take the path, with or without
-    /// rewriting each; `None` if some do not take it.
-    fn repeats(&self, usual: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
+    /// Runs live packets, each rewritten if `rewritten`. Returns their number if all take the path
+    /// with the counts `expected`; `None` if not.
+    fn repeats(&self, expected: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;
         let _installed =
             self.case.install_live(&self.live, counted.loaded(), self.live.device())?;
-        let held = if rewritten {
+        let prepared = if rewritten {
             self.live.prepare_rewritten(counted.loaded(), packet)?
         } else {
             self.live.prepare(counted.loaded())?
         };
         let run = |frames| {
             let run = |_: &LoadedProgram| {
-                let run = self.live.run(&held, packet, context, frames, self.batch);
+                let run = self.live.run(&prepared, packet, context, frames, self.batch);
                 run.map_err(MeasureError::from)
             };
             let (run, tally) = retry(|| counted.tally(run))?;
             let arrived = run.delivered + run.lost;
-            let same = tally.is_multiple_of(usual, frames);
+            let same = tally.is_multiple_of(expected, frames);
             if same && Action::of(self.case.action).sends() && arrived < u64::from(frames) {
                 return Err(not_live(
                     "what the program redirects does not go to a device of its maps: CPU maps, \
@@ -169,24 +169,24 @@ impl Trial<'_> {
             Ok((run, tally))
         };
         let (_, first) = run(1)?;
-        if first.fingerprint != usual.fingerprint {
+        if first.fingerprint != expected.fingerprint {
             let (expected, taken) = (self.case.instructions, first.instructions);
             return Err(MeasureError::OtherPath { expected, taken, depends: Vec::new() });
         }
-        let (trial, tally) = run(FIRST)?;
-        if !tally.is_multiple_of(usual, FIRST) {
+        let (trial, tally) = run(TRIAL_FRAMES)?;
+        if !tally.is_multiple_of(expected, TRIAL_FRAMES) {
             return Ok(None);
         }
-        let one = (trial.elapsed / FIRST).as_nanos().max(1);
-        let affordable = u32::try_from(LONG.as_nanos() / one).unwrap_or(MOST);
-        let frames = affordable.clamp(FEWEST, MOST);
+        let one = (trial.elapsed / TRIAL_FRAMES).as_nanos().max(1);
+        let affordable = u32::try_from(COUNTING_TIME.as_nanos() / one).unwrap_or(MAX_FRAMES);
+        let frames = affordable.clamp(MIN_FRAMES, MAX_FRAMES);
         let (_, tally) = run(frames)?;
-        Ok(tally.is_multiple_of(usual, frames).then_some(frames))
+        Ok(tally.is_multiple_of(expected, frames).then_some(frames))
     }
 
-    /// Tests whether `frames` packets that a device receives take the path. Returns the reason if
-    /// they do not.
-    fn receive(&self, usual: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
+    /// Verifies that `frames` packets take the path if a device receives them. Returns the reason
+    /// if they do not, and `None` if they do.
+    fn receive(&self, expected: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {
             Ok(receiver) => receiver,
@@ -195,12 +195,12 @@ impl Trial<'_> {
         };
         let _installed = self.case.install_live(&self.live, counted.loaded(), receiver.device())?;
         let mut missing = frames;
-        for _ in 0..SENDINGS {
+        for _ in 0..MAX_SENDS {
             let (run, tally) = retry(|| {
                 counted.tally(|_| receiver.run(missing, self.batch).map_err(MeasureError::from))
             })?;
             let received = u32::try_from(run.received).unwrap_or(u32::MAX);
-            if !tally.is_multiple_of(usual, received) {
+            if !tally.is_multiple_of(expected, received) {
                 return Ok(Some("packets that a device receives take another path".to_owned()));
             }
             missing = missing.saturating_sub(received);
@@ -218,6 +218,6 @@ impl Drop for Trial<'_> {
     }
 }
 
-fn not_live(why: &str) -> MeasureError {
-    MeasureError::NotLive { why: why.to_owned() }
+fn not_live(reason: impl Into<String>) -> MeasureError {
+    MeasureError::NotLive { reason: reason.into() }
 }

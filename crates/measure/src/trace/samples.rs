@@ -1,20 +1,21 @@
-//! Example packets of paths, with the maps as they were before them.
+//! Example packets of paths, each with the maps before it.
 //!
-//! The first of many packets on a path is not typical, because maps fill up. The example is the
-//! last packet whose count on the path is a power of two, so it comes from the second half.
+//! The first packet of a path is not typical, because maps fill up. The example is the last packet
+//! whose index among the packets of its path (from 1) is a power of two, so it is from their second
+//! half.
 
 use std::collections::BTreeMap;
 
-/// Most examples.
-const MOST: usize = 64;
-/// Most bytes of all examples.
-const MOST_BYTES: usize = 64 << 20;
-/// Once the limits are reached, a path needs a share of at least 1 in this number for an example.
+/// Maximum number of examples.
+const MAX_EXAMPLES: usize = 64;
+/// Maximum total bytes of all examples.
+const MAX_BYTES: usize = 64 << 20;
+/// Once a limit is reached, a path needs at least one in this number of packets to get an example.
 const RARE: u64 = 1000;
 
 /// An example packet.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct Example {
     /// Number of the packet in the trace.
     pub packet: u64,
     /// Packet and maps, as JSON text of a witness.
@@ -24,25 +25,26 @@ pub struct Kept {
 /// Example packets, by the number of their path.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    kept: BTreeMap<usize, Kept>,
+    kept: BTreeMap<usize, Example>,
     bytes: usize,
 }
 
 impl Samples {
-    /// Returns true if the next packet of a path shall be kept, given the number of earlier packets
-    /// on the path and in the trace.
-    pub fn wants(&self, others: u64, packets: u64) -> bool {
-        let count = others.saturating_add(1);
-        let room = self.kept.len() < MOST && self.bytes < MOST_BYTES;
+    /// Returns true if the next packet of a path should become its example. `earlier` is the number
+    /// of earlier packets on the path, `packets` the number of packets in the trace so far.
+    pub fn needs_example(&self, earlier: u64, packets: u64) -> bool {
+        let count = earlier.saturating_add(1);
+        let room = self.kept.len() < MAX_EXAMPLES && self.bytes < MAX_BYTES;
         count.is_power_of_two() && (room || count.saturating_mul(RARE) >= packets)
     }
 
-    /// Keeps a packet. Beyond the limits, drops the examples of the rarest paths, except that of
-    /// path `slowest`. `packets` returns the number of packets on a path.
+    /// Makes a packet the example of its path. Beyond the limits, drops the examples of the rarest
+    /// paths, but never that of the path `slowest`. `packets` returns the number of packets on a
+    /// path.
     pub fn keep(
         &mut self,
         path: usize,
-        kept: Kept,
+        kept: Example,
         slowest: Option<usize>,
         packets: impl Fn(usize) -> u64,
     ) {
@@ -50,17 +52,17 @@ impl Samples {
         if let Some(old) = self.kept.insert(path, kept) {
             self.bytes = self.bytes.saturating_sub(old.witness.len());
         }
-        while self.kept.len() > 1 && (self.kept.len() > MOST || self.bytes > MOST_BYTES) {
+        while self.kept.len() > 1 && (self.kept.len() > MAX_EXAMPLES || self.bytes > MAX_BYTES) {
             let others = self.kept.keys().copied().filter(|&other| Some(other) != slowest);
             let Some(rarest) = others.min_by_key(|&other| packets(other)) else { return };
-            if let Some(gone) = self.kept.remove(&rarest) {
-                self.bytes = self.bytes.saturating_sub(gone.witness.len());
+            if let Some(dropped) = self.kept.remove(&rarest) {
+                self.bytes = self.bytes.saturating_sub(dropped.witness.len());
             }
         }
     }
 
     /// Returns the example packet of a path.
-    pub fn of(&self, path: usize) -> Option<&Kept> {
+    pub fn example(&self, path: usize) -> Option<&Example> {
         self.kept.get(&path)
     }
 }
@@ -69,27 +71,27 @@ impl Samples {
 mod tests {
     use super::*;
 
-    fn kept(packet: u64) -> Kept {
-        Kept { packet, witness: "{}".to_owned() }
+    fn example(packet: u64) -> Example {
+        Example { packet, witness: "{}".to_owned() }
     }
 
     #[test]
-    fn packets_come_from_the_second_half_of_those_of_their_path() {
+    fn examples_are_from_the_second_half_of_the_packets_of_their_path() {
         let samples = Samples::default();
-        let wanted: Vec<u64> = (1..=20).filter(|&n| samples.wants(n - 1, n)).collect();
-        assert_eq!(wanted, [1, 2, 4, 8, 16]);
+        let examples: Vec<u64> = (1..=20).filter(|&n| samples.needs_example(n - 1, n)).collect();
+        assert_eq!(examples, [1, 2, 4, 8, 16]);
     }
 
     #[test]
-    fn the_rarest_go_first_and_the_slowest_stays() {
+    fn the_rarest_are_dropped_first_and_the_slowest_stays() {
         let mut samples = Samples::default();
-        for path in 0..MOST + 3 {
-            samples.keep(path, kept(path as u64), Some(0), |path| path as u64);
+        for path in 0..MAX_EXAMPLES + 3 {
+            samples.keep(path, example(path as u64), Some(0), |path| path as u64);
         }
-        assert!(samples.of(0).is_some());
-        assert!((1..4).all(|path| samples.of(path).is_none()));
-        assert!((4..MOST + 3).all(|path| samples.of(path).is_some()));
-        assert!(!samples.wants(0, 1_000_000), "a rare path takes nobody's place");
-        assert!(samples.wants(1023, 1_000_000));
+        assert!(samples.example(0).is_some());
+        assert!((1..4).all(|path| samples.example(path).is_none()));
+        assert!((4..MAX_EXAMPLES + 3).all(|path| samples.example(path).is_some()));
+        assert!(!samples.needs_example(0, 1_000_000), "a rare path replaces no other");
+        assert!(samples.needs_example(1023, 1_000_000));
     }
 }

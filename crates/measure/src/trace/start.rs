@@ -21,8 +21,8 @@ pub struct TraceMap {
     pub others: u64,
 }
 
-/// Adds the known content of maps to the witness of a path that was found for this content. The
-/// witness itself has only the unknown inputs. Maps that the program cannot reach are left out.
+/// Adds the initial content of maps to the witness of a path that was found for this content. The
+/// witness itself has only the other inputs. Skips maps that the program cannot reach.
 ///
 /// # Errors
 /// If the program cannot be linked.
@@ -33,9 +33,9 @@ pub fn with_content(
     mut witness: Value,
     content: &Value,
 ) -> Result<Value, MeasureError> {
-    let reached = kernel.reachable_maps(object, program)?;
-    let reached = reached.iter().filter_map(|&number| object.maps.get(number));
-    let known: Map<String, Value> = reached.flat_map(|map| told(content, map)).collect();
+    let reachable = kernel.reachable_maps(object, program)?;
+    let reachable = reachable.iter().filter_map(|&number| object.maps.get(number));
+    let known: Map<String, Value> = reachable.flat_map(|map| entries_of(content, map)).collect();
     if !witness["maps"].is_object() {
         witness["maps"] = json!({});
     }
@@ -45,8 +45,8 @@ pub fn with_content(
     Ok(witness)
 }
 
-/// Returns the content of a map, and of the maps inside it.
-fn told(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
+/// Returns the names and entries of a map and of its inner maps, if `content` has any.
+fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
     let names = [map.name.clone(), format!("{}.inner", map.name)];
     names.into_iter().filter_map(|name| {
         let entries = content["maps"].get(&name)?.clone();
@@ -55,21 +55,21 @@ fn told(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> 
 }
 
 /// Fills the maps of a program, in kernel and interpreter. `content` has the `maps` of a witness.
-/// Maps that it does not name stay as they are; maps that the program cannot reach are skipped.
-/// Returns a summary of each reachable map that has elements.
+/// Maps that it does not name are unchanged; maps that the program cannot reach are skipped.
+/// Returns a summary of each reachable map that can have content.
 pub fn fill(
     replay: &mut Replay,
     object: &Object,
     content: &Value,
 ) -> Result<Vec<TraceMap>, MeasureError> {
-    let reached = |map: &&MapDef| replay.loaded().map(&map.name).is_some();
+    let reachable = |map: &&MapDef| replay.loaded().map(&map.name).is_some();
     let mut maps = Map::new();
     let mut known = Vec::new();
-    for map in object.maps.iter().filter(reached) {
+    for map in object.maps.iter().filter(reachable) {
         if !map.read_only && entry_keys(map.kind) != EntryKeys::None {
-            known.push(account(&map.name, content["maps"].get(&map.name)));
+            known.push(summary(&map.name, content["maps"].get(&map.name)));
         }
-        maps.extend(told(content, map));
+        maps.extend(entries_of(content, map));
     }
     let installed = replay.install(&json!({ "maps": maps }));
     installed.map_err(|error| MeasureError::Content(Box::new(error)))?;
@@ -85,9 +85,9 @@ pub fn fill(
     Ok(known)
 }
 
-fn account(name: &str, content: Option<&Value>) -> TraceMap {
+fn summary(name: &str, content: Option<&Value>) -> TraceMap {
     let entries = || content.and_then(Value::as_array).into_iter().flatten();
     let others: u64 = entries().filter_map(|entry| entry["others"].as_u64()).sum();
-    let given = entries().filter(|entry| !entry["others"].is_u64()).count() as u64;
-    TraceMap { name: name.to_owned(), entries: content.map(|_| given + others), others }
+    let listed = entries().filter(|entry| !entry["others"].is_u64()).count() as u64;
+    TraceMap { name: name.to_owned(), entries: content.map(|_| listed + others), others }
 }

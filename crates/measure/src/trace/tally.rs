@@ -1,15 +1,15 @@
-//! Packets of a trace, counted by path.
+//! Counts of the packets of a trace, by path.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use slowpath_capture::Format;
-use slowpath_replay::{PathId, Step};
+use slowpath_replay::{Disagreement, PathId, Step};
 
 use super::report::{TraceFault, TracePath, TraceReport};
-use super::samples::{Kept, Samples};
+use super::samples::{Example, Samples};
 
-/// Packets of a trace, counted by path.
+/// Counts of the packets of a trace, by path.
 #[derive(Debug, Default)]
 pub struct Tally {
     packets: u64,
@@ -19,17 +19,17 @@ pub struct Tally {
     refused: TraceFault,
     undecided: TraceFault,
     disagreements: TraceFault,
-    paths: Vec<Counted>,
+    paths: Vec<PathCount>,
     numbers: HashMap<PathId, usize>,
-    /// Number of the path with the most instructions.
+    /// Index of the path with the most instructions.
     slowest: Option<usize>,
     samples: Samples,
     taken: Vec<Option<u32>>,
 }
 
-/// A path, and the number of times that the program returns each action on it.
+/// A path, with its number of packets and the number of packets with each action.
 #[derive(Debug)]
-struct Counted {
+struct PathCount {
     path: PathId,
     packets: u64,
     instructions: u64,
@@ -47,8 +47,8 @@ impl TraceFault {
 }
 
 impl Tally {
-    /// Counts a packet that was read, with its original link type if it was converted.
-    pub fn read(&mut self, truncated: bool, converted: Option<&str>) {
+    /// Counts a packet that was read; `converted` is its original link type if it was converted.
+    pub fn count_packet(&mut self, truncated: bool, converted: Option<&str>) {
         self.packets += 1;
         self.truncated += u64::from(truncated);
         self.taken.push(None);
@@ -58,36 +58,37 @@ impl Tally {
     }
 
     /// Counts the last packet as refused by the kernel.
-    pub fn refused(&mut self, why: String) {
-        self.refused.add(self.packets, why, None);
+    pub fn count_refused(&mut self, reason: String) {
+        self.refused.add(self.packets, reason, None);
     }
 
     /// Counts the last packet as undecided: kernel and interpreter may or may not agree.
-    pub fn undecided(&mut self, why: String) {
-        self.undecided.add(self.packets, why, None);
+    pub fn count_undecided(&mut self, reason: String) {
+        self.undecided.add(self.packets, reason, None);
     }
 
     /// Counts the last packet as a disagreement between kernel and interpreter.
-    pub fn disagreed(&mut self, what: String, report: String) {
-        self.disagreements.add(self.packets, what, Some(report));
+    pub fn count_disagreement(&mut self, disagreement: &Disagreement) {
+        let report = Some(disagreement.report());
+        self.disagreements.add(self.packets, disagreement.to_string(), report);
     }
 
-    /// Returns true if the current packet shall be kept as the example of its path, with the
-    /// present maps.
-    pub fn is_worth_keeping(&self, path: PathId, instructions: u64) -> bool {
+    /// Returns true if the current packet, with the maps before it, should become the example of
+    /// its path.
+    pub fn needs_example(&self, path: PathId, instructions: u64) -> bool {
         let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
         let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
         let slower = slowest.is_none_or(|slowest| slowest.instructions < instructions);
-        let others = counted.map_or(0, |counted| counted.packets);
-        slower || self.samples.wants(others, self.packets)
+        let earlier = counted.map_or(0, |counted| counted.packets);
+        slower || self.samples.needs_example(earlier, self.packets)
     }
 
-    /// Counts the path of the last packet. `before` is the packet and its maps, if it shall be
-    /// kept.
-    pub fn ran(&mut self, step: &Step, before: Option<&Value>) {
+    /// Counts the path of the last packet. `before` is a witness of the packet with the maps before
+    /// it, if it becomes the example of its path.
+    pub fn count_path(&mut self, step: &Step, before: Option<&Value>) {
         let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
         if number == self.paths.len() {
-            self.paths.push(Counted {
+            self.paths.push(PathCount {
                 path: step.path,
                 packets: 0,
                 instructions: step.instructions,
@@ -107,7 +108,7 @@ impl Tally {
             *taken = u32::try_from(number.saturating_add(1)).ok();
         }
         if let Some(before) = before {
-            let kept = Kept { packet: self.packets, witness: before.to_string() };
+            let kept = Example { packet: self.packets, witness: before.to_string() };
             let paths = &self.paths;
             let packets = |path: usize| paths.get(path).map_or(0, |counted| counted.packets);
             self.samples.keep(number, kept, self.slowest, packets);
@@ -116,18 +117,18 @@ impl Tally {
 
     /// Returns the example packet of the path with this number, counted from 1.
     pub fn witness(&self, path: usize) -> Option<&str> {
-        Some(self.samples.of(path.checked_sub(1)?)?.witness.as_str())
+        Some(self.samples.example(path.checked_sub(1)?)?.witness.as_str())
     }
 
     /// Returns the report on all packets.
     pub fn report(&self, format: Format) -> TraceReport {
-        let path = |(number, counted): (usize, &Counted)| TracePath {
+        let path = |(number, counted): (usize, &PathCount)| TracePath {
             path: counted.path,
             packets: counted.packets,
             instructions: counted.instructions,
-            action: most(&counted.actions),
+            action: most_frequent(&counted.actions),
             first: counted.first,
-            kept: self.samples.of(number).map(|kept| kept.packet),
+            kept: self.samples.example(number).map(|kept| kept.packet),
         };
         TraceReport {
             format: format.to_string(),
@@ -147,8 +148,8 @@ impl Tally {
     }
 }
 
-/// Returns the most frequent value, the least of several.
-fn most(counts: &BTreeMap<u32, u64>) -> u32 {
+/// Returns the most frequent value; the smallest one if several are equally frequent.
+fn most_frequent(counts: &BTreeMap<u32, u64>) -> u32 {
     let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
     best.map_or(0, |(&value, _)| value)
 }
