@@ -1,5 +1,5 @@
-//! Answers for calls that ask for the time or a random number. All copies of a program get the same
-//! answers, so that they can be compared.
+//! Answers: fixed results of calls for the time or a random number. All copies of a program get the
+//! same answers, so that they can be compared.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
@@ -7,7 +7,7 @@ use slowpath_kernel::Answer;
 
 use crate::random::Random;
 
-/// Helpers whose calls are replaced by answers; they have no other effects.
+/// Helpers whose calls are replaced by answers. They have no side effects.
 const ANSWERED: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -16,7 +16,7 @@ const ANSWERED: [&str; 6] = [
     "bpf_jiffies64",
     "bpf_get_prandom_u32",
 ];
-/// Bits of an answered time: some hours in nanoseconds.
+/// Number of bits of an answer that is a time: some hours in nanoseconds.
 const BITS: u32 = 44;
 
 /// Answers for the calls of two programs.
@@ -29,9 +29,9 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Returns answers for the calls of two programs, the same for all calls of a helper. Another
-    /// `number` gives other answers.
-    pub fn of(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
+    /// Returns answers for the calls of two programs. All calls of a helper get the same answer,
+    /// which depends on `number`.
+    pub fn new(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }
     }
@@ -54,13 +54,13 @@ pub fn is_answered(helper: &str) -> bool {
 fn answers(program: &BpfProgram, number: u64) -> Vec<Answer> {
     let calls = program.insns.iter().enumerate().filter_map(|(instruction, insn)| {
         let Insn::Call(Call::Helper(helper)) = insn else { return None };
-        let place = ANSWERED.iter().position(|&known| Some(known) == helper_name(*helper))?;
-        let drawn = Random::new(number.wrapping_mul(ANSWERED.len() as u64) + place as u64).bits();
-        let result = match ANSWERED[place] {
+        let index = ANSWERED.iter().position(|&known| Some(known) == helper_name(*helper))?;
+        let drawn = Random::new(number.wrapping_mul(ANSWERED.len() as u64) + index as u64).bits();
+        let result = match ANSWERED[index] {
             "bpf_get_prandom_u32" => drawn & u64::from(u32::MAX),
             _ => drawn & ((1 << BITS) - 1),
         };
-        Some(Answer { instruction, helper: ANSWERED[place].to_owned(), result, writes: Vec::new() })
+        Some(Answer { instruction, helper: ANSWERED[index].to_owned(), result, writes: Vec::new() })
     });
     calls.collect()
 }

@@ -1,4 +1,4 @@
-//! Main loop: sends packets through the chain and compares.
+//! Main loop: sends packets through the chain and compares the results of both programs.
 
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
@@ -22,23 +22,24 @@ use crate::random::Random;
 use crate::repetition::{Repeated, repeat};
 use crate::run_environment::RunEnvironment;
 
-/// Packets between two comparisons of maps; more if comparing is slow.
+/// Minimum number of packets between two comparisons of maps.
 const BATCH: usize = 1000;
-/// Least ratio of the time for running packets to the time for comparing maps.
-const SHARE: u32 = 4;
-/// Packets between two reloads, which reset all maps: full tables behave differently from empty
-/// ones. More if loading is slow.
+/// Minimum ratio of the time for running packets to the time for comparing maps.
+const MIN_RUN_RATIO: u32 = 4;
+/// Minimum number of packets between two reloads. A reload resets all maps, because full tables
+/// behave differently from empty ones.
 const EPOCH: usize = 10_000;
-/// Least ratio of the time for running packets to the time for comparing maps and loading.
-const LOADING: u32 = 10;
+/// Minimum ratio of the time for running packets to the time for comparing maps and loading.
+const MIN_EPOCH_RATIO: u32 = 10;
 /// Bytes of remembered packets that force a reload.
-const REMEMBERED: usize = 32 << 20;
-/// Most tried packets for each one that shall get through; see also `FURTHER`.
+const MAX_HISTORY_BYTES: usize = 32 << 20;
+/// Maximum number of tried packets for each packet that should get through, besides
+/// [`EXTRA_TRIES`].
 const TRIES: u64 = 10;
-/// Most tried packets in addition, independent of the number that shall get through.
-const FURTHER: u64 = 1000;
-/// Most frames that may get lost on the way to a device.
-const LOST: u32 = 20;
+/// Additional number of packets that may be tried.
+const EXTRA_TRIES: u64 = 1000;
+/// Maximum number of frames that may get lost on the way to a device.
+const MAX_LOST: u32 = 20;
 
 /// State of a comparison.
 struct Work<'a> {
@@ -47,7 +48,7 @@ struct Work<'a> {
     install: Install<'a>,
     environment: RunEnvironment,
     calls: Calls,
-    /// Answers of calls until the next reload.
+    /// Answers for calls until the next reload.
     answers: Answers,
     /// Number of reloads.
     epochs: u64,
@@ -61,13 +62,15 @@ struct Work<'a> {
     started: Instant,
     /// Duration of the last reload.
     loading: Duration,
-    /// Length of `history` when the maps were last found to be the same.
+    /// Length of `history` at the last comparison of maps that found no difference.
     equal_until: usize,
     /// Time of the last comparison of maps.
-    looked: Instant,
+    maps_compared: Instant,
     /// Duration of the last comparison of maps.
-    looking: Duration,
+    comparing: Duration,
+    /// Signatures of the paths that the original took ([`Comparison::Ran`]).
     ways: HashSet<(u32, i64, u64)>,
+    /// First reason why the kernel does not run a packet.
     refused: Option<String>,
     /// Number of frames that did not arrive.
     lost: u32,
@@ -83,17 +86,17 @@ enum Ran {
     Nothing,
     /// The packet did not reach the two programs.
     Kept,
-    /// The original took a known path, or is not deterministic.
+    /// Both programs ran. The original took a known path, or is not deterministic.
     Known,
-    /// The original took a new path.
+    /// Both programs ran. The original took a new path.
     New,
 }
 
-/// Result of a comparison, and lengths of the shortest and the longest packet that both programs
-/// ran.
+/// Result of a comparison, and lengths in bytes of the shortest and the longest packet that both
+/// programs ran, if any.
 pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
-/// Compares the two programs on mutants of the given packets.
+/// Compares the two programs on mutants of the seed packets.
 pub fn compare(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -116,8 +119,8 @@ pub fn compare(
     }
     if !open.is_empty() {
         let names: Vec<String> = open.into_iter().collect();
-        let why = format!("it depends on what {} returns or does later", names.join(", "));
-        work.rehearsal.undetermined = Some(why);
+        let reason = format!("it depends on what {} returns or does later", names.join(", "));
+        work.rehearsal.undetermined = Some(reason);
     }
     let Packets { seeds, facts } = packets;
     let seeds: Vec<Vec<u8>> = seeds.iter().filter(|seed| seed.len() >= SHORTEST).cloned().collect();
@@ -135,16 +138,16 @@ pub fn compare(
         programs.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
     }
     let mut arriving = Mutator::new(options.seed, &seeds, &programs);
-    let tries = options.packets.saturating_mul(TRIES).saturating_add(FURTHER);
-    let mut given = seeds.iter();
+    let tries = options.packets.saturating_mul(TRIES).saturating_add(EXTRA_TRIES);
+    let mut unused_seeds = seeds.iter();
     let mut random = Random::new(options.seed);
     let mut reached = 0;
-    while reached < options.packets && work.rehearsal.tried < tries && work.goes_on() {
-        let packet = given.next().cloned().unwrap_or_else(|| arriving.mutant());
+    while reached < options.packets && work.rehearsal.tried < tries && work.continues() {
+        let packet = unused_seeds.next().cloned().unwrap_or_else(|| arriving.mutant());
         work.rehearsal.tried += 1;
         let packet = match environment {
             RunEnvironment::TestRun => packet,
-            RunEnvironment::Device(wired) => wired.frame(packet, &mut random),
+            RunEnvironment::Device(settings) => settings.frame(packet, &mut random),
         };
         let packet = match facts {
             Some(facts) => adapt_to_facts(facts, packet, &mut random),
@@ -158,28 +161,28 @@ pub fn compare(
             direct.keep(&arrival.packet);
         }
         let runs = matches!(ran, Ran::Known | Ran::New);
-        work.rehearsal.compared += u64::from(runs && work.finds_none());
+        work.rehearsal.compared += u64::from(runs && work.agrees());
         reached += u64::from(ran != Ran::Kept);
     }
-    if reached < options.packets && work.goes_on() {
+    if reached < options.packets && work.continues() {
         let note = format!("only {reached} packets got through the programs in front");
         work.rehearsal.notes.push(note);
     }
     let mut passed = 0;
-    while options.arbitrary && passed < options.packets && work.goes_on() {
+    while options.arbitrary && passed < options.packets && work.continues() {
         let packet = if passed % 2 == 0 { direct.mutant() } else { direct.arbitrary() };
         let arrival = Arrival::bare(packet);
         let ran = work.run(&arrival)?;
         if ran == Ran::New {
             direct.keep(&arrival.packet);
         }
-        work.rehearsal.arbitrary += u64::from(ran != Ran::Nothing && work.finds_none());
+        work.rehearsal.arbitrary += u64::from(ran != Ran::Nothing && work.agrees());
         passed += 1;
     }
     work.end()
 }
 
-/// The two programs, linked, with all programs that they tail-call.
+/// The two linked programs, and all programs that they tail-call.
 pub struct Programs {
     /// All programs, including tail-called ones.
     pub all: Vec<BpfProgram>,
@@ -187,7 +190,7 @@ pub struct Programs {
     pub original: BpfProgram,
     /// The rewritten program without tail-called ones.
     pub rewritten: BpfProgram,
-    /// Called functions whose results are unpredictable and are not replaced.
+    /// Names of called functions with unpredictable results that are not replaced by answers.
     pub open: BTreeSet<String>,
 }
 
@@ -200,7 +203,7 @@ struct Calls {
 
 impl Calls {
     fn answers(&self, number: u64) -> Answers {
-        Answers::of(&self.original, &self.rewritten, self.seed.wrapping_add(number))
+        Answers::new(&self.original, &self.rewritten, self.seed.wrapping_add(number))
     }
 }
 
@@ -254,8 +257,8 @@ impl<'a> Work<'a> {
             started,
             loading: started - begun,
             equal_until: 0,
-            looked: started,
-            looking: Duration::ZERO,
+            maps_compared: started,
+            comparing: Duration::ZERO,
             ways: HashSet::new(),
             refused: None,
             lost: 0,
@@ -264,10 +267,10 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn goes_on(&self) -> bool {
-        // On a device this is already known from test runs.
-        let of_use = self.environment == RunEnvironment::TestRun || self.is_determined();
-        of_use && self.rehearsal.difference.is_none() && self.stop.reason().is_none()
+    fn continues(&self) -> bool {
+        // Test runs go on to show that both programs run; devices would show nothing new.
+        let is_useful = self.environment == RunEnvironment::TestRun || self.is_determined();
+        is_useful && self.rehearsal.difference.is_none() && self.stop.reason().is_none()
     }
 
     fn is_determined(&self) -> bool {
@@ -275,7 +278,7 @@ impl<'a> Work<'a> {
     }
 
     /// Returns true if the programs can be compared and no difference was found.
-    fn finds_none(&self) -> bool {
+    fn agrees(&self) -> bool {
         self.is_determined() && self.rehearsal.difference.is_none()
     }
 
@@ -294,14 +297,14 @@ impl<'a> Work<'a> {
             Comparison::Lost => {
                 self.lost += 1;
                 self.remember(arrival);
-                if self.lost > LOST {
+                if self.lost > MAX_LOST {
                     self.rehearsal.undetermined = Some(format!("{} frames got lost", self.lost));
                 }
                 return Ok(Ran::Kept);
             }
             Comparison::PartlyDelivered => {
-                let why = "a frame did not get to all copies of the programs".to_owned();
-                self.rehearsal.undetermined = Some(why);
+                let reason = "a frame did not get to all copies of the programs".to_owned();
+                self.rehearsal.undetermined = Some(reason);
                 return Ok(Ran::Kept);
             }
             Comparison::Undetermined(difference) => {
@@ -324,21 +327,22 @@ impl<'a> Work<'a> {
         if let Some(difference) = difference {
             self.confirm_difference(&difference)?;
         } else if self.history.len() - self.equal_until >= BATCH
-            && self.looked.elapsed() >= self.looking * SHARE
+            && self.maps_compared.elapsed() >= self.comparing * MIN_RUN_RATIO
         {
             self.compare_maps()?;
         }
-        let anew = self.loading + self.looking;
-        let over = self.history.len() >= EPOCH && self.started.elapsed() >= anew * LOADING;
-        if self.goes_on() && (over || self.bytes >= REMEMBERED) {
+        let overhead = self.loading + self.comparing;
+        let over =
+            self.history.len() >= EPOCH && self.started.elapsed() >= overhead * MIN_EPOCH_RATIO;
+        if self.continues() && (over || self.bytes >= MAX_HISTORY_BYTES) {
             self.compare_maps()?;
-            self.start_anew()?;
+            self.reload()?;
         }
         Ok(ran)
     }
 
-    /// Remembers a packet for `repeat`. On a device this includes packets that upstream programs
-    /// keep, because they change the maps of those programs.
+    /// Remembers a packet for `repeat`. On a device, this includes packets that upstream programs
+    /// keep, because these packets change the upstream programs' maps.
     fn remember(&mut self, arrival: &Arrival) {
         self.bytes += arrival.len();
         self.history.push(arrival.clone());
@@ -357,14 +361,14 @@ impl<'a> Work<'a> {
             return self.confirm_difference(&difference);
         }
         self.equal_until = self.history.len();
-        self.looked = Instant::now();
-        self.looking = self.looked - started;
+        self.maps_compared = Instant::now();
+        self.comparing = self.maps_compared - started;
         Ok(())
     }
 
     /// Reloads all programs, which resets all maps.
-    fn start_anew(&mut self) -> Result<(), RehearsalError> {
-        if !self.goes_on() || !self.is_determined() {
+    fn reload(&mut self) -> Result<(), RehearsalError> {
+        if !self.continues() || !self.is_determined() {
             return Ok(());
         }
         let begun = Instant::now();
@@ -381,39 +385,29 @@ impl<'a> Work<'a> {
 
     /// Records that the original is not deterministic.
     fn cannot_compare(&mut self, difference: &Difference) {
-        let why = format!("two copies of the original program do not do the same: {difference}");
-        self.rehearsal.undetermined.get_or_insert(why);
+        let reason = format!("two copies of the original program do not do the same: {difference}");
+        self.rehearsal.undetermined.get_or_insert(reason);
         self.history = Vec::new();
     }
 
-    /// Confirms a difference by repetition and records it.
+    /// Repeats all packets to confirm a difference, and records the result.
     fn confirm_difference(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
         if let Some(difference) = self.loaded_chain.compare_control_maps()? {
             self.cannot_compare(&difference);
             return Ok(());
         }
         let Work { kernel, subject, install, environment, stop, .. } = *self;
-        let (on, history) = ((&self.answers, environment), &self.history);
-        let found = match repeat(kernel, subject, install, on, history, self.equal_until, stop)? {
+        let (conditions, history) = ((&self.answers, environment), &self.history);
+        let repeated =
+            repeat(kernel, subject, install, conditions, history, self.equal_until, stop)?;
+        let found = match repeated {
             Repeated::AfterPacket(number, difference) => {
-                let arrival = self.history.get(number).cloned();
-                let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
-                Found {
-                    what: difference.to_string(),
-                    packet: arrival.map(|arrival| arrival.packet),
-                    metadata: metadata.unwrap_or_default(),
-                    before: number as u64,
-                }
+                Found::new(&difference, self.history.get(number).cloned(), number)
             }
-            Repeated::Somewhere(difference) => Found {
-                what: difference.to_string(),
-                packet: None,
-                metadata: Vec::new(),
-                before: self.equal_until as u64,
-            },
+            Repeated::Somewhere(difference) => Found::new(&difference, None, self.equal_until),
             Repeated::No => {
-                let why = format!("a difference does not show again: {difference}");
-                self.rehearsal.undetermined = Some(why);
+                let reason = format!("a difference does not show again: {difference}");
+                self.rehearsal.undetermined = Some(reason);
                 self.history = Vec::new();
                 return Ok(());
             }
@@ -425,7 +419,7 @@ impl<'a> Work<'a> {
     fn end(mut self) -> Result<Compared, RehearsalError> {
         self.compare_maps()?;
         self.rehearsal.ways = self.ways.len();
-        self.rehearsal.ended = self.stop.reason().map(|why| why.to_string());
+        self.rehearsal.ended = self.stop.reason().map(|reason| reason.to_string());
         if let Some(refused) = self.refused {
             self.rehearsal.notes.push(format!("packets that the kernel does not run: {refused}"));
         }

@@ -1,9 +1,8 @@
-//! Given packets with their own map content, for example one packet for each path.
+//! Comparison on given packets with given map content, for example one packet for each path.
 
 use std::collections::HashSet;
 
 use slowpath_kernel::Kernel;
-use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
 use crate::answers::Answers;
@@ -15,7 +14,7 @@ use crate::outcome::{Covered, Found};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Runs the packets in both programs, without the upstream programs.
+/// Runs the packets through both programs, but not through the upstream programs.
 pub fn cover(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -26,10 +25,10 @@ pub fn cover(
     let mut ways = HashSet::new();
     let Programs { original, rewritten, open, .. } = programs(kernel, subject)?;
     if !open.is_empty() {
-        // The same packets might take other paths in each run.
+        // A packet might take another path in each run.
         return Ok(covered);
     }
-    let answers = Answers::of(&original, &rewritten, 0);
+    let answers = Answers::new(&original, &rewritten, 0);
     let alone = Subject { upstream: &[], ..*subject };
     for Cover { packets, install } in covers {
         if stop.reason().is_some() {
@@ -52,10 +51,8 @@ pub fn cover(
                 Comparison::Refused(_)
                 | Comparison::Kept
                 | Comparison::Lost
-                | Comparison::PartlyDelivered => {
-                    continue;
-                }
-                // Other packets may be deterministic, but not on these maps.
+                | Comparison::PartlyDelivered => continue,
+                // With other maps, packets may be deterministic.
                 Comparison::Undetermined(_) => break,
                 Comparison::Ran { difference, way } => {
                     ways.insert(way);
@@ -63,32 +60,21 @@ pub fn cover(
                 }
             };
             if let Some(difference) = difference {
-                return Ok(Covered {
-                    difference: Some(found(&difference, packet, number)),
-                    ..covered
-                });
+                let found = Found::new(&difference, Some(arrival), number);
+                return Ok(Covered { difference: Some(found), ..covered });
             }
             alike += 1;
         }
         if let Some(difference) = loaded_chain.compare_maps()?
             && loaded_chain.compare_control_maps()?.is_none()
         {
-            let last = packets.last().map(Vec::as_slice).unwrap_or_default();
-            let mut found = found(&difference, last, packets.len().saturating_sub(1));
-            found.packet = found.packet.filter(|_| packets.len() == 1);
+            let only = packets.first().filter(|_| packets.len() == 1).cloned();
+            let before = packets.len().saturating_sub(1);
+            let found = Found::new(&difference, only.map(Arrival::bare), before);
             return Ok(Covered { difference: Some(found), ..covered });
         }
         covered.packets += alike;
         covered.ways = ways.len();
     }
     Ok(covered)
-}
-
-fn found(difference: &Difference, packet: &[u8], before: usize) -> Found {
-    Found {
-        what: difference.to_string(),
-        packet: Some(packet.to_vec()),
-        metadata: Vec::new(),
-        before: before as u64,
-    }
 }

@@ -11,8 +11,8 @@ use crate::options::Role;
 /// An error that prevents a rehearsal.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
-    /// The kernel does not load a program. The verifier may be unable to prove for a rewritten
-    /// program what it proved for the original.
+    /// The kernel does not load a program. The verifier may accept the original and still fail to
+    /// verify the rewritten program.
     #[error("{role}: {cause}")]
     Load {
         /// The program.
@@ -31,7 +31,7 @@ pub enum RehearsalError {
     /// A map could not be read.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The kernel did not run a packet.
+    /// The kernel did not run a program on a packet.
     #[error(transparent)]
     Run(#[from] RunError),
     /// Frames cannot reach the programs on a device.

@@ -1,31 +1,31 @@
 //! Compares a rewritten program with the original in the running kernel, before it is deployed.
 //!
-//! Packets go through the upstream programs. What these pass on goes through the original and the
-//! rewritten program, each with its own maps. [`rehearse`] reports whether the two do the same, and
-//! how much faster the rewritten one is. Packets are mutants of given seeds. Packets that make the
-//! original execute a new number of instructions are mutated further.
+//! Packets run through the upstream programs. The packets that these pass on run through the
+//! original and the rewritten program, each with its own maps. [`rehearse`] reports differences
+//! between the two, and the times of both. Packets are mutants of seed packets. Packets that make
+//! the original take a new path are mutated further.
 //!
-//! This is a test, not a proof: the result covers only the tried packets, with the map content that
-//! they led to. In return it uses the real kernel: its verifier, its just-in-time compiler, its
+//! This is a test, not a proof: it covers only the tried packets, with the map content that they
+//! lead to. In return, it uses the real kernel with its verifier, just-in-time compiler and
 //! helpers.
 //!
 //! Some results depend on more than packet and maps. Calls for the time and for random numbers get
-//! the same answers in both programs (`answers`). For other sources, a second copy of the original
-//! gets all packets, too: if the two copies differ, nothing is concluded about the rewritten
-//! program. Each program starts with the packet at its initial place in the buffer, so it does not
-//! see how much room earlier programs left.
+//! the same answers in both programs (`answers`). Because of other sources, a second copy of the
+//! original gets all packets, too: if the two copies differ, the programs cannot be compared. In
+//! test runs, each program gets the packet at the initial place in the buffer, so it does not see
+//! the room that earlier programs left.
 //!
-//! A test run has one page for each packet; devices differ in the room around the packet and in its
-//! length. Therefore frames also go through the whole chain on virtual Ethernet, in the driver and
-//! in the kernel's generic code. Original, copy and rewritten program each have their own network
-//! namespace there. If the machine does not allow this, the result has the reason
+//! A test run has one page for each packet. Devices differ in the room around the packet and in the
+//! packet's length. Therefore frames are also sent through the whole chain on virtual Ethernet, in
+//! the driver and in the kernel's generic code. Original, copy and rewritten program each have
+//! their own network namespace there. If the machine does not allow this, the result has the reason
 //! ([`OnDevice::why_not`]).
 //!
 //! From the bottom up: `random`, `mutation`, `packets` and `answers` make the inputs.
-//! `run_environment` describes where packets run, `program_harness` is one loaded program, and
+//! `run_environment` describes test runs and devices, `program_harness` is one loaded program, and
 //! `loaded_chain` is the chain in the kernel. `comparing` is the main loop, and `on_devices`
 //! repeats it on devices. `covering` runs given packets with given map content, and `repetition`
-//! finds the packet that made maps differ. `rate` times both programs, and `turns` evaluates the
+//! finds the packet after which maps differ. `rate` times both programs, and `turns` evaluates the
 //! times.
 
 mod answers;
@@ -69,14 +69,13 @@ pub use options::{Cover, Devices, Install, Options, Role, Stage, Subject};
 pub use outcome::{Covered, Found, OnDevice, Rate, Rehearsal};
 pub use packets::Packets;
 
-/// Runs packets through a chain with two versions of its last program, and times both.
+/// Runs packets through a chain with two versions of its last program, in test runs and on virtual
+/// devices ([`Devices`]), and times both versions.
 ///
-/// Then sends frames through the chain on virtual devices ([`Devices`]).
-///
-/// `packets` arrive at the start of the chain. `install` is called for each loaded program and
-/// fills its maps; it must fill those of the original and the rewritten program alike. All runs are
-/// on one new thread that is pinned to one CPU. 100,000 packets take a few seconds. When `stop`
-/// asks to end, the results so far are returned.
+/// `packets` arrive at the start of the chain. `install` is called for each loaded program to fill
+/// its maps; the original and the rewritten program must get the same content. All runs are on a
+/// new thread that is pinned to one CPU. 100,000 packets take a few seconds. If `stop` ends the
+/// rehearsal, it returns the results so far.
 ///
 /// # Errors
 /// If the kernel's verifier rejects a program ([`RehearsalError::Load`], with its reason), or if
@@ -90,15 +89,15 @@ pub fn rehearse<'a>(
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
-    let sized = SizedSubject::of(subject);
+    let sized = SizedSubject::new(subject);
     let subject = &sized.subject();
     let Packets { seeds, facts } = packets.into();
-    let held = facts.map(|facts| {
+    let adapted = facts.map(|facts| {
         let mut random = Random::new(options.seed);
-        let made = seeds.iter().filter_map(|seed| adapt_to_facts(facts, seed.clone(), &mut random));
-        made.collect::<Vec<_>>()
+        let adapt = |seed: &Vec<u8>| adapt_to_facts(facts, seed.clone(), &mut random);
+        seeds.iter().filter_map(adapt).collect::<Vec<_>>()
     });
-    let seeds = held.as_deref().unwrap_or(seeds);
+    let seeds = adapted.as_deref().unwrap_or(seeds);
     on_one_cpu(|pinned| {
         stop.enter("running packets in the kernel");
         let packets = Packets { seeds, facts };
@@ -115,24 +114,27 @@ pub fn rehearse<'a>(
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
             stop.enter("timing in the kernel");
             let rate = match rate::rate(kernel, subject, seeds, install, options, stop) {
-                // The result of the comparison is valid without times.
-                Err(RehearsalError::Timing(TimingError::Namespace(why))) => Err(why.to_string()),
+                // The comparison is valid without times.
+                Err(RehearsalError::Timing(TimingError::Namespace(cause))) => {
+                    Err(cause.to_string())
+                }
                 done => done?,
             };
             match rate {
                 Ok(rate) => rehearsal.rate = Some(rate),
-                Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
+                Err(reason) => rehearsal.notes.push(format!("nothing is timed: {reason}")),
             }
         }
-        rehearsal.ended = rehearsal.ended.or_else(|| stop.reason().map(|why| why.to_string()));
+        let ended = || stop.reason().map(|reason| reason.to_string());
+        rehearsal.ended = rehearsal.ended.or_else(ended);
         Ok(rehearsal)
     })
 }
 
 /// Runs groups of given packets through the original and the rewritten program, but not through the
-/// upstream programs. The maps are filled anew for each group. Programs that call functions with
-/// unpredictable results are not run. Takes at most half of the remaining time, because filling
-/// large maps for each group is slow and the packets of [`rehearse`] need time, too.
+/// upstream programs. Each group gets new maps with its own content. Programs that call functions
+/// with unpredictable results are not run. Takes at most half of the remaining time, because
+/// filling large maps for each group is slow, and [`rehearse`] needs time, too.
 ///
 /// # Errors
 /// As [`rehearse`], except that groups are skipped if maps reject their content
@@ -143,10 +145,10 @@ pub fn cover(
     covers: &[Cover<'_>],
     stop: &Stop,
 ) -> Result<Covered, RehearsalError> {
-    let sized = SizedSubject::of(subject);
+    let sized = SizedSubject::new(subject);
     stop.enter("running a packet for each path in the kernel");
-    let part = stop.within(stop.remaining().map(|left| left / 2));
-    on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &part))
+    let half = stop.within(stop.remaining().map(|remaining| remaining / 2));
+    on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &half))
 }
 
 /// Programs in which every map has a size.
@@ -154,12 +156,12 @@ struct SizedSubject<'a> {
     upstream: Vec<Stage>,
     original: (Cow<'a, Object>, usize),
     rewritten: (Cow<'a, Object>, usize),
-    /// Names of the maps whose size was chosen here.
+    /// Names of the maps whose size is chosen by `sizes`.
     chosen: Vec<String>,
 }
 
 impl<'a> SizedSubject<'a> {
-    fn of(subject: &Subject<'a>) -> SizedSubject<'a> {
+    fn new(subject: &Subject<'a>) -> SizedSubject<'a> {
         let (mut upstream, mut chosen) = (Vec::new(), Vec::new());
         for stage in subject.upstream {
             let (object, names) = sizes::sized(&stage.object);
@@ -190,7 +192,7 @@ impl<'a> SizedSubject<'a> {
     }
 }
 
-/// Runs `work` on a new thread and tells it whether the thread could be pinned to one CPU.
+/// Runs `work` on a new thread, with true as its argument if the thread is pinned to one CPU.
 fn on_one_cpu<T: Send>(
     work: impl FnOnce(bool) -> Result<T, RehearsalError> + Send,
 ) -> Result<T, RehearsalError> {

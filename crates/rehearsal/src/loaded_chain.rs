@@ -13,8 +13,8 @@ use crate::options::{Install, Role, Subject};
 use crate::program_harness::{Arrival, ProgramHarness, Ran, fill};
 use crate::run_environment::RunEnvironment;
 
-/// Most elements of a map that is compared.
-const MOST_ELEMENTS: u32 = 1 << 18;
+/// Maximum size in elements of maps that are compared.
+const MAX_ELEMENTS: u32 = 1 << 18;
 
 /// All programs of the chain, each with its own maps.
 pub struct LoadedChain<'a> {
@@ -23,7 +23,7 @@ pub struct LoadedChain<'a> {
     upstream: Vec<LoadedProgram>,
     original: ProgramHarness,
     rewritten: ProgramHarness,
-    /// A second copy of the original: if the two differ, results are not predictable.
+    /// A second copy of the original. If the two copies differ, results are not predictable.
     control: ProgramHarness,
     /// Initial content of maps that only one of the two programs has.
     unshared_maps: BTreeMap<String, (Role, Content)>,
@@ -33,13 +33,13 @@ pub struct LoadedChain<'a> {
 
 /// Result of running a packet in both programs.
 pub enum Comparison {
-    /// The kernel does not run the packet, so it would not have arrived.
+    /// The kernel does not run the original on the packet.
     Refused(RunError),
     /// An upstream program did not pass the packet on.
     Kept,
     /// The packet reached none of the programs.
     Lost,
-    /// The packet reached some of the copies only.
+    /// The packet reached only some of the programs.
     PartlyDelivered,
     /// Two copies of the original differ.
     Undetermined(Difference),
@@ -79,21 +79,21 @@ pub fn load_upstream(
     stages.map(load).collect()
 }
 
-/// Loads a program for test runs.
+/// Loads a program for test runs without counting.
 fn plain(
     kernel: &Kernel,
     (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
     install: Install<'_>,
-    kept: &mut Vec<Option<Installed>>,
+    guards: &mut Vec<Option<Installed>>,
 ) -> Result<ProgramHarness, RehearsalError> {
     let loaded = kernel.load_with_answers(object, program, answers);
     let loaded = loaded.map_err(|cause| RehearsalError::Load { role, cause: Box::new(cause) })?;
-    kept.push(fill(role, &loaded, install)?);
+    guards.push(fill(role, &loaded, install)?);
     Ok(ProgramHarness::Plain(loaded))
 }
 
 impl<'a> LoadedChain<'a> {
-    /// Loads all programs anew, with replaced calls.
+    /// Loads all programs with new maps, and with calls replaced by `answers`.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
@@ -103,33 +103,34 @@ impl<'a> LoadedChain<'a> {
     ) -> Result<LoadedChain<'a>, RehearsalError> {
         let original = (Role::Original, subject.original, answers.original.as_slice());
         let rewritten = (Role::Rewritten, subject.rewritten, answers.rewritten.as_slice());
-        let (mut upstream, mut kept) = (Vec::new(), Vec::new());
+        let (mut upstream, mut guards) = (Vec::new(), Vec::new());
         let [original, rewritten, control] = match environment {
-            RunEnvironment::Device(wired) => {
+            RunEnvironment::Device(settings) => {
                 let mut harness = |program| {
+                    let upstream = subject.upstream;
                     ProgramHarness::on_device(
                         kernel,
-                        wired,
-                        subject.upstream,
+                        settings,
+                        upstream,
                         program,
                         install,
-                        &mut kept,
+                        &mut guards,
                     )
                 };
                 [harness(original)?, harness(rewritten)?, harness(original)?]
             }
             RunEnvironment::TestRun => {
-                (upstream, kept) = load_upstream(kernel, subject, install)?.into_iter().unzip();
-                let mut plain = |program| plain(kernel, program, install, &mut kept);
+                (upstream, guards) = load_upstream(kernel, subject, install)?.into_iter().unzip();
+                let mut plain = |program| plain(kernel, program, install, &mut guards);
                 let harnesses = [plain(original)?, plain(rewritten)?];
                 let (object, program) = subject.original;
                 let control =
                     match kernel.load_counted_with_answers(object, program, &answers.original) {
                         Ok(counted) => {
-                            kept.push(fill(Role::Original, counted.loaded(), install)?);
+                            guards.push(fill(Role::Original, counted.loaded(), install)?);
                             ProgramHarness::Counted(Box::new(counted))
                         }
-                        // It was loaded before without counters, so the counting is the problem.
+                        // The program loads without counters, so counting is the problem.
                         Err(_) => plain(original)?,
                     };
                 let [original, rewritten] = harnesses;
@@ -144,7 +145,7 @@ impl<'a> LoadedChain<'a> {
         for (role, object, own, other) in pairs {
             for map in maps(object, own) {
                 let definition = map.definition();
-                // Read-only maps are part of the code.
+                // The content of read-only maps is part of the program.
                 let differs = other.map(&definition.name).is_none() && !definition.read_only;
                 if differs && is_compared(map) {
                     unshared_maps.insert(definition.name.clone(), (role, content(map)?));
@@ -158,7 +159,7 @@ impl<'a> LoadedChain<'a> {
             rewritten,
             control,
             unshared_maps,
-            _installed: kept,
+            _installed: guards,
         })
     }
 
@@ -176,29 +177,28 @@ impl<'a> LoadedChain<'a> {
         names
     }
 
-    /// Returns the packet after the upstream programs; `None` if it does not get through. On
-    /// devices, returns the packet unchanged, because it passes the upstream programs there.
+    /// Runs a packet through the upstream programs, and returns the result; `None` if it does not
+    /// get through. Returns the packet unchanged on devices, which run the upstream programs later.
     pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
         pass(self.subject, &self.upstream, packet)
     }
 
-    /// Runs a packet in all copies and compares the results.
+    /// Runs a packet through original, copy and rewritten program, and compares the results.
     pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
-        let run = match self.original.run(arrival)? {
-            // Such a packet would not have arrived.
+        let original = match self.original.run(arrival)? {
             Ran::Refused(fault) => return Ok(Comparison::Refused(fault)),
-            run => run,
+            original => original,
         };
-        // Each copy has its own upstream programs with maps, so all must run.
-        let (other, again) = (self.rewritten.run(arrival)?, self.control.run(arrival)?);
-        match (run, other, again) {
-            (Ran::Done(run, _), Ran::Done(other, _), Ran::Done(again, instructions)) => {
-                if let Some(difference) = difference(&run, &again) {
+        // On devices, each program has its own upstream programs with maps, so all must run.
+        let (rewritten, control) = (self.rewritten.run(arrival)?, self.control.run(arrival)?);
+        match (original, rewritten, control) {
+            (Ran::Done(original, _), Ran::Done(rewritten, _), Ran::Done(control, instructions)) => {
+                if let Some(difference) = difference(&original, &control) {
                     return Ok(Comparison::Undetermined(difference));
                 }
-                let growth = run.packet.len() as i64 - arrival.packet.len() as i64;
-                let way = (run.return_value, growth, instructions);
-                Ok(Comparison::Ran { difference: difference(&run, &other), way })
+                let growth = original.packet.len() as i64 - arrival.packet.len() as i64;
+                let way = (original.return_value, growth, instructions);
+                Ok(Comparison::Ran { difference: difference(&original, &rewritten), way })
             }
             (_, Ran::Refused(fault), _) | (_, _, Ran::Refused(fault)) => Err(fault.into()),
             (Ran::Kept, Ran::Kept, Ran::Kept) => Ok(Comparison::Kept),
@@ -218,8 +218,8 @@ impl<'a> LoadedChain<'a> {
             return Ok(Some(difference));
         }
         for (name, (role, start)) in &self.unshared_maps {
-            let of = if *role == Role::Original { &self.original } else { &self.rewritten };
-            let now = of.loaded().map(name).map(content).transpose()?;
+            let owner = if *role == Role::Original { &self.original } else { &self.rewritten };
+            let now = owner.loaded().map(name).map(content).transpose()?;
             if now.is_some_and(|now| now != *start) {
                 return Ok(Some(Difference::Map { name: name.clone() }));
             }
@@ -233,14 +233,14 @@ impl<'a> LoadedChain<'a> {
     }
 }
 
-/// Returns true if the content of a map is compared. Reading all elements of a large map would take
-/// longer than all packets together.
+/// Returns true if the content of a map is compared: it can be read, and the map is not so large
+/// that reading takes longer than all packets.
 fn is_compared(map: &Map) -> bool {
     let definition = map.definition();
-    definition.kind.is_readable() && definition.max_entries <= MOST_ELEMENTS
+    definition.kind.is_readable() && definition.max_entries <= MAX_ELEMENTS
 }
 
-/// Compares those maps of an object that both programs have.
+/// Compares the maps of an object that both programs have.
 fn compare_shared(
     object: &Object,
     first: &LoadedProgram,
@@ -256,7 +256,8 @@ fn compare_shared(
     Ok(None)
 }
 
-/// Returns the packet after the upstream programs; `None` if it does not get through.
+/// Runs a packet through the upstream programs, and returns the result; `None` if it does not get
+/// through.
 pub fn pass(
     subject: &Subject<'_>,
     upstream: &[LoadedProgram],
@@ -270,7 +271,7 @@ pub fn pass(
             {
                 arrival = Arrival { packet, metadata };
             }
-            // Packets that the kernel does not run do not arrive either.
+            // Packets that the kernel does not run do not get through either.
             Ok(_) | Err(RunError::TooShort { .. } | RunError::Kernel { .. }) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         }

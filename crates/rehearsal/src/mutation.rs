@@ -11,15 +11,15 @@ use crate::random::Random;
 pub const SHORTEST: usize = 14;
 /// Longest generated packet: an Ethernet frame with two VLAN tags.
 const LONGEST: usize = 1522;
-/// Bytes that contain most headers.
+/// Number of bytes at the start of a packet that contain most headers.
 const HEADERS: usize = 64;
-/// Most packets that are mutated further, besides the given ones.
-const ROOM: usize = 512;
-/// Most numbers taken from programs.
-const NUMBERS: usize = 4096;
+/// Maximum number of packets to mutate in addition to the seeds.
+const MAX_ADDED: usize = 512;
+/// Maximum number of constants taken from programs.
+const MAX_CONSTANTS: usize = 4096;
 
 /// Numbers with a special meaning in protocols or computers.
-const USUAL: [u32; 24] = [
+const SPECIAL: [u32; 24] = [
     0,
     1,
     2,
@@ -52,45 +52,45 @@ const LENGTHS: [usize; 12] = [14, 18, 20, 34, 38, 42, 54, 58, 60, 62, 64, 74];
 pub struct Mutator {
     random: Random,
     known: Vec<Vec<u8>>,
-    /// Number of given packets at the start of `known`; these are never replaced.
-    given: usize,
-    /// Numbers that programs compare with.
+    /// Number of seeds at the start of `known`; these are never replaced.
+    seeds: usize,
+    /// Constants that programs compare with, and their neighbours.
     numbers: Vec<u32>,
-    /// Offsets of loads in programs: mostly offsets in packets.
-    places: Vec<usize>,
+    /// Offsets of loads in programs. Most are offsets in packets.
+    offsets: Vec<usize>,
 }
 
 impl Mutator {
-    /// Starts from these packets of at least 14 bytes, or from zeros if there are none. Mutants
-    /// contain numbers that the programs compare with.
+    /// Creates a generator that starts with the packets `seeds`, of at least 14 bytes each; with
+    /// zeros if there are none. Mutants contain constants that the programs compare with.
     pub fn new(seed: u64, seeds: &[Vec<u8>], programs: &[BpfProgram]) -> Mutator {
         let mut known = seeds.to_vec();
         if known.is_empty() {
             known.push(vec![0; HEADERS]);
         }
-        let given = known.len();
+        let seeds = known.len();
         let insns = || programs.iter().flat_map(|program| &program.insns);
         let mut numbers = BTreeSet::new();
-        for number in insns().filter_map(number).take(NUMBERS) {
+        for number in insns().filter_map(constant).take(MAX_CONSTANTS) {
             numbers.extend([number.wrapping_sub(1), number, number.wrapping_add(1)]);
         }
-        let places: BTreeSet<usize> = insns().filter_map(place).collect();
+        let offsets: BTreeSet<usize> = insns().filter_map(load_offset).collect();
         Mutator {
             random: Random::new(seed),
             known,
-            given,
+            seeds,
             numbers: numbers.into_iter().collect(),
-            places: places.into_iter().collect(),
+            offsets: offsets.into_iter().collect(),
         }
     }
 
-    /// Adds a packet to those that are mutated. Replaces a random added one if there are too many.
+    /// Adds a packet to mutate. If there are too many, it replaces a random added packet.
     pub fn keep(&mut self, packet: &[u8]) {
-        if self.known.len() < self.given + ROOM {
+        if self.known.len() < self.seeds + MAX_ADDED {
             self.known.push(packet.to_vec());
         } else {
-            let place = self.given + self.random.below(ROOM);
-            self.known[place] = packet.to_vec();
+            let replaced = self.seeds + self.random.below(MAX_ADDED);
+            self.known[replaced] = packet.to_vec();
         }
     }
 
@@ -98,7 +98,7 @@ impl Mutator {
     pub fn mutant(&mut self) -> Vec<u8> {
         let chosen = self.random.below(self.known.len());
         let mut packet = self.known.get(chosen).cloned().unwrap_or_default();
-        // Mostly one change: mutants with more changes get through less often.
+        // Few changes, because mutants with many changes get through less often.
         while !self.random.one_in(3) {
             self.change(&mut packet);
         }
@@ -119,7 +119,7 @@ impl Mutator {
 
     fn change(&mut self, packet: &mut Vec<u8>) {
         let at = match self.random.below(8) {
-            0..4 => self.random.choose(&self.places).copied().unwrap_or(0),
+            0..4 => self.random.choose(&self.offsets).copied().unwrap_or(0),
             4..7 => self.random.below(packet.len().min(HEADERS)),
             _ => self.random.below(packet.len()),
         };
@@ -138,7 +138,7 @@ impl Mutator {
                 overwrite(packet, at, piece);
             }
             6 => {
-                // Copy the bytes of another known packet at this place.
+                // Copy bytes at the same offset of another known packet.
                 let other = self.random.below(self.known.len());
                 let length = 1 << self.random.below(5);
                 let from = self.known.get(other).and_then(|other| other.get(at..));
@@ -170,12 +170,12 @@ impl Mutator {
     }
 
     fn number(&mut self) -> u32 {
-        let some = match self.random.below(4) {
+        let choices = match self.random.below(4) {
             0 => return self.random.bits() as u32,
-            1 => &USUAL[..],
+            1 => &SPECIAL[..],
             _ => &self.numbers[..],
         };
-        self.random.choose(some).copied().unwrap_or(0)
+        self.random.choose(choices).copied().unwrap_or(0)
     }
 }
 
@@ -185,16 +185,16 @@ fn overwrite(packet: &mut [u8], at: usize, piece: &[u8]) {
     }
 }
 
-/// Returns the constant that an instruction compares with.
-fn number(insn: &Insn) -> Option<u32> {
+/// Returns the constant that an instruction compares with, if any.
+fn constant(insn: &Insn) -> Option<u32> {
     match *insn {
         Insn::Branch { src: Source::Imm(number), .. } => Some(number.cast_unsigned()),
         _ => None,
     }
 }
 
-/// Returns the offset of an instruction's load.
-fn place(insn: &Insn) -> Option<usize> {
+/// Returns the offset of a load.
+fn load_offset(insn: &Insn) -> Option<usize> {
     match *insn {
         Insn::Load { offset, .. } => usize::try_from(offset).ok(),
         _ => None,
@@ -218,8 +218,8 @@ mod tests {
             }
         }
         assert!(lengths.len() > 200, "{}", lengths.len());
-        assert!(mutator.known.len() <= mutator.given + ROOM);
-        assert_eq!(mutator.known[..2], [vec![7; 60], vec![0; 1500]], "those that were given stay");
+        assert!(mutator.known.len() <= mutator.seeds + MAX_ADDED);
+        assert_eq!(mutator.known[..2], [vec![7; 60], vec![0; 1500]], "seeds stay");
     }
 
     #[test]

@@ -11,16 +11,16 @@ use crate::outcome::{Found, OnDevice, Rehearsal};
 use crate::packets::Packets;
 use crate::run_environment::{RunEnvironment, VethSettings};
 
-/// Limits the frame lengths of the devices to those that the facts allow.
-fn possible(devices: Devices, packets: Packets<'_>) -> Devices {
+/// Limits the frame lengths to those that the facts about packets allow.
+fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
     let Some(facts) = packets.facts else { return devices };
     let (least, most) = devices.lengths;
     let lengths = (least.max(facts.min_length.into()), most.min(facts.max_length.into()));
     Devices { lengths, ..devices }
 }
 
-/// Sends frames to both programs on each requested device and records the results. A machine that
-/// cannot do so is a result, not an error.
+/// Sends frames to both programs on each requested device and records the results. If the machine
+/// does not support it, the result has the reason; this is not an error.
 pub fn on_devices(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -30,7 +30,7 @@ pub fn on_devices(
     stop: &Stop,
     rehearsal: &mut Rehearsal,
 ) -> Result<(), RehearsalError> {
-    let devices = &possible(options.devices, packets);
+    let devices = &limited(options.devices, packets);
     if devices.frames == 0 || rehearsal.difference.is_some() {
         return Ok(());
     }
@@ -39,31 +39,31 @@ pub fn on_devices(
     for stage in subject.upstream {
         upstream.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
     }
-    // Calls of upstream programs are not replaced.
-    let differs: Vec<String> = open(&upstream).into_iter().collect();
+    // Calls of upstream programs are not replaced by answers.
+    let unpredictable: Vec<String> = open(&upstream).into_iter().collect();
     all.extend(upstream);
     let options = Options { packets: devices.frames, arbitrary: false, rounds: 0, ..*options };
-    for (mode, name, is_asked) in
+    for (mode, name, requested) in
         [(Mode::Native, "native", devices.native), (Mode::Generic, "generic", devices.generic)]
     {
-        if !is_asked || rehearsal.difference.is_some() {
+        if !requested || rehearsal.difference.is_some() {
             continue;
         }
-        let mut on = OnDevice { mode: name, frames: 0, lengths: None, why_not: None };
-        let wired = VethSettings::new(devices, mode, &all);
-        on.why_not = match (&rehearsal.undetermined, wired) {
-            (Some(why), _) => Some(why.clone()),
-            _ if !differs.is_empty() => {
-                let names = differs.join(", ");
+        let mut result = OnDevice { mode: name, frames: 0, lengths: None, why_not: None };
+        let settings = VethSettings::new(devices, mode, &all);
+        result.why_not = match (&rehearsal.undetermined, settings) {
+            (Some(reason), _) => Some(reason.clone()),
+            _ if !unpredictable.is_empty() => {
+                let names = unpredictable.join(", ");
                 Some(format!("what programs in front do depends on what {names} return"))
             }
             (None, None) => Some("no frame on it has such a length".to_owned()),
-            (None, Some(wired)) => {
+            (None, Some(settings)) => {
                 stop.enter("sending frames on virtual Ethernet");
-                let environment = RunEnvironment::Device(wired);
+                let environment = RunEnvironment::Device(settings);
                 match compare(kernel, subject, packets, install, &options, environment, stop) {
                     Ok((done, lengths)) => {
-                        (on.frames, on.lengths) = (done.compared, lengths);
+                        (result.frames, result.lengths) = (done.compared, lengths);
                         rehearsal.difference = done.difference.map(|found| Found {
                             what: format!("on veth ({name}), {}", found.what),
                             ..found
@@ -79,7 +79,7 @@ pub fn on_devices(
                 }
             }
         };
-        rehearsal.devices.push(on);
+        rehearsal.devices.push(result);
     }
     Ok(())
 }

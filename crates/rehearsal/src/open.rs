@@ -1,4 +1,4 @@
-//! Called functions whose results do not depend on packet and maps alone.
+//! Called functions whose results depend on more than packet and maps.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,20 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::{BpfProgram, Object, ObjectError, SlotRef};
 use slowpath_kernel::Kernel;
 
-/// Parts of the names of helpers and kernel functions that have unpredictable results or delayed
+/// Words in the names of helpers and kernel functions with unpredictable results or delayed
 /// effects.
 const OPEN: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
 
-/// Links a program and all programs that it can tail-call, for the running kernel where necessary.
+/// Links a program and all programs that it can tail-call, if necessary with the running kernel's
+/// types. The program itself is the first result.
 pub fn linked(
     kernel: &Kernel,
     (object, program): (&Object, usize),
 ) -> Result<Vec<BpfProgram>, ObjectError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    let mut left = vec![program];
-    while let Some(number) = left.pop() {
+    let mut pending = vec![program];
+    while let Some(number) = pending.pop() {
         if !seen.insert(number) {
             continue;
         }
@@ -28,9 +29,9 @@ pub fn linked(
             linked = object.link(number, kernel.types())?;
         }
         found.push(linked);
-        // Every program array counts, used or not: the result may only be too large.
+        // Program arrays that the program does not use count, too: the result may be too large.
         let slots = object.maps.iter().flat_map(|map| &map.slots);
-        left.extend(slots.filter_map(|(_, slot)| match slot {
+        pending.extend(slots.filter_map(|(_, slot)| match slot {
             SlotRef::Program(program) => Some(*program),
             SlotRef::Map(_) => None,
         }));

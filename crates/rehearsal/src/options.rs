@@ -8,7 +8,7 @@ use slowpath_bpf::lift::Receive;
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, LoadedProgram};
 
-/// Results that send a packet to another device: `XDP_TX` and `XDP_REDIRECT`.
+/// Return values that send a packet to a device: `XDP_TX` and `XDP_REDIRECT`.
 const SENT: [u32; 2] = [3, 4];
 
 /// An upstream program.
@@ -25,7 +25,7 @@ pub struct Stage {
 /// The two programs to compare, and their upstream programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The upstream programs, in order; no two of them share maps.
+    /// The upstream programs, in order. They share no maps.
     pub upstream: &'a [Stage],
     /// The original program: an object, and the number of the program in it.
     pub original: (&'a Object, usize),
@@ -36,7 +36,7 @@ pub struct Subject<'a> {
 /// A program of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// An upstream program, by its number.
+    /// An upstream program, by its index.
     Upstream(usize),
     /// The original program.
     Original,
@@ -54,13 +54,13 @@ impl fmt::Display for Role {
     }
 }
 
-/// A function that fills the maps of a loaded program. Its result is kept as long as the program.
+/// A function that fills the maps of a loaded program. Its result is dropped after the program.
 pub type Install<'a> =
     &'a (dyn Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
-/// Packets to run on maps that are filled for them.
+/// Packets to run with given map content.
 pub struct Cover<'a> {
-    /// Packets as they arrive at the two programs, of at least 14 bytes each, in order.
+    /// Packets of at least 14 bytes as they arrive at the two programs, in order.
     pub packets: Vec<Vec<u8>>,
     /// A function that fills the maps before the first packet.
     pub install: Install<'a>,
@@ -69,15 +69,14 @@ pub struct Cover<'a> {
 /// Extent of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of packets that shall reach the two programs through the upstream ones.
+    /// Number of packets that should get through the upstream programs to the two programs.
     pub packets: u64,
-    /// True if as many packets go to the two programs directly, without the upstream programs: for
-    /// programs that check their assumptions.
+    /// True to also run the same number of packets that bypass the upstream programs. This suits
+    /// rewritten programs that check their assumptions.
     pub arbitrary: bool,
-    /// Seed of the generated packets. The same seed gives the same packets if the kernel behaves
-    /// the same.
+    /// Seed of the generated packets. Equal seeds give equal packets if programs behave alike.
     pub seed: u64,
-    /// Number of timed rounds; 0 for no timing.
+    /// Number of timed rounds; 0 to time nothing.
     pub rounds: u32,
     /// Devices for the comparison after the test runs.
     pub devices: Devices,
@@ -90,10 +89,10 @@ impl Default for Options {
     }
 }
 
-/// Virtual Ethernet devices that frames are sent to, after all test runs.
+/// Virtual Ethernet devices on which frames are sent, after all test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Devices {
-    /// Number of frames that shall reach the two programs on each device; 0 for none.
+    /// Number of frames that should reach the two programs on each device; 0 to send none.
     pub frames: u64,
     /// True if the programs also run in the driver.
     pub native: bool,
@@ -118,19 +117,20 @@ impl Devices {
     /// No frames at all.
     pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
 
-    /// Selects the devices that deliver packets as `receive` describes, behind these upstream
-    /// programs. The lengths are those that may arrive at the first program.
+    /// Selects the devices that deliver packets as `receive` describes, through these upstream
+    /// programs. Frame lengths are those that `receive` allows.
     ///
     /// # Errors
     /// If `receive` is not a receiving environment ([`Receive::parse`]).
     pub fn delivering(receive: &str, frames: u64, upstream: &[Stage]) -> Result<Devices, String> {
         let receive = Receive::parse(receive)?;
-        // Here, a program gets a packet exactly as the upstream program left it. If it is sent to
-        // another device, room and metadata may differ.
-        let moves = upstream.iter().any(|stage| stage.results.iter().any(|one| SENT.contains(one)));
-        let as_left = !moves || receive.packet_environment() == Receive::ANY.packet_environment();
-        let delivers = |environment: &str| {
-            as_left && Receive::named(environment).is_some_and(|there| receive.covers(&there))
+        // In a rehearsal, a program gets the packet exactly as the upstream program left it. If
+        // that program sends it to another device, room and metadata may differ in reality.
+        let sends = upstream.iter().flat_map(|stage| &stage.results).any(|r| SENT.contains(r));
+        let faithful = !sends || receive.packet_environment() == Receive::ANY.packet_environment();
+        let delivers = |name: &str| {
+            let environment = Receive::named(name).filter(|_| faithful);
+            environment.is_some_and(|environment| receive.covers(&environment))
         };
         let (native, generic) = (delivers("veth"), delivers("generic"));
         let (least, most) = receive.length;
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_devices_that_deliver_so_are_tried() {
+    fn only_devices_that_deliver_such_packets_are_selected() {
         let on = |receive: &str| {
             let devices = Devices::delivering(receive, 10, &[]).expect("is an environment");
             (devices.native, devices.generic, devices.lengths)

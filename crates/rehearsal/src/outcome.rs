@@ -1,6 +1,9 @@
 //! Results of a rehearsal, as data.
 
 use serde::{Serialize, Serializer};
+use slowpath_kernel::agreement::Difference;
+
+use crate::program_harness::Arrival;
 
 /// Results of comparing two programs. In JSON, packets are hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -132,6 +135,16 @@ pub struct Rate {
     #[serde(serialize_with = "digits")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub packet: Vec<u8>,
+}
+
+impl Found {
+    /// Describes a difference that shows after the packet `arrival`, if that is known. `before` is
+    /// the number of earlier packets.
+    pub(crate) fn new(difference: &Difference, arrival: Option<Arrival>, before: usize) -> Found {
+        let (packet, metadata) = arrival.map(|a| (a.packet, a.metadata)).unzip();
+        let (what, metadata) = (difference.to_string(), metadata.unwrap_or_default());
+        Found { what, packet, metadata, before: before as u64 }
+    }
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -4,16 +4,16 @@ use slowpath_ir::{Field, PacketFacts};
 
 use crate::random::Random;
 
-/// Most passes over the facts; establishing one fact may violate another.
-const PASSES: usize = 4;
+/// Maximum number of passes over the facts: establishing one fact may violate another.
+const MAX_PASSES: usize = 4;
 
 /// The packets that arrive at the first program.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
-    /// Seed packets of at least 14 bytes, which are known to get through.
+    /// Seed packets of at least 14 bytes, which should get through the upstream programs.
     pub seeds: &'a [Vec<u8>],
-    /// Facts about all arriving packets, to which generated packets are adapted; without facts, any
-    /// packet may arrive. They do not apply to packets that go to the two programs directly.
+    /// Facts about all arriving packets, to which generated packets are adapted; `None` if any
+    /// packet may arrive. They do not apply to packets that bypass the upstream programs.
     pub facts: Option<&'a PacketFacts>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> From<&'a Vec<Vec<u8>>> for Packets<'a> {
     }
 }
 
-/// Changes a packet as little as possible so that the facts hold; `None` if that fails.
+/// Changes a packet as little as possible so that the facts hold; `None` if this fails.
 pub fn adapt_to_facts(
     facts: &PacketFacts,
     mut packet: Vec<u8>,
@@ -45,7 +45,7 @@ pub fn adapt_to_facts(
     while packet.len() < usize::from(facts.min_length) {
         packet.push(random.bits() as u8);
     }
-    for _ in 0..PASSES {
+    for _ in 0..MAX_PASSES {
         if facts.hold(&packet) {
             return Some(packet);
         }
@@ -53,9 +53,9 @@ pub fn adapt_to_facts(
             copy(&mut packet, first, second);
         }
         for (&field, values) in &facts.values {
-            let is_one = field.read(&packet).is_none_or(|value| values.contains(&value));
+            let holds = field.read(&packet).is_none_or(|value| values.contains(&value));
             let value = values.iter().nth(random.below(values.len()));
-            if let (false, Some(&value)) = (is_one, value) {
+            if let (false, Some(&value)) = (holds, value) {
                 write(&mut packet, field, value);
             }
         }
@@ -64,7 +64,7 @@ pub fn adapt_to_facts(
                 *byte = *byte & !bits.mask | bits.value;
             }
         }
-        // Fixed bits of the second of two equal fields must also be in the first.
+        // Copy fixed bits of the second of two equal fields to the first one.
         for &(first, second) in &facts.equal {
             copy(&mut packet, second, first);
         }
@@ -82,9 +82,9 @@ fn copy(packet: &mut [u8], from: Field, to: Field) {
 /// Writes a number in network byte order.
 fn write(packet: &mut [u8], field: Field, value: u64) {
     let bytes = value.to_be_bytes();
-    let own = &bytes[bytes.len().saturating_sub(field.bytes.into())..];
-    if let Some(place) = packet.get_mut(usize::from(field.offset)..field.end()) {
-        place.copy_from_slice(own);
+    let low = &bytes[bytes.len().saturating_sub(field.bytes.into())..];
+    if let Some(target) = packet.get_mut(usize::from(field.offset)..field.end()) {
+        target.copy_from_slice(low);
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn any_packet_is_made_to_be_like_that() {
+    fn any_packet_can_be_adapted() {
         let (facts, mut random) = (facts(), Random::new(3));
         let mut lengths = BTreeSet::new();
         let mut protocols = BTreeSet::new();
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_like_that_stays_as_it_is() {
+    fn a_packet_with_these_facts_is_unchanged() {
         let (facts, mut random) = (facts(), Random::new(3));
         let once = adapt_to_facts(&facts, vec![0; 60], &mut random).expect("there is one");
         assert_eq!(adapt_to_facts(&facts, once.clone(), &mut random), Some(once));
     }
 
     #[test]
-    fn where_no_packet_is_like_that_there_is_none() {
+    fn contradictory_facts_yield_no_packet() {
         let mut facts = facts();
         facts.bits.insert(27, KnownBits::all(8));
         assert_eq!(adapt_to_facts(&facts, vec![0; 60], &mut Random::new(3)), None);

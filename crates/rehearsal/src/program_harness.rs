@@ -1,4 +1,4 @@
-//! A loaded program, and the way in which packets reach it.
+//! A loaded program, with the means to run packets in it.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::witness::Installed;
@@ -20,7 +20,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Creates a packet without metadata.
+    /// Wraps a packet without metadata.
     pub fn bare(packet: Vec<u8>) -> Arrival {
         Arrival { packet, metadata: Vec::new() }
     }
@@ -29,35 +29,35 @@ impl Arrival {
         Context { metadata: self.metadata.clone(), ..Context::default() }
     }
 
-    /// Returns the number of bytes, metadata included.
+    /// Returns the number of bytes of packet and metadata.
     pub fn len(&self) -> usize {
         self.packet.len() + self.metadata.len()
     }
 }
 
-/// A loaded program, by the way in which packets reach it.
+/// A loaded program, and the means to run packets in it.
 pub enum ProgramHarness {
-    /// Test runs.
+    /// A program for test runs.
     Plain(LoadedProgram),
-    /// Test runs that count instructions.
+    /// A program for test runs that counts instructions.
     Counted(Box<CountingProgram>),
-    /// Frames on a device, behind its own upstream programs.
-    Wired(Box<OnWire>),
+    /// A program on a device, with its own upstream programs in front.
+    OnVeth(Box<OnVeth>),
 }
 
 /// A program on a device.
-pub struct OnWire {
-    wire: VethChain,
-    // Kept loaded, because the device calls them.
+pub struct OnVeth {
+    chain: VethChain,
+    // The device calls these programs, so they must stay loaded.
     _upstream: Vec<LoadedProgram>,
     program: LoadedProgram,
-    /// Number of the program behind the upstream programs.
+    /// Index of the program in the chain.
     number: usize,
 }
 
-/// Result of sending a packet.
+/// Result of running a packet.
 pub enum Ran {
-    /// The program ran; the number of instructions, or 0 without counting.
+    /// Result of the program, and its number of executed instructions; 0 without counting.
     Done(TestRun, u64),
     /// The kernel does not run the packet.
     Refused(RunError),
@@ -78,38 +78,34 @@ pub fn fill(
 }
 
 impl ProgramHarness {
-    /// Loads a program on a device behind the upstream programs, fills its maps and replaces its
-    /// calls.
+    /// Loads a program on a device, with the upstream programs in front. Fills its maps, and
+    /// replaces its calls by answers.
     pub fn on_device(
         kernel: &Kernel,
-        wired: VethSettings,
+        settings: VethSettings,
         upstream: &[Stage],
         (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
         install: Install<'_>,
-        kept: &mut Vec<Option<Installed>>,
+        guards: &mut Vec<Option<Installed>>,
     ) -> Result<ProgramHarness, RehearsalError> {
-        let mut wire = VethChain::new(kernel, wired.mode, wired.mtu, wired.fragments)?;
-        let mut load = |wire: &mut VethChain, role, what, answers: &[Answer], results: &[u32]| {
-            let loaded = wire.load(kernel, what, answers, results).map_err(|cause| {
-                let cause = Box::new(cause);
-                RehearsalError::Load { role, cause }
-            })?;
-            kept.push(fill(role, &loaded, install)?);
-            Ok::<LoadedProgram, RehearsalError>(loaded)
-        };
+        let mut chain = VethChain::new(kernel, settings.mode, settings.mtu, settings.fragments)?;
+        let mut load =
+            |chain: &mut VethChain, role, program, answers: &[Answer], results: &[u32]| {
+                let loaded = chain.load(kernel, program, answers, results);
+                let loaded = loaded
+                    .map_err(|cause| RehearsalError::Load { role, cause: Box::new(cause) })?;
+                guards.push(fill(role, &loaded, install)?);
+                Ok::<LoadedProgram, RehearsalError>(loaded)
+            };
         let mut loaded = Vec::new();
         for (number, stage) in upstream.iter().enumerate() {
-            let (role, what) = (Role::Upstream(number), (&*stage.object, stage.program));
-            loaded.push(load(&mut wire, role, what, &[], &stage.results)?);
+            let (role, program) = (Role::Upstream(number), (&*stage.object, stage.program));
+            loaded.push(load(&mut chain, role, program, &[], &stage.results)?);
         }
-        let program = load(&mut wire, role, (object, program), answers, &[])?;
-        wire.attach(loaded.first().unwrap_or(&program))?;
-        Ok(ProgramHarness::Wired(Box::new(OnWire {
-            wire,
-            _upstream: loaded,
-            program,
-            number: upstream.len(),
-        })))
+        let program = load(&mut chain, role, (object, program), answers, &[])?;
+        chain.attach(loaded.first().unwrap_or(&program))?;
+        let on_veth = OnVeth { chain, _upstream: loaded, program, number: upstream.len() };
+        Ok(ProgramHarness::OnVeth(Box::new(on_veth)))
     }
 
     /// Returns the loaded program.
@@ -117,7 +113,7 @@ impl ProgramHarness {
         match self {
             ProgramHarness::Plain(loaded) => loaded,
             ProgramHarness::Counted(counted) => counted.loaded(),
-            ProgramHarness::Wired(wired) => &wired.program,
+            ProgramHarness::OnVeth(on_veth) => &on_veth.program,
         }
     }
 
@@ -129,10 +125,10 @@ impl ProgramHarness {
                 loaded.run_in(&arrival.packet, 1, &context).map(|run| (run, 0))
             }
             ProgramHarness::Counted(counted) => counted.run(&arrival.packet, &context),
-            ProgramHarness::Wired(wired) => {
-                let record = wired.wire.send(&arrival.packet)?;
+            ProgramHarness::OnVeth(on_veth) => {
+                let record = on_veth.chain.send(&arrival.packet)?;
                 return Ok(match record {
-                    Some(record) if record.program == wired.number => Ran::Done(record.run, 0),
+                    Some(record) if record.program == on_veth.number => Ran::Done(record.run, 0),
                     Some(_) => Ran::Kept,
                     None => Ran::Lost,
                 });

@@ -1,6 +1,6 @@
 //! Random numbers for generating packets.
 
-/// A sequence of random numbers, determined by the seed.
+/// A sequence of random numbers that is determined by its seed.
 #[derive(Clone, Debug)]
 pub struct Random(slowpath_random::Random);
 
@@ -14,8 +14,8 @@ impl Random {
         self.0.bits()
     }
 
-    /// Returns a number below a bound, or 0 if the bound is 0. Small numbers are more likely by at
-    /// most `bound` / 2^64.
+    /// Returns a number below a bound; 0 if the bound is 0. Small numbers are slightly more likely,
+    /// by at most `bound` / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.bits() % (bound.max(1) as u64)).unwrap_or(0)
     }
@@ -25,9 +25,9 @@ impl Random {
         self.below(cases) == 0
     }
 
-    /// Chooses an element; `None` if there is none.
-    pub fn choose<'a, T>(&mut self, some: &'a [T]) -> Option<&'a T> {
-        some.get(self.below(some.len()))
+    /// Returns a random element; `None` if there are no elements.
+    pub fn choose<'a, T>(&mut self, elements: &'a [T]) -> Option<&'a T> {
+        elements.get(self.below(elements.len()))
     }
 }
 
@@ -36,7 +36,7 @@ mod tests {
     use super::Random;
 
     #[test]
-    fn nothing_is_chosen_of_nothing() {
+    fn numbers_are_below_their_bound() {
         let mut random = Random::new(0);
         assert_eq!(random.below(0), 0);
         assert_eq!(random.choose::<u8>(&[]), None);

@@ -1,4 +1,4 @@
-//! Times of both programs.
+//! Timing of both programs.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{
@@ -16,26 +16,28 @@ use crate::program_harness::{Arrival, fill};
 use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, for_unchanged_packet};
 
-/// Most packets that are tried until one can be repeated.
-const PACKETS: usize = 8;
-/// Warm-up runs: the first packet of a flow may take another path than later ones.
-const WARM: usize = 3;
-/// Repetitions that test whether the packet is restored: more than its buffer has room to move.
+/// Maximum number of packets to try until one can be repeated.
+const MAX_PACKETS: usize = 8;
+/// Number of warm-up runs: the first packet of a flow may take another path than later ones.
+const WARM_UPS: usize = 3;
+/// Number of repetitions that verify that the packet is restored: more than the number of moves for
+/// which the packet's buffer has room.
 const FEW: u32 = 4096;
-/// Repetitions that estimate the time of one.
+/// Number of repetitions from which the time of one is estimated.
 const CALIBRATION: u32 = 512;
 /// Intended nanoseconds of a timed call: less than a scheduler time slice.
-const CALL: f64 = 1e6;
-/// Timed calls of each program in a round. Other activity only makes calls longer, so the shortest
-/// one counts.
+const CALL_NS: f64 = 1e6;
+/// Number of timed calls of each program in a round. The shortest one counts, because other
+/// activity only makes calls longer.
 const CALLS: usize = 5;
-/// Most repetitions in a timed call.
-const MOST: u32 = 1 << 18;
-/// Rounds between two reloads of the programs: the address of the code changes the time of short
-/// programs by up to 3 %.
+/// Maximum number of repetitions in a timed call.
+const MAX_REPETITIONS: u32 = 1 << 18;
+/// Number of rounds between two reloads of the programs. The address of the code changes the time
+/// of short programs by up to 3 %.
 const BLOCK: u32 = 3;
-/// Most rounds.
-const ROUNDS: u32 = 1000;
+/// Maximum number of rounds.
+const MAX_ROUNDS: u32 = 1000;
+
 /// Everything needed to load programs.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
@@ -45,16 +47,16 @@ struct Setting<'a> {
     attachments: &'a Attachments,
 }
 
-/// Packet and repetitions of some rounds.
+/// Parameters of the rounds between two reloads.
 struct Block<'a> {
     arrival: &'a Arrival,
     undo: Option<&'a Undo>,
-    /// Runs in each timed call.
+    /// Number of runs in each timed call.
     repeat: u32,
     rounds: u32,
 }
 
-/// Times both programs with the first of the given packets that can be repeated. Returns the reason
+/// Times both programs on the first seed packet that can be repeated. The inner result is a reason
 /// if none can.
 pub fn rate(
     kernel: &Kernel,
@@ -68,22 +70,22 @@ pub fn rate(
     let setting = Setting { kernel, subject, install, attachments: &attachments };
     let (upstream, _installed): (Vec<_>, Vec<_>) =
         load_upstream(kernel, subject, install)?.into_iter().unzip();
-    let mut why = "no given packet gets through".to_owned();
-    for seed in seeds.iter().take(PACKETS) {
+    let mut failure = "no given packet gets through".to_owned();
+    for seed in seeds.iter().take(MAX_PACKETS) {
         let Some(arrival) = pass(subject, &upstream, seed.clone())? else { continue };
-        match setting.time(&arrival, options.rounds.min(ROUNDS), stop)? {
+        match setting.time(&arrival, options.rounds.min(MAX_ROUNDS), stop)? {
             Ok(rate) => return Ok(Ok(rate)),
-            Err(reason) => why = reason,
+            Err(reason) => failure = reason,
         }
         if stop.reason().is_some() {
             break;
         }
     }
-    Ok(Err(why))
+    Ok(Err(failure))
 }
 
 impl Setting<'_> {
-    /// Times both programs with a packet. Returns the reason if that is not possible.
+    /// Times both programs on a packet. The inner result is a reason if this is not possible.
     fn time(
         &self,
         arrival: &Arrival,
@@ -96,18 +98,18 @@ impl Setting<'_> {
         };
         let (undo, repeat) = match self.repeatable(&original, arrival, &run, rounds)? {
             Ok((undo, repeat)) => (Some(undo).filter(|undo| !undo.is_empty()), repeat),
-            Err(why) => return Ok(Err(why)),
+            Err(reason) => return Ok(Err(reason)),
         };
         let mut turns = Vec::new();
         while turns.len() < rounds as usize && stop.reason().is_none() {
-            let left = rounds.saturating_sub(turns.len() as u32).min(BLOCK);
-            let block = Block { arrival, undo: undo.as_ref(), repeat, rounds: left };
+            let rounds = rounds.saturating_sub(turns.len() as u32).min(BLOCK);
+            let block = Block { arrival, undo: undo.as_ref(), repeat, rounds };
             let Some(times) = self.block(&block, run.return_value)? else {
                 return Ok(Err("timed runs do something else".to_owned()));
             };
             turns.extend(times);
         }
-        let Some(figures) = Figures::of(&turns) else {
+        let Some(figures) = Figures::new(&turns) else {
             return Ok(Err("there was no time".to_owned()));
         };
         Ok(Ok(Rate {
@@ -137,7 +139,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Loads the programs anew and times them in turns. `None` if one does not return `value`.
+    /// Reloads the programs and times them in turns; `None` if one does not return `value`.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let roles = [Role::Original, Role::Rewritten, Role::Original];
         let mut loaded = Vec::new();
@@ -148,36 +150,36 @@ impl Setting<'_> {
         }
         let empty = self.kernel.load_pass();
         let empty = empty.map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
-        let nothing = block.undo.map(for_unchanged_packet);
+        let empty_undo = block.undo.map(for_unchanged_packet);
         let mut subjects = Vec::new();
         for (program, _) in &loaded {
             subjects.push(Ready::new(self, program, block.undo)?);
         }
-        subjects.push(Ready::new(self, &empty, nothing.as_ref())?);
-        if nothing.is_some() {
+        subjects.push(Ready::new(self, &empty, empty_undo.as_ref())?);
+        if empty_undo.is_some() {
             subjects.push(Ready::new(self, &empty, None)?);
         }
         let mut turns = Vec::new();
         for round in 0..block.rounds as usize {
-            let mut taken = vec![f64::INFINITY; subjects.len()];
+            let mut shortest = vec![f64::INFINITY; subjects.len()];
             for turn in 0..CALLS * subjects.len() {
-                // Changes of the CPU's speed thus affect all programs alike.
+                // All programs in turn, so that changes of the CPU's speed affect them alike.
                 let subject = (round + turn) % subjects.len();
                 let (time, returned) = subjects[subject].sample(block.arrival, block.repeat)?;
                 if subject < roles.len() && returned != value {
                     return Ok(None);
                 }
-                taken[subject] = taken[subject].min(time);
+                shortest[subject] = shortest[subject].min(time);
             }
-            let [original, rewritten, copy, empty] = [taken[0], taken[1], taken[2], taken[3]];
-            let alone = taken.get(4).copied().unwrap_or(empty);
-            turns.push(Turn { original, rewritten, copy, empty, alone });
+            let [original, rewritten, copy, empty] = [0, 1, 2, 3].map(|n| shortest[n]);
+            let unwrapped = shortest.get(4).copied().unwrap_or(empty);
+            turns.push(Turn { original, rewritten, copy, empty, unwrapped });
         }
         Ok(Some(turns))
     }
 
-    /// Finds the changes to undo after each run, so that all runs of a program take the same path.
-    /// Also chooses the number of runs in a timed call. Returns the reason if there are none.
+    /// Finds the changes to undo after each run so that all runs of a program take the same path,
+    /// and the number of runs in a timed call. The inner result is a reason if there are none.
     fn repeatable(
         &self,
         original: &LoadedProgram,
@@ -185,27 +187,27 @@ impl Setting<'_> {
         run: &TestRun,
         rounds: u32,
     ) -> Result<Result<(Undo, u32), String>, RehearsalError> {
-        let mut why = String::new();
+        let mut failure = String::new();
         for undo in candidates(arrival, run) {
             let needed = Some(&undo).filter(|undo| !undo.is_empty());
             // Few repetitions suffice to reject most candidates.
             if let Err(reason) = self.both_repeat(arrival, needed, FEW)? {
-                why = reason;
+                failure = reason;
                 continue;
             }
             let once = Ready::new(self, original, needed)?.sample(arrival, CALIBRATION)?.0;
-            let repeat = ((CALL / once.max(1.0)) as u32).clamp(CALIBRATION, MOST);
+            let repeat = ((CALL_NS / once.max(1.0)) as u32).clamp(CALIBRATION, MAX_REPETITIONS);
             let all = repeat.saturating_mul(rounds.min(BLOCK) * CALLS as u32);
             match self.both_repeat(arrival, needed, all)? {
                 Ok(()) => return Ok(Ok((undo, repeat))),
-                Err(reason) => why = reason,
+                Err(reason) => failure = reason,
             }
         }
-        Ok(Err(why))
+        Ok(Err(failure))
     }
 
-    /// Tests whether `times` repetitions of each program take a single path. Returns the reason if
-    /// not.
+    /// Verifies that all of `times` repetitions take the same path, for each program. The inner
+    /// result is a reason if they do not.
     fn both_repeat(
         &self,
         arrival: &Arrival,
@@ -216,14 +218,14 @@ impl Setting<'_> {
             match self.repeats(role, arrival, undo, times)? {
                 Ok(true) => {}
                 Ok(false) => return Ok(Err(format!("repetitions in {role} take other paths"))),
-                Err(why) => return Ok(Err(why)),
+                Err(reason) => return Ok(Err(reason)),
             }
         }
         Ok(Ok(()))
     }
 
-    /// Counts whether `times` repetitions take a single path. Returns the reason if they cannot be
-    /// counted.
+    /// Counts `times` repetitions, and returns true if all take the same path. The inner result is
+    /// a reason if they cannot be counted.
     fn repeats(
         &self,
         role: Role,
@@ -234,15 +236,15 @@ impl Setting<'_> {
         let (object, program) = self.program(role);
         let counted = match self.kernel.load_fingerprinted(object, program, &[]) {
             Ok(counted) => counted,
-            Err(why) => return Ok(Err(format!("{role} cannot be counted: {why}"))),
+            Err(cause) => return Ok(Err(format!("{role} cannot be counted: {cause}"))),
         };
         let _installed = fill(role, counted.loaded(), self.install)?;
         let ready = match Ready::new(self, counted.loaded(), undo) {
             Ok(ready) => ready,
-            Err(why) => return Ok(Err(why.to_string())),
+            Err(cause) => return Ok(Err(cause.to_string())),
         };
         let context = arrival.context();
-        for _ in 1..WARM {
+        for _ in 1..WARM_UPS {
             counted.run_repeated(&arrival.packet, &context, 1)?;
         }
         let (first, path) = counted.run_repeated(&arrival.packet, &context, 1)?;
@@ -252,15 +254,15 @@ impl Setting<'_> {
     }
 }
 
-/// Runs a packet a few times. Returns the result of the last run, or `None` if the kernel does not
-/// run the packet.
+/// Runs a packet a few times, and returns the result of the last run; `None` if the packet is too
+/// short for test runs.
 fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
     let context = arrival.context();
     if arrival.packet.len() < crate::mutation::SHORTEST {
         return Ok(None);
     }
     let mut last = None;
-    for _ in 0..WARM {
+    for _ in 0..WARM_UPS {
         last = Some(program.run_in(&arrival.packet, 1, &context)?);
     }
     Ok(last)
@@ -270,7 +272,7 @@ fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, R
 struct Ready<'l> {
     program: &'l LoadedProgram,
     wrapper: Option<Wrapper>,
-    // Calls of unattached programs take milliseconds longer.
+    // A call of an unattached program takes milliseconds longer.
     _attached: Attached,
 }
 
@@ -297,7 +299,7 @@ impl<'l> Ready<'l> {
         Ok((sample.nanoseconds as f64 / sample.runs.max(1) as f64, sample.return_value))
     }
 
-    /// Runs a packet `repeat` times. Returns the last return value, or `None` if the packet could
+    /// Runs a packet `repeat` times, and returns the last return value; `None` if the packet could
     /// not be restored.
     fn run(
         &self,

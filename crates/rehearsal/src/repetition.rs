@@ -1,4 +1,4 @@
-//! Repetition of all packets on fresh maps, to confirm a difference and to find the packet that
+//! Repetition of all packets with new maps, to confirm a difference and to find the packet that
 //! causes it.
 
 use std::time::{Duration, Instant};
@@ -14,28 +14,28 @@ use crate::options::{Install, Subject};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Longest time for comparing maps after each packet.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum total time for comparing maps after each packet.
+const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// Result of the repetition.
 pub enum Repeated {
-    /// The programs differ after the packet with this number.
+    /// The programs differ after the packet with this index.
     AfterPacket(usize, Difference),
-    /// The programs differ after an unknown one of the packets.
+    /// The programs differ after one of the packets; its index is unknown.
     Somewhere(Difference),
     /// The difference does not recur, or the original is not deterministic.
     No,
 }
 
-/// Runs the packets again on fresh maps. Compares the results of each packet; compares the maps
-/// after each packet except the first `equal_until` ones, after which they were the same.
+/// Runs the packets again, with new maps. Compares the results of each packet, and the maps after
+/// each packet but the first `equal_until` ones, after which they were equal.
 pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,
     install: Install<'_>,
     (answers, environment): (&Answers, RunEnvironment),
     packets: &[Arrival],
-    alike: usize,
+    equal_until: usize,
     stop: &Stop,
 ) -> Result<Repeated, RehearsalError> {
     let loaded_chain = LoadedChain::new(kernel, subject, install, answers, environment)?;
@@ -47,10 +47,12 @@ pub fn repeat(
                 return Ok(Repeated::AfterPacket(number, difference));
             }
             Comparison::Undetermined(_) | Comparison::PartlyDelivered => return Ok(Repeated::No),
-            Comparison::Ran { .. } | Comparison::Refused(_) => {}
-            Comparison::Kept | Comparison::Lost => {}
+            Comparison::Ran { .. }
+            | Comparison::Refused(_)
+            | Comparison::Kept
+            | Comparison::Lost => {}
         }
-        if number < alike || skipped {
+        if number < equal_until || skipped {
             continue;
         }
         let started = Instant::now();
@@ -61,7 +63,7 @@ pub fn repeat(
             });
         }
         spent += started.elapsed();
-        skipped = spent > PATIENCE || stop.reason().is_some();
+        skipped = spent > MAX_TIME || stop.reason().is_some();
     }
     if !skipped {
         return Ok(Repeated::No);

@@ -1,4 +1,4 @@
-//! Places where packets are run: test runs, or virtual devices.
+//! Environments of runs: test runs, or virtual devices.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_kernel::Mode;
@@ -9,19 +9,19 @@ use crate::random::Random;
 
 /// Length of an Ethernet header in bytes.
 const HEADER: u32 = 14;
-/// Longest frame in one page of 4096 bytes on virtual Ethernet, without header; less than
-/// `veth_xdp_set` of `drivers/net/veth.c` allows.
+/// Length without header of the longest frame that virtual Ethernet stores in one page of 4096
+/// bytes; `veth_xdp_set` of `drivers/net/veth.c` allows slightly more.
 const PAGE: u32 = 3400;
 /// Length of jumbo frames without header.
 const JUMBO: u32 = 9000;
-/// Preferred lengths of frames: the least, and those around the minimum of Ethernet and the usual
-/// maximum. Others fill the buffers of virtual Ethernet to different extents.
+/// Preferred lengths of frames: the shortest, lengths around Ethernet's minimum and usual maximum,
+/// and lengths that fill the buffers of virtual Ethernet to different extents.
 const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
 
-/// A place where packets are run.
+/// An environment in which packets are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnvironment {
-    /// `BPF_PROG_TEST_RUN`
+    /// `BPF_PROG_TEST_RUN`.
     TestRun,
     /// A virtual device.
     Device(VethSettings),
@@ -31,16 +31,16 @@ pub enum RunEnvironment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VethSettings {
     pub mode: Mode,
-    /// The longest packet without its header, in bytes.
+    /// Maximum packet length without header, in bytes.
     pub mtu: u32,
     /// True if frames may be split into several buffers, because all programs support this.
     pub fragments: bool,
-    /// Lengths of the shortest and the longest frame.
+    /// Lengths of the shortest and the longest frame, in bytes.
     lengths: (usize, usize),
 }
 
 impl VethSettings {
-    /// Creates a device for these programs; `None` if no frame length is possible.
+    /// Returns the settings of a device for these programs; `None` if no frame length is possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<VethSettings> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
@@ -49,8 +49,8 @@ impl VethSettings {
         (lengths.0 <= lengths.1).then_some(VethSettings { mode, mtu, fragments, lengths })
     }
 
-    /// Returns a frame that begins with the packet, of a length that may arrive. Every third frame
-    /// keeps the packet's length if possible.
+    /// Cuts or extends a packet to a frame length that may arrive. About a third of the frames keep
+    /// the packet's length if possible.
     pub fn frame(&self, mut packet: Vec<u8>, random: &mut Random) -> Vec<u8> {
         let (least, most) = self.lengths;
         let length = match random.below(3) {
@@ -74,11 +74,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn frames_have_all_kinds_of_lengths() {
+    fn frames_have_many_lengths() {
         let mut random = Random::new(1);
         let mut lengths = |devices: &Devices, mode| {
-            let wired = VethSettings::new(devices, mode, &[])?;
-            let frames = (0..2000).map(|_| wired.frame(vec![7; 60], &mut random).len());
+            let settings = VethSettings::new(devices, mode, &[])?;
+            let frames = (0..2000).map(|_| settings.frame(vec![7; 60], &mut random).len());
             Some(frames.collect::<BTreeSet<usize>>())
         };
         let any = Devices::ALL;

@@ -1,19 +1,19 @@
-//! Sizes for maps whose number of elements is chosen by the program's own loader.
+//! Sizes for maps whose number of elements the program's own loader would choose.
 
 use std::borrow::Cow;
 
 use slowpath_bpf::{MapKind, Object};
 
-/// Number of elements that such maps get here.
+/// Number of elements of such maps in a rehearsal.
 const ELEMENTS: u32 = 64;
 
-/// Returns the object with sizes for these maps, and the names of the maps.
+/// Sets the sizes of such maps in an object. Also returns the names of these maps.
 pub fn sized(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
         .iter()
         .enumerate()
-        // The size of event maps is known when they are created.
+        // `slowpath_kernel` chooses the sizes of maps for perf events and of ring buffers.
         .filter(|(_, map)| map.max_entries == 0 && map.kind != MapKind::PERF_EVENT_ARRAY)
         .filter(|(_, map)| !matches!(map.kind, MapKind::RINGBUF | MapKind::USER_RINGBUF))
         .map(|(number, _)| number)

@@ -1,17 +1,17 @@
 //! Evaluation of times that were measured in turns.
 //!
 //! If a program changes its packet, a wrapper in front of it restores the packet between runs and
-//! reads the clock (`slowpath_kernel::timing::Wrapper`). Part of this reading and of the tail call
-//! is in the time of each run. An empty program behind the same wrapper shows how much, and this is
-//! subtracted. In its place, each run gets the time of an empty program without a wrapper. This is
-//! the kernel's own loop (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
+//! reads the clock (`slowpath_kernel::timing::Wrapper`). The time of each run includes part of this
+//! work. Therefore the time of an empty program with such a wrapper is subtracted from it, and the
+//! time of an empty program without a wrapper is added: the time of the kernel's own loop
+//! (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
 
-/// Least nanoseconds of a program without the frame for a ratio. The address of the code alone
-/// changes a time by half a nanosecond.
-const LEAST: f64 = 5.0;
+/// Minimum nanoseconds of programs without the frame (the kernel's loop) to compute their ratio.
+/// The address of the code unwrapped changes a time by half a nanosecond.
+const MIN_NS: f64 = 5.0;
 
-/// Nanoseconds of a run of each program: the mean of a timed call, the shortest of a few calls in
-/// turns.
+/// Nanoseconds of a run of each program in one round: the mean of a timed call, for the shortest of
+/// a few calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
     /// The original program.
@@ -20,10 +20,10 @@ pub struct Turn {
     pub rewritten: f64,
     /// A copy of the original.
     pub copy: f64,
-    /// An empty program, behind a wrapper if the others are.
+    /// An empty program, with a wrapper if the other programs have one.
     pub empty: f64,
     /// An empty program without a wrapper; equal to `empty` if no program has one.
-    pub alone: f64,
+    pub unwrapped: f64,
 }
 
 /// Medians of many turns, in nanoseconds, converted to programs without a wrapper.
@@ -32,26 +32,26 @@ pub struct Figures {
     pub original: f64,
     pub rewritten: f64,
     pub frame: f64,
-    /// Nanoseconds of restoring that were subtracted from each time.
+    /// Nanoseconds that were subtracted from each time for restoring the packet.
     pub restoring: f64,
     /// Ratio of the rewritten program to the original, with the frame.
     pub ratio: f64,
-    /// First and third quartile of this ratio over all turns.
+    /// First and third quartile of `ratio` over all turns.
     pub quartiles: [f64; 2],
     /// Ratio of the copy to the original, with the frame.
     pub copy_ratio: f64,
-    /// Ratio of the rewritten program to the original, without the frame; `None` if less than
-    /// [`LEAST`] is left of one.
+    /// Ratio of the rewritten program to the original, without the frame; `None` if a program takes
+    /// less than [`MIN_NS`].
     pub without_frame: Option<f64>,
 }
 
 impl Turn {
-    /// Converts a time to that of a program without a wrapper.
+    /// Converts the time of a program with a wrapper to its time without a wrapper.
     fn in_plain_loop(&self, time: f64) -> f64 {
-        self.alone + (time - self.empty).max(0.0)
+        self.unwrapped + (time - self.empty).max(0.0)
     }
 
-    /// Divides such a time by that of the original.
+    /// Divides the converted time of a program by that of the original.
     fn by_original(&self, time: f64) -> f64 {
         self.in_plain_loop(time) / self.in_plain_loop(self.original).max(f64::MIN_POSITIVE)
     }
@@ -59,17 +59,17 @@ impl Turn {
 
 impl Figures {
     /// Computes the medians; `None` without turns.
-    pub fn of(turns: &[Turn]) -> Option<Figures> {
-        let of = |what: &dyn Fn(&Turn) -> f64| turns.iter().map(what).collect::<Vec<f64>>();
+    pub fn new(turns: &[Turn]) -> Option<Figures> {
+        let of = |value: &dyn Fn(&Turn) -> f64| turns.iter().map(value).collect::<Vec<f64>>();
         let ratios = of(&|turn| turn.by_original(turn.rewritten));
         let own = |time: &dyn Fn(&Turn) -> f64| median(of(&|turn| time(turn) - turn.empty));
         let (original, rewritten) = (own(&|turn| turn.original)?, own(&|turn| turn.rewritten)?);
-        let enough = original >= LEAST && rewritten >= LEAST;
+        let enough = original >= MIN_NS && rewritten >= MIN_NS;
         Some(Figures {
             original: median(of(&|turn| turn.in_plain_loop(turn.original)))?,
             rewritten: median(of(&|turn| turn.in_plain_loop(turn.rewritten)))?,
-            frame: median(of(&|turn| turn.alone))?,
-            restoring: median(of(&|turn| turn.empty - turn.alone))?,
+            frame: median(of(&|turn| turn.unwrapped))?,
+            restoring: median(of(&|turn| turn.empty - turn.unwrapped))?,
             quartiles: [quantile(ratios.clone(), 0.25)?, quantile(ratios.clone(), 0.75)?],
             ratio: median(ratios)?,
             copy_ratio: median(of(&|turn| turn.by_original(turn.copy)))?,
@@ -78,12 +78,12 @@ impl Figures {
     }
 }
 
-/// Returns the median: the middle number, or the mean of the two in the middle.
+/// Returns the median; `None` without numbers.
 fn median(numbers: Vec<f64>) -> Option<f64> {
     quantile(numbers, 0.5)
 }
 
-/// Returns a quantile, interpolated between two numbers.
+/// Returns a quantile, interpolated between two numbers; `None` without numbers.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len().checked_sub(1)?;
@@ -107,8 +107,9 @@ mod tests {
 
     #[test]
     fn the_kernels_loop_is_part_of_each_time() {
-        let plain = Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, alone: 20.0 };
-        let figures = Figures::of(&[plain]).expect("a turn");
+        let plain =
+            Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, unwrapped: 20.0 };
+        let figures = Figures::new(&[plain]).expect("a turn");
         assert_eq!((figures.original, figures.rewritten, figures.frame), (90.0, 30.0, 20.0));
         assert_eq!((figures.restoring, figures.copy_ratio), (0.0, 1.0));
         assert_eq!(figures.ratio, 30.0 / 90.0);
@@ -116,40 +117,43 @@ mod tests {
     }
 
     #[test]
-    fn what_restoring_takes_is_not() {
-        let plain = Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, alone: 20.0 };
+    fn the_time_of_restoring_is_not_part_of_it() {
+        let plain =
+            Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, unwrapped: 20.0 };
         let more = |time: f64| time + 33.0;
-        let Turn { original, rewritten, copy, empty, alone } = plain;
+        let Turn { original, rewritten, copy, empty, unwrapped } = plain;
         let restored = Turn {
             original: more(original),
             rewritten: more(rewritten),
             copy: more(copy),
             empty: more(empty),
-            alone,
+            unwrapped,
         };
-        let figures = Figures::of(&[restored]).expect("a turn");
-        let without = Figures::of(&[plain]).expect("a turn");
+        let figures = Figures::new(&[restored]).expect("a turn");
+        let without = Figures::new(&[plain]).expect("a turn");
         assert_eq!(figures, Figures { restoring: 33.0, ..without });
     }
 
     #[test]
     fn one_disturbed_turn_does_not_count() {
-        let calm = Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, alone: 20.0 };
+        let calm =
+            Turn { original: 90.0, rewritten: 30.0, copy: 90.0, empty: 20.0, unwrapped: 20.0 };
         let late = Turn { empty: 200.0, ..calm };
-        let figures = Figures::of(&[calm, late, calm]).expect("turns");
+        let figures = Figures::new(&[calm, late, calm]).expect("turns");
         assert_eq!(Figures { quartiles: [0.0; 2], ..figures }, {
-            let alone = Figures::of(&[calm]).expect("a turn");
-            Figures { quartiles: [0.0; 2], ..alone }
+            let unwrapped = Figures::new(&[calm]).expect("a turn");
+            Figures { quartiles: [0.0; 2], ..unwrapped }
         });
         let [low, high] = figures.quartiles;
         assert!(low <= figures.ratio && figures.ratio < high, "{figures:?}");
-        assert_eq!(Figures::of(&[]), None);
+        assert_eq!(Figures::new(&[]), None);
     }
 
     #[test]
-    fn next_to_nothing_divides_nothing() {
-        let short = Turn { original: 90.0, rewritten: 24.0, copy: 90.0, empty: 20.0, alone: 20.0 };
-        let figures = Figures::of(&[short]).expect("a turn");
+    fn very_short_programs_have_no_ratio() {
+        let short =
+            Turn { original: 90.0, rewritten: 24.0, copy: 90.0, empty: 20.0, unwrapped: 20.0 };
+        let figures = Figures::new(&[short]).expect("a turn");
         assert_eq!(figures.without_frame, None);
         assert_eq!(figures.ratio, 24.0 / 90.0);
     }

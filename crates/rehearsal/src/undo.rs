@@ -1,13 +1,13 @@
-//! Ways to restore a packet between runs.
+//! Restoration of a packet between runs.
 
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
 use crate::program_harness::Arrival;
 
-/// Returns the candidate ways to restore a packet. An empty one is enough if the changed packet
-/// takes the same path again. A test run does not tell how start and end of the packet moved, only
-/// how much it grew; counted repetitions show which candidate works.
+/// Returns candidates for the changes to undo. An empty candidate suffices if the changed packet
+/// takes the same path again. A test run shows only the growth of the packet, not the moves of its
+/// start and end; counted repetitions show the right candidate.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
@@ -20,30 +20,29 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
         let bytes = Undo { packet: changed(&before.packet, &after.packet), ..common };
         return if bytes.is_empty() { vec![bytes] } else { vec![Undo::default(), bytes] };
     }
-    let whole = vec![(0, before.packet.clone())];
-    let common = Undo { packet: whole, ..common };
+    let common = Undo { packet: vec![(0, before.packet.clone())], ..common };
     vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
 }
 
-/// Returns the equivalent for a program that does not change the packet, with the same work.
+/// Returns changes that take the same work to undo, for a program that does not change the packet.
 pub fn for_unchanged_packet(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }
 
-/// Returns the ranges of changed bytes: their offset and their old content.
+/// Returns the ranges of changed bytes, as pairs of offset and old content.
 fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
-    let mut stretches: Vec<(u32, Vec<u8>)> = Vec::new();
+    let mut ranges: Vec<(u32, Vec<u8>)> = Vec::new();
     for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {
         if old == new {
             continue;
         }
-        match stretches.last_mut() {
+        match ranges.last_mut() {
             Some((start, bytes)) if *start as usize + bytes.len() == at as usize => bytes.push(old),
-            _ => stretches.push((at, vec![old])),
+            _ => ranges.push((at, vec![old])),
         }
     }
-    stretches
+    ranges
 }
 
 #[cfg(test)]
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grew_did_so_at_one_end() {
+    fn a_packet_may_have_grown_at_either_end() {
         let before = Arrival::bare(vec![1, 2]);
         let ends: Vec<_> = candidates(&before, &run(&[0, 0, 1, 2]))
             .into_iter()

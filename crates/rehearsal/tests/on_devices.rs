@@ -1,5 +1,5 @@
-//! Rehearsals on virtual Ethernet: faults that show only on devices are found, and correct programs
-//! agree.
+//! Tests of rehearsals on virtual Ethernet: they find faults that show only on devices, and correct
+//! programs agree.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rehearsals::{
 /// `XDP_TX`
 const TX: i32 = 3;
 
-/// Returns the kernel, if network namespaces can be created.
+/// Returns the kernel; `None` if network namespaces cannot be created.
 pub fn with_devices() -> Option<Kernel> {
     let kernel = kernel()?;
     match Namespace::new() {
@@ -32,13 +32,13 @@ pub fn with_devices() -> Option<Kernel> {
     }
 }
 
-/// Options with frames on devices only.
+/// Returns options with frames on devices, but without test runs.
 fn on(native: bool, generic: bool) -> Options {
     Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
 }
 
-/// Options with test runs, followed by frames on devices.
-fn behind_test_runs() -> Options {
+/// Returns options with test runs, followed by frames on both devices.
+fn with_test_runs() -> Options {
     Options { packets: 2000, ..on(true, true) }
 }
 
@@ -46,9 +46,9 @@ fn to(dst: Register, src: Register) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
 }
 
-/// Adds a trailer of some bytes and sends the packet back. Without room, passes the packet
-/// unchanged; with `believes`, ignores the failure.
-fn trailer(bytes: i32, believes: bool) -> Object {
+/// Builds a program that appends `bytes` bytes to the packet and sends it back. If there is no
+/// room, it passes the packet; with `ignores_failure`, it sends it back unchanged.
+fn trailer(bytes: i32, ignores_failure: bool) -> Object {
     let fails = Insn::Branch {
         width: Width::W64,
         cond: Condition::Ne,
@@ -57,15 +57,15 @@ fn trailer(bytes: i32, believes: bool) -> Object {
         offset: 2,
     };
     let mut insns = vec![set(Register::R2, bytes), Insn::Call(Call::Helper(XDP_ADJUST_TAIL))];
-    insns.extend((!believes).then_some(fails));
+    insns.extend((!ignores_failure).then_some(fails));
     insns.extend([set(Register::R0, TX), Insn::Exit]);
-    if !believes {
+    if !ignores_failure {
         insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
     }
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Builds a program that drops packets longer than `bytes` bytes, or none with `None`.
+/// Builds a program that drops packets longer than `bytes` bytes; with `None`, it passes all.
 fn longest(bytes: Option<i32>) -> Object {
     let load =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -87,7 +87,7 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Returns the description of a difference that test runs do not show.
+/// Rehearses two programs, and returns the difference that devices show but test runs do not.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],
@@ -109,15 +109,15 @@ fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
 }
 
 #[test]
-fn room_that_a_device_has_not_is_found_missing() {
+fn programs_without_enough_room_on_a_device_differ() {
     let Some(kernel) = with_devices() else { return };
     let (right, wrong) = (trailer(500, false), trailer(500, true));
     let what = found(&kernel, &[], (&right, &wrong), on(false, true));
     assert_eq!(what, "on veth (generic), they return 2 and 3");
     let (right, wrong) = (trailer(100, false), trailer(100, true));
-    let what = found(&kernel, &[], (&right, &wrong), behind_test_runs());
+    let what = found(&kernel, &[], (&right, &wrong), with_test_runs());
     assert_eq!(what, "on veth (native), they return 2 and 3");
-    let same = rehearsed(&kernel, &[], (&right, &right), behind_test_runs()).expect("runs");
+    let same = rehearsed(&kernel, &[], (&right, &right), with_test_runs()).expect("runs");
     assert_eq!(agreed(&same), [("native", 300), ("generic", 300)]);
     let lengths: Vec<_> = same.devices.iter().filter_map(|device| device.lengths).collect();
     assert_eq!(lengths, [(14, 3414), (14, 9014)]);
@@ -125,13 +125,13 @@ fn room_that_a_device_has_not_is_found_missing() {
 }
 
 #[test]
-fn packets_that_no_test_run_has_are_sent() {
+fn packets_too_long_for_test_runs_are_sent() {
     let Some(kernel) = with_devices() else { return };
     let (right, wrong) = (longest(Some(5000)), longest(None));
-    let what = found(&kernel, &[], (&right, &wrong), behind_test_runs());
+    let what = found(&kernel, &[], (&right, &wrong), with_test_runs());
     assert_eq!(what, "on veth (generic), they return 1 and 2");
-    let short = Devices { lengths: (0, 5000), ..behind_test_runs().devices };
-    let options = Options { devices: short, ..behind_test_runs() };
+    let short = Devices { lengths: (0, 5000), ..with_test_runs().devices };
+    let options = Options { devices: short, ..with_test_runs() };
     let same = rehearsed(&kernel, &[], (&right, &wrong), options).expect("runs");
     assert_eq!(agreed(&same), [("native", 300), ("generic", 300)]);
     assert_eq!(same.devices[1].lengths, Some((14, 5000)));
@@ -148,7 +148,7 @@ fn programs_in_front_run_on_the_device_too() {
     assert_eq!(agreed(&done), [("native", 300), ("generic", 300)]);
     let alone = found(&kernel, &[], pair, on(false, true));
     assert!(alone.starts_with("on veth (generic), they return "), "{alone}");
-    // Room that an upstream program uses up is missing for the next one.
+    // An upstream program uses room that the next program then lacks.
     let grows = of_insns(
         &object("chain_second.bpf.o"),
         vec![
@@ -160,7 +160,7 @@ fn programs_in_front_run_on_the_device_too() {
     );
     let upstream = [Stage { object: Arc::new(grows), program: 0, results: vec![PASS] }];
     let what =
-        found(&kernel, &upstream, (&trailer(100, false), &trailer(100, true)), behind_test_runs());
+        found(&kernel, &upstream, (&trailer(100, false), &trailer(100, true)), with_test_runs());
     assert_eq!(what, "on veth (native), they return 2 and 3");
     Oracle::Kernel.compared(600, "frames in rehearsals");
 }
@@ -182,7 +182,6 @@ fn packets_and_maps_are_compared_there() {
     let rewritten = written(&original, &changed);
     let what = found(&kernel, &[], (&original, &rewritten), on(true, false));
     assert_eq!(what, "on veth (native), they leave different content of map seen");
-    // The context holds start and end of the packet.
     let writes = |byte| {
         let (packet, end) = (Register::R2, Register::R3);
         let load = |dst, offset| {
@@ -206,8 +205,8 @@ fn packets_and_maps_are_compared_there() {
     };
     let what = found(&kernel, &[], (&writes(1), &writes(2)), on(true, true));
     assert_eq!(what, "on veth (native), they leave packets that differ in byte 13");
-    // This metadata stays unwritten and differs only in its length.
-    let around = |delta| {
+    // The metadata differs only in its length.
+    let with_metadata = |delta| {
         let insns = vec![
             set(Register::R2, delta),
             Insn::Call(Call::Helper(XDP_ADJUST_META)),
@@ -216,7 +215,7 @@ fn packets_and_maps_are_compared_there() {
         ];
         of_insns(&object("chain_second.bpf.o"), insns)
     };
-    let what = found(&kernel, &[], (&around(-36), &around(-40)), on(true, false));
+    let what = found(&kernel, &[], (&with_metadata(-36), &with_metadata(-40)), on(true, false));
     assert_eq!(what, "on veth (native), they leave different metadata");
     Oracle::Kernel.compared(3, "changed programs in rehearsals");
 }
@@ -244,19 +243,19 @@ fn programs_for_several_buffers_run_in_front_of_others() {
 }
 
 #[test]
-fn what_cannot_be_compared_there_is_said() {
+fn reasons_for_no_comparison_are_reported() {
     let Some(kernel) = with_devices() else { return };
     let original = object("chain_second.bpf.o");
-    let why = |options: Options, upstream: &[Stage]| {
+    let reason = |options: Options, upstream: &[Stage]| {
         let done = rehearsed(&kernel, upstream, (&original, &original), options).expect("runs");
         assert_eq!(done.compared, options.packets, "test runs go on");
-        let device = done.devices.first().expect("it was asked for");
+        let device = done.devices.first().expect("it was requested");
         assert_eq!(device.frames, 0);
-        device.why_not.clone().expect("is said")
+        device.why_not.clone().expect("there is a reason")
     };
-    let long = Devices { lengths: (9500, 9600), ..behind_test_runs().devices };
-    let said = why(Options { devices: long, ..behind_test_runs() }, &[]);
-    assert_eq!(said, "no frame on it has such a length");
+    let long = Devices { lengths: (9500, 9600), ..with_test_runs().devices };
+    let reported = reason(Options { devices: long, ..with_test_runs() }, &[]);
+    assert_eq!(reported, "no frame on it has such a length");
     let random = of_insns(
         &original,
         vec![
@@ -266,8 +265,8 @@ fn what_cannot_be_compared_there_is_said() {
         ],
     );
     let upstream = [Stage { object: Arc::new(random), program: 0, results: vec![PASS] }];
-    let said = why(behind_test_runs(), &upstream);
-    assert!(said.ends_with("depends on what bpf_get_prandom_u32 return"), "{said}");
+    let reported = reason(with_test_runs(), &upstream);
+    assert!(reported.ends_with("depends on what bpf_get_prandom_u32 return"), "{reported}");
     let drops = passing(1, "xdp");
     let upstream = [Stage { object: Arc::new(drops), program: 0, results: vec![PASS] }];
     let done = rehearsed(&kernel, &upstream, (&original, &original), on(true, false));

@@ -1,5 +1,5 @@
-//! Random programs that depend on how packets arrive, rewritten for each receiving environment of
-//! virtual devices: on the device, original and rewritten program agree.
+//! Random programs that depend on the room and metadata around packets, rewritten for the receiving
+//! environment of a virtual device: on this device, original and rewritten program agree.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
@@ -27,8 +27,9 @@ const ENVIRONMENTS: [&str; 3] = ["any", "veth", "generic"];
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-/// Register with the context, and register with the sum of all answers.
+/// Register with the context.
 const CONTEXT: Register = Register::R6;
+/// Register with the sum of the results of all tests.
 const SUM: Register = Register::R7;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
@@ -48,8 +49,9 @@ fn near(random: &mut Random, most: i32) -> i32 {
     i32::try_from(random.below(2 * u64::from(most.unsigned_abs()) + 1)).expect("fits") - most
 }
 
-/// Generates code that tests how a packet arrived, and adds a number depending on the result.
-fn question(random: &mut Random) -> Vec<Insn> {
+/// Generates code that tests the room, metadata or length of a packet, and adds a number to the sum
+/// depending on the result.
+fn environment_test(random: &mut Random) -> Vec<Insn> {
     let adjusted = |helper, delta| {
         vec![
             alu(AluOp::Mov, Register::R1, Source::Reg(CONTEXT)),
@@ -57,17 +59,16 @@ fn question(random: &mut Random) -> Vec<Insn> {
             Insn::Call(Call::Helper(helper)),
         ]
     };
-    // Tests whether `bytes` bytes lie between two fields of the context.
+    // Sets r2 to the context field `from` plus `bytes`, and r3 to the field `to`.
     let reaches = |from, bytes, to| {
-        let place = Register::R2;
         vec![
-            field(place, from),
+            field(Register::R2, from),
             field(Register::R3, to),
-            alu(AluOp::Add, place, Source::Imm(bytes)),
+            alu(AluOp::Add, Register::R2, Source::Imm(bytes)),
         ]
     };
-    let is_less = [Condition::Eq, Condition::Ne][usize::from(random.below(2) == 1)];
-    let failed = |offset| jump(is_less, Register::R0, Source::Imm(0), offset);
+    let condition = [Condition::Eq, Condition::Ne][usize::from(random.below(2) == 1)];
+    let failed = |offset| jump(condition, Register::R0, Source::Imm(0), offset);
     let beyond = |offset| jump(Condition::Gt, Register::R2, Source::Reg(Register::R3), offset);
     let more = i32::try_from(1 + random.below(1000)).expect("fits");
     let add = alu(AluOp::Add, SUM, Source::Imm(more));
@@ -91,10 +92,10 @@ fn question(random: &mut Random) -> Vec<Insn> {
 }
 
 /// Generates a program that returns `XDP_DROP` or `XDP_PASS`, depending on several tests.
-fn asking(random: &mut Random) -> Object {
+fn random_program(random: &mut Random) -> Object {
     let mut insns = vec![alu(AluOp::Mov, CONTEXT, Source::Reg(Register::R1)), set(SUM, 0)];
     for _ in 0..2 + random.below(5) {
-        insns.extend(question(random));
+        insns.extend(environment_test(random));
     }
     insns.extend([
         alu(AluOp::And, SUM, Source::Imm(1)),
@@ -105,11 +106,11 @@ fn asking(random: &mut Random) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses a program that was rewritten for an environment. Returns the number of frames that
-/// agree, and true if the program became shorter.
+/// Rehearses a program that is rewritten for an environment. Returns the number of frames that
+/// agree, and true if rewriting makes the program shorter.
 fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let mut random = Random::new(seed);
-    let original = asking(&mut random);
+    let original = random_program(&mut random);
     let environment = ENVIRONMENTS[usize::try_from(random.below(3)).expect("fits")];
     let receive = Receive::parse(environment).expect("is an environment");
     let facts = PacketFacts::lengths(receive.length.0, receive.length.1);
@@ -117,7 +118,7 @@ fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let known = Facts { facts: &facts, frozen: None, receive };
     let made = specialise_for(&original, &program, known, Mode::Trust, &Stop::never());
     let made = made.expect("is specialised").program;
-    let is_less = made.insns.len() < program.insns.len();
+    let is_shorter = made.insns.len() < program.insns.len();
     let rewritten = written(&original, &made);
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&rewritten, 0) };
     let devices = Devices::delivering(environment, FRAMES, &[]).expect("is an environment");
@@ -127,7 +128,7 @@ fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let done = done.unwrap_or_else(|e| panic!("program {seed} for {environment}: {e}"));
     assert_eq!(done.difference, None, "program {seed} for {environment}: {:?}", program.insns);
     assert_eq!(done.undetermined, None, "program {seed} for {environment}");
-    (done.devices.iter().map(|device| device.frames).sum(), is_less)
+    (done.devices.iter().map(|device| device.frames).sum(), is_shorter)
 }
 
 #[test]
@@ -138,9 +139,9 @@ fn rewritten_programs_agree_on_each_device_that_they_are_for() {
     let programs: u64 = setting("SLOWPATH_VETH_PROGRAMS").unwrap_or(PROGRAMS);
     let (mut frames, mut shorter) = (0, 0);
     for seed in first..first + programs {
-        let (agreed, is_less) = check(&kernel, seed);
+        let (agreed, is_shorter) = check(&kernel, seed);
         frames += agreed;
-        shorter += u64::from(is_less);
+        shorter += u64::from(is_shorter);
     }
     eprintln!("{frames} frames agree; {shorter} of {programs} programs became shorter");
     assert!(4 * shorter > programs, "{shorter} of {programs} became shorter");

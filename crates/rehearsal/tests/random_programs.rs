@@ -1,5 +1,5 @@
-//! Random sequences of map operations, rewritten: rehearsals raise no false alarm, even if maps
-//! evict.
+//! Rehearsals of random sequences of map operations that were rewritten: no false alarm, even if
+//! maps evict.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of sequences of each kind.
+/// Number of sequences with evicting maps, and of sequences without.
 const SEQUENCES: u64 = 10;
 /// Number of packets for each sequence: enough to compare the maps more than once.
 const PACKETS: u64 = 2500;
@@ -55,8 +55,8 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
             for device in &done.devices {
                 frames.fetch_add(device.frames as usize, Ordering::Relaxed);
             }
-            if let Some(why) = &done.undetermined {
-                eprintln!("sequence {seed}: {why}");
+            if let Some(reason) = &done.undetermined {
+                eprintln!("sequence {seed}: {reason}");
             }
             done.undetermined.is_some()
         });
@@ -64,8 +64,7 @@ fn rewritten_sequences_agree_even_if_maps_evict() {
     };
     let (plain, evicting) = (undetermined(false), undetermined(true));
     eprintln!("{plain} and {evicting} of {SEQUENCES} cannot be compared");
-    // Only sequences that ask for the time or random numbers, or whose maps evict, are
-    // undetermined.
+    // Only sequences that read the time or random numbers, or whose maps evict, are undetermined.
     assert!(plain * 2 < SEQUENCES as usize, "{plain}");
     Oracle::Kernel.compared(packets.into_inner(), "packets in rehearsals");
     let frames = frames.into_inner();

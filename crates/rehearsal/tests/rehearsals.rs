@@ -1,4 +1,4 @@
-//! Chains in the running kernel, with rewritten programs that are equivalent or not.
+//! Rehearsals of chains in the running kernel, with rewritten programs that are equivalent or not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn object(name: &str) -> Object {
     Object::parse(&std::fs::read(file).expect("is there")).expect("is an object")
 }
 
-/// Returns the kernel, if it is available.
+/// Returns the kernel; `None` if it is not available.
 pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
@@ -97,7 +97,7 @@ pub const FEW: Options =
     Options { packets: 5000, arbitrary: false, seed: 1, rounds: 0, devices: Devices::NONE };
 
 #[test]
-fn programs_in_front_keep_packets_back() {
+fn upstream_programs_keep_packets_back() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let rewritten = specialised(&original, &facts(), Mode::Trust);
@@ -125,7 +125,7 @@ fn programs_in_front_keep_packets_back() {
 }
 
 #[test]
-fn what_checks_its_facts_gets_any_packet() {
+fn programs_that_check_their_facts_get_any_packet() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let options = Options { arbitrary: true, ..FEW };
@@ -185,7 +185,7 @@ fn a_packet_is_found_that_leaves_another_map() {
     let rehearsal = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect("runs");
     let found = rehearsal.difference.expect("maps differ");
     assert_eq!(found.what, "they leave different content of map seen");
-    // The very first packet, since it already reaches the map.
+    // The first packet already reaches the map.
     assert_eq!((found.packet, found.before), (Some(seed()), 0));
     assert_eq!(rehearsal.notes, Vec::<String>::new());
 }
@@ -245,7 +245,7 @@ fn given_packets_have_maps_of_their_own() {
 }
 
 #[test]
-fn what_the_verifier_refuses_is_said() {
+fn rejections_by_the_verifier_are_reported() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let mut changed = original.link(0, None).expect("links");
@@ -280,7 +280,7 @@ fn both_are_timed() {
     for time in [rate.original_ns, rate.rewritten_ns, rate.frame_ns, rate.ratio] {
         assert!(time.is_finite() && time > 0.0, "{rate:?}");
     }
-    // The original tests a map to decide about 80 memory reads; a program without both is faster.
+    // The original looks up a map and makes up to 80 memory reads; an empty program is faster.
     let rewritten = of_insns(&original, vec![set(Register::R0, PASS.cast_signed()), Insn::Exit]);
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&rewritten, 0) };
     let options = Options { packets: 0, ..options };
@@ -292,7 +292,7 @@ fn both_are_timed() {
 }
 
 #[test]
-fn examples_rewritten_for_nothing_agree() {
+fn examples_rewritten_without_facts_agree() {
     let Some(kernel) = kernel() else { return };
     let names = [
         "alaw2ulaw.bpf.o",
@@ -316,19 +316,19 @@ fn examples_rewritten_for_nothing_agree() {
         assert_eq!(rehearsal.difference, None, "{name}");
         assert_eq!(rehearsal.ran, 2000, "{name}");
         match rehearsal.undetermined {
-            Some(why) => undetermined.push((name, why)),
+            Some(reason) => undetermined.push((name, reason)),
             None => packets += rehearsal.compared as usize,
         }
         timed += usize::from(rehearsal.rate.is_some());
     }
-    // Calls that ask for the time get fixed answers.
+    // Calls for the time get fixed answers.
     assert_eq!(undetermined, [], "all are compared");
     assert!(timed >= 5, "{timed} are timed");
     Oracle::Kernel.compared(packets, "packets in rehearsals");
 }
 
 #[test]
-fn the_same_seed_does_the_same() {
+fn equal_seeds_give_equal_results() {
     let Some(kernel) = kernel() else { return };
     let original = object("header_parser.bpf.o");
     let run = |seed| {
@@ -342,7 +342,7 @@ fn the_same_seed_does_the_same() {
 }
 
 #[test]
-fn it_stops_when_asked() {
+fn a_stop_ends_it_early() {
     let Some(kernel) = kernel() else { return };
     let original = object("chain_second.bpf.o");
     let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
@@ -354,7 +354,7 @@ fn it_stops_when_asked() {
     assert_eq!(ended.rate, None);
 }
 
-/// Replaces the instructions of a program.
+/// Replaces the instructions of the object's first program.
 pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];
@@ -384,7 +384,7 @@ fn packets_are_put_back_between_timed_runs() {
         assert!(rate.restored, "{rate:?}");
         rate
     };
-    // Transcoded packets are no longer A-law: unless restored, they pass.
+    // A transcoded packet is no longer A-law. Unless it is restored, it takes a shorter path.
     let mut rtp = ipv4();
     rtp.resize(54 + 160, 0xd5);
     rtp[34..54]
@@ -438,9 +438,9 @@ fn random_numbers_are_the_same_in_both() {
 }
 
 #[test]
-fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
+fn a_packet_whose_changes_do_not_matter_is_not_put_back() {
     let Some(kernel) = kernel() else { return };
-    // A byte that changes in each run without affecting the path.
+    // Each run increments a byte, which does not affect the path.
     let base = Register::R2;
     let load = |dst, base, size, offset| Insn::Load { size, signed: false, dst, base, offset };
     let to = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
@@ -471,7 +471,7 @@ fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
     assert_eq!((rate.restored, rate.restoring_ns), (false, 0.0));
     let [low, high] = rate.ratio_quartiles;
     assert!(low <= rate.ratio && rate.ratio <= high, "{rate:?}");
-    // Every 256th run would take another path, so the packet is restored.
+    // Every 256th run takes another path, so the packet is restored.
     let mut other = insns;
     other.insert(
         6,
@@ -492,13 +492,13 @@ fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
 }
 
 #[test]
-fn what_differs_from_itself_is_not_compared() {
+fn an_unpredictable_program_is_not_compared() {
     let Some(kernel) = kernel() else { return };
     let run = |insns| {
         let original = of_insns(&object("chain_second.bpf.o"), insns);
         rehearsed(&kernel, &[], (&original, &original), FEW).expect("runs")
     };
-    // An address of the map; the called function has an inconspicuous name.
+    // Returns an address in the map. The name of the called function does not show this.
     let address = run(vec![
         Insn::Store { size: Size::W, base: Register::FRAME, offset: -4, src: Source::Imm(0) },
         Insn::Alu {
@@ -513,14 +513,14 @@ fn what_differs_from_itself_is_not_compared() {
         Insn::Call(Call::Helper(MAP_LOOKUP_ELEM)),
         Insn::Exit,
     ]);
-    let why = address.undetermined.expect("addresses differ");
-    let known = "two copies of the original program do not do the same: they return ";
-    assert!(why.starts_with(known), "{why}");
+    let reason = address.undetermined.expect("addresses differ");
+    let expected = "two copies of the original program do not do the same: they return ";
+    assert!(reason.starts_with(expected), "{reason}");
     assert_eq!((address.compared, address.ran, address.difference), (0, 5000, None));
 }
 
 #[test]
-fn a_map_that_one_does_not_use_is_not_forgotten() {
+fn maps_that_only_one_program_uses_are_compared() {
     let Some(kernel) = kernel() else { return };
     let object = object("chain_first.bpf.o");
     let passes = [set(Register::R0, PASS.cast_signed()), Insn::Exit];
@@ -562,20 +562,16 @@ fn a_map_that_one_does_not_use_is_not_forgotten() {
         let found = run(&nothing).difference.expect("one writes");
         assert_eq!(found.what, "they leave different content of map seen");
         assert_eq!((found.packet, found.before), (Some(seed()), 0));
-        // Writing the value that is already there is not a difference.
+        // Writing the existing value makes no difference.
         assert_eq!(run(&seen_as_bytes).difference, None);
     }
-    let kept = rehearsed_with(&kernel, (&zero, &without));
-    assert_eq!((kept.difference, kept.compared), (None, 5000));
+    let subject = Subject { upstream: &[], original: (&zero, 0), rewritten: (&without, 0) };
+    let same = rehearse(&kernel, &subject, &[], &nothing, &FEW, &Stop::never()).expect("runs");
+    assert_eq!((same.difference, same.compared), (None, 5000));
 }
 
 /// Sets the element to the number 1.
 fn seen_as_bytes(_: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)
-}
-
-fn rehearsed_with(kernel: &Kernel, (original, rewritten): (&Object, &Object)) -> Rehearsal {
-    let subject = Subject { upstream: &[], original: (original, 0), rewritten: (rewritten, 0) };
-    rehearse(kernel, &subject, &[], &nothing, &FEW, &Stop::never()).expect("runs")
 }
