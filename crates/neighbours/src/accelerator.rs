@@ -1,4 +1,4 @@
-//! An accelerator in software: bounded queues, served strictly round robin.
+//! An accelerator in software: bounded queues that are served strictly round robin.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::spec::{ClientSpec, Service};
 use crate::traffic::Traffic;
 use crate::work::Served;
 
-/// Number of payloads of a client without packets.
+/// Number of payloads of a client that is not a network function.
 const GENERATED: usize = 256;
-/// Most requests that wait in each queue of such a client; further ones are dropped.
-const ROOM: u32 = 256;
+/// Capacity of each queue of such a client in requests; further requests are dropped.
+const CAPACITY: u32 = 256;
 
-/// Source of a queue's requests. A request is the number of a payload of the queue's client.
+/// Source of a queue's requests. A request is the index of a payload of the queue's client.
 pub enum Origin {
-    /// Another thread, through a bounded queue.
+    /// Another thread, which sends requests through a bounded queue.
     Thread(Receiver<usize>),
     /// The thread that runs the accelerator.
     Own(VecDeque<usize>),
-    /// No thread: requests are due at a rate, or at any time.
-    Due(Schedule),
+    /// A schedule that generates requests without a thread.
+    Scheduled(Schedule),
 }
 
-/// Times at which requests are due.
+/// A schedule of requests, either at a rate or at any time.
 pub struct Schedule {
     interval: Option<Duration>,
     due: Instant,
-    on: bool,
+    enabled: bool,
     next: usize,
 }
 
@@ -39,20 +39,20 @@ impl Schedule {
     /// Creates a schedule of `rate` requests per second. Without a rate, a request is always due.
     pub fn new(rate: Option<f64>) -> Schedule {
         let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
-        Schedule { interval, due: Instant::now(), on: true, next: 0 }
+        Schedule { interval, due: Instant::now(), enabled: true, next: 0 }
     }
 
-    /// Takes a request if one is due.
+    /// Returns a request for one of `payloads` payloads if one is due.
     fn take(&mut self, now: Instant, payloads: usize) -> Option<usize> {
-        if !self.on {
+        if !self.enabled {
             return None;
         }
         if let Some(interval) = self.interval {
             if now < self.due {
                 return None;
             }
-            let oldest = now.checked_sub(interval * ROOM);
-            // Requests beyond the queue's room are dropped.
+            let oldest = now.checked_sub(interval * CAPACITY);
+            // Requests beyond the queue's capacity are dropped.
             self.due = oldest.map_or(self.due, |oldest| self.due.max(oldest)) + interval;
         }
         self.next = if self.next + 1 >= payloads { 0 } else { self.next + 1 };
@@ -79,7 +79,8 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
-    /// Creates an accelerator with a first client, which has one queue, and other clients.
+    /// Creates an accelerator. The first client has one queue, with its payloads and the origin of
+    /// its requests in `first`.
     ///
     /// # Errors
     /// If the engine cannot be created, or there is not enough memory.
@@ -103,31 +104,32 @@ impl Accelerator {
             clients.push(Client { payloads: Arc::new(payloads), served: Served::default() });
             for _ in 0..count {
                 let schedule = Schedule::new(rate.map(|rate| rate / count as f64));
-                queues.push(Queue { client, origin: Origin::Due(schedule) });
+                queues.push(Queue { client, origin: Origin::Scheduled(schedule) });
             }
         }
         Ok(Accelerator { engine, clients, queues, next: 0 })
     }
 
-    /// Enables or disables the requests of all clients but the first.
-    pub fn switch(&mut self, on: bool) {
+    /// Enables or disables the requests of all clients except the first.
+    pub fn enable_others(&mut self, enabled: bool) {
         let now = Instant::now();
         for queue in &mut self.queues {
-            if let Origin::Due(schedule) = &mut queue.origin {
-                schedule.on = on || queue.client == 0;
+            if let Origin::Scheduled(schedule) = &mut queue.origin {
+                schedule.enabled = enabled || queue.client == 0;
                 schedule.due = now;
             }
         }
     }
 
-    /// Submits a request from the thread that runs the accelerator to its own queue.
+    /// Adds a request to the queue of the thread that runs the accelerator.
     pub fn submit(&mut self, payload: usize) {
         if let Some(Queue { origin: Origin::Own(waiting), .. }) = self.queues.first_mut() {
             waiting.push_back(payload);
         }
     }
 
-    /// Serves a request of the next queue that has one. Returns the number of its client.
+    /// Serves a request of the next queue that has one, and returns the index of the queue's
+    /// client.
     #[inline]
     pub fn serve(&mut self) -> Option<usize> {
         let start = Instant::now();
@@ -137,12 +139,12 @@ impl Accelerator {
             let Queue { client, origin } = &mut self.queues[at];
             let number = *client;
             let Client { payloads, served } = &mut self.clients[number];
-            let taken = match origin {
+            let request = match origin {
                 Origin::Thread(requests) => requests.try_recv().ok(),
                 Origin::Own(waiting) => waiting.pop_front(),
-                Origin::Due(schedule) => schedule.take(start, payloads.count()),
+                Origin::Scheduled(schedule) => schedule.take(start, payloads.count()),
             };
-            let Some(request) = taken else { continue };
+            let Some(request) = request else { continue };
             let payload = payloads.get(request);
             let result = self.engine.serve(payload);
             served.items += 1;
@@ -190,7 +192,7 @@ mod tests {
             order.extend((0..4).filter_map(|_| accelerator.serve()));
         }
         assert_eq!(order, [0, 1, 2, 2].repeat(3));
-        accelerator.switch(false);
+        accelerator.enable_others(false);
         assert_eq!(accelerator.serve(), None);
         accelerator.submit(0);
         accelerator.submit(1);
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_queues_refuse_what_they_have_no_room_for() {
+    fn bounded_queues_refuse_requests_without_room() {
         let (sender, requests) = sync_channel(2);
         let first = (payloads(), Origin::Thread(requests));
         let mut accelerator = Accelerator::new(Service::Compression, first, &[]).unwrap();
@@ -223,32 +225,32 @@ mod tests {
         #[test]
         fn queues_get_equal_shares(queues in proptest::collection::vec(1..5usize, 1..4), rounds in 1..6usize) {
             let specs: Vec<ClientSpec> = queues.iter().map(|&count| client(count)).collect();
-            let first = (payloads(), Origin::Due(Schedule::new(None)));
+            let first = (payloads(), Origin::Scheduled(Schedule::new(None)));
             let mut accelerator = Accelerator::new(Service::Regex, first, &specs).unwrap();
             let all = 1 + queues.iter().sum::<usize>();
             for _ in 0..all * rounds {
                 prop_assert!(accelerator.serve().is_some());
             }
             let shares: Vec<u64> = accelerator.served().map(|served| served.items).collect();
-            let wanted = std::iter::once(1).chain(queues).map(|count| (count * rounds) as u64);
-            prop_assert_eq!(shares, wanted.collect::<Vec<_>>());
+            let expected = std::iter::once(1).chain(queues).map(|count| (count * rounds) as u64);
+            prop_assert_eq!(shares, expected.collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn requests_are_there_when_they_are_due_and_lost_where_there_is_no_room() {
+    fn requests_appear_when_due_and_are_dropped_without_room() {
         let mut schedule = Schedule::new(Some(10.0));
         let start = schedule.due;
         assert!(schedule.take(start, 4).is_some());
         assert!(schedule.take(start, 4).is_none());
         let after = |seconds| start + Duration::from_secs(seconds);
-        let a_second: Vec<_> = std::iter::from_fn(|| schedule.take(after(1), 4)).collect();
-        assert_eq!(a_second.len(), 10);
-        // A million requests would be due after a day; 256 waiting ones and the current one are
-        // left.
+        let in_a_second = std::iter::from_fn(|| schedule.take(after(1), 4)).count();
+        assert_eq!(in_a_second, 10);
+        // A million requests are due after 100,000 seconds; 256 in the queue and the current one
+        // remain.
         let late = std::iter::from_fn(|| schedule.take(after(100_000), 4)).count();
         assert_eq!(late, 257);
-        let mut off = Schedule { on: false, ..Schedule::new(None) };
-        assert!(off.take(Instant::now(), 4).is_none());
+        let mut disabled = Schedule { enabled: false, ..Schedule::new(None) };
+        assert!(disabled.take(Instant::now(), 4).is_none());
     }
 }

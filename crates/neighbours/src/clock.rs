@@ -31,7 +31,7 @@ fn thread_time() -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_thread_has_the_cpu_for_no_longer_than_time_passes() {
+    fn cpu_time_does_not_exceed_wall_time() {
         let start = super::now();
         let sum = (0..1_000_000u64).fold(0, |sum, next| std::hint::black_box(sum ^ next));
         let end = super::now();

@@ -38,8 +38,8 @@ mod linux {
 
     use super::Counted;
 
-    /// Attributes of an event up to their first published size (`PERF_ATTR_SIZE_VER0`), as in
-    /// `include/uapi/linux/perf_event.h`.
+    /// The first version of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0` of
+    /// `include/uapi/linux/perf_event.h`).
     #[repr(C)]
     #[derive(Default)]
     struct Attributes {
@@ -80,7 +80,7 @@ mod linux {
         };
         match i32::try_from(fd) {
             // SAFETY: the kernel has just returned this descriptor, and no other code owns it.
-            #[expect(unsafe_code, reason = "what the system call returns is a number")]
+            #[expect(unsafe_code, reason = "the system call returns a number")]
             Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
             _ => Err(io::Error::last_os_error()),
         }
@@ -96,7 +96,7 @@ mod linux {
             Counters(EVENTS.map(|event| open(event).ok()))
         }
 
-        /// Reads the counters; `None` if there are none.
+        /// Reads the counters; `None` if neither instructions nor cycles are counted.
         pub fn read(&mut self) -> Option<Counted> {
             let [instructions, cycles, cache_references, cache_misses] =
                 self.0.each_mut().map(|file| {
@@ -109,11 +109,11 @@ mod linux {
         }
     }
 
-    /// Returns the reason why there are no counters, with a remedy; `None` if there are.
+    /// Returns the reason why there are no counters, with a remedy; `None` if there are counters.
     pub fn why_no_counters() -> Option<String> {
-        let problem = open(EVENTS[0]).err()?;
+        let error = open(EVENTS[0]).err()?;
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
-        Some(match problem.raw_os_error() {
+        Some(match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => format!(
                 "the kernel does not let this process count events \
                  (kernel.perf_event_paranoid is {}); run as root, or with CAP_PERFMON",
@@ -123,7 +123,7 @@ mod linux {
                 "this CPU, or the virtual machine, has no counters of instructions".to_owned()
             }
             Some(libc::ENOSYS) => "the kernel has no perf_event_open".to_owned(),
-            _ => format!("perf_event_open: {problem}"),
+            _ => format!("perf_event_open: {error}"),
         })
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     use super::{Counters, why_no_counters};
 
     #[test]
-    fn either_there_are_counters_or_it_is_said_why_not() {
+    fn there_are_counters_or_a_reason() {
         let mut counters = Counters::open();
         match (counters.read(), why_no_counters()) {
             (Some(before), None) => {
@@ -168,7 +168,7 @@ mod tests {
                 assert!(counted.and_then(|one| one.instructions).is_some_and(|one| one > 100_000));
             }
             (None, Some(reason)) => assert!(!reason.is_empty()),
-            (found, why) => panic!("{found:?} and {why:?}"),
+            (found, reason) => panic!("{found:?} and {reason:?}"),
         }
     }
 }

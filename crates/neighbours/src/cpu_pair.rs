@@ -1,11 +1,10 @@
 //! Detects the effects of other load on the same processor, which a virtual machine cannot see
 //! directly.
 //!
-//! The round-trip time of a cache line between two CPUs shows where they are. Virtual CPUs migrate,
-//! and while two of them are behind different last-level caches, they share no cache that
-//! competitors could use up. The time of a loop that needs only its core shows whether another
-//! hardware thread uses the same core. If this is our own second thread, the loop takes longer
-//! while that thread runs than while it sleeps.
+//! The round-trip time of a cache line between two CPUs shows their distance. Virtual CPUs migrate;
+//! while two of them have different last-level caches, they share no cache that competitors could
+//! use up. The time of a loop without memory accesses shows if another hardware thread uses the
+//! same core. If the second CPU is that thread, the loop takes longer while the second CPU is busy.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,14 +17,15 @@ use serde::Serialize;
 use crate::cpus;
 use crate::error::NeighbourError;
 
-/// Round trips in a row.
+/// Number of round trips that are timed together.
 const ROUNDS: u64 = 100;
-/// Time for which round trips are tried.
+/// Time for which round trips are timed.
 const TIME: Duration = Duration::from_millis(1);
-/// Iterations of a busy wait between two checks of whether to go on.
-const LOOK: u32 = 1 << 10;
-/// Number of times that the loop is timed; the shortest counts.
-const PACES: usize = 10;
+/// Iterations of a busy wait between two checks of the time.
+const CHECK_INTERVAL: u32 = 1 << 10;
+/// Number of times that the loop is timed; the shortest time counts.
+const LOOPS: usize = 10;
+/// Iterations of the loop.
 const STEPS: u64 = 20_000;
 
 /// Observations on two CPUs.
@@ -41,7 +41,7 @@ pub struct CpuPairObservation {
     pub paces: [f64; 2],
 }
 
-/// A cache line that two threads write in turns.
+/// A cache line that two threads write in turn.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -55,62 +55,62 @@ pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, 
     let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
     let (line, over) = (Line::default(), AtomicBool::new(false));
     let (line, over) = (&line, &over);
-    let (begin, begun) = mpsc::channel::<()>();
+    let (sender, start) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let answers = thread::Builder::new().spawn_scoped(scope, move || {
+        let second = thread::Builder::new().spawn_scoped(scope, move || {
             cpus::pin(other)?;
-            // Sleep until the asking thread starts, or has failed.
-            let _ = begun.recv();
+            // Sleep until the first thread starts round trips, or has failed.
+            let _ = start.recv();
             answer(line, over);
             Ok(pace())
         });
-        let answers = answers.map_err(failed)?;
-        let asks = thread::Builder::new().spawn_scoped(scope, move || {
+        let second = second.map_err(failed)?;
+        let first = thread::Builder::new().spawn_scoped(scope, move || {
             let pinned = cpus::pin(one);
             let found = pinned.map(|()| {
                 let alone = pace();
-                let _ = begin.send(());
-                (alone, ask(line))
+                let _ = sender.send(());
+                (alone, round_trip_time(line))
             });
             over.store(true, Ordering::Relaxed);
             Ok((found?, pace()))
         });
-        // Even if the asking thread failed, the answering one must end.
-        let asked = asks.map(|thread| thread.join());
+        // Even if the first thread failed, the second one must end.
+        let first = first.map(|thread| thread.join());
         over.store(true, Ordering::Relaxed);
         let defect = |_| NeighbourError::Defect(purpose());
-        let second = answers.join().map_err(defect)?.map_err(failed)?;
-        let ((alone, handover), first) = asked.map_err(failed)?.map_err(defect)?.map_err(failed)?;
+        let second = second.join().map_err(defect)?.map_err(failed)?;
+        let ((alone, handover), first) = first.map_err(failed)?.map_err(defect)?.map_err(failed)?;
         Ok(CpuPairObservation { handover, alone, paces: [first, second] })
     })
 }
 
-/// Writes odd numbers and waits for the even ones that answer them. Returns the shortest round-trip
-/// time.
-fn ask(line: &Line) -> Option<f64> {
+/// Writes odd numbers, and waits for the even number that answers each. Returns the shortest mean
+/// round-trip time in seconds; `None` if the other CPU did not answer in time.
+fn round_trip_time(line: &Line) -> Option<f64> {
     let start = Instant::now();
     let (mut at, mut least) = (0, None);
     while start.elapsed() < TIME {
-        let begun = Instant::now();
+        let round = Instant::now();
         for _ in 0..ROUNDS {
             line.0.store(at + 1, Ordering::Release);
             at += 2;
-            let mut turns = 0;
+            let mut spins = 0;
             while line.0.load(Ordering::Acquire) != at {
-                turns += 1;
-                if turns % LOOK == 0 && start.elapsed() > TIME {
+                spins += 1;
+                if spins % CHECK_INTERVAL == 0 && start.elapsed() > TIME {
                     return least;
                 }
                 spin_loop();
             }
         }
-        let each = begun.elapsed().as_secs_f64() / ROUNDS as f64;
+        let each = round.elapsed().as_secs_f64() / ROUNDS as f64;
         least = Some(least.map_or(each, |least: f64| least.min(each)));
     }
     least
 }
 
-/// Answers each odd number with the next even one.
+/// Answers each odd number with the next even number.
 fn answer(line: &Line, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let at = line.0.load(Ordering::Acquire);
@@ -124,8 +124,8 @@ fn answer(line: &Line, over: &AtomicBool) {
 
 /// Returns the seconds of a loop that keeps several units of a core busy without memory accesses.
 fn pace() -> f64 {
-    let times = (0..PACES).map(|_| {
-        let begun = Instant::now();
+    let times = (0..LOOPS).map(|_| {
+        let start = Instant::now();
         let (mut a, mut b, mut c) = (black_box(1_u64), black_box(2_u64), black_box(3_u64));
         let (mut d, mut e, mut f) = (black_box(4_u64), black_box(5_u64), black_box(6_u64));
         for step in 0..STEPS {
@@ -137,7 +137,7 @@ fn pace() -> f64 {
             f = f.wrapping_add(e ^ d);
         }
         black_box((a, b, c, d, e, f));
-        begun.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
     });
     times.fold(f64::INFINITY, f64::min)
 }
@@ -155,10 +155,10 @@ mod tests {
         };
         // On a busy machine the other CPU may not answer in time, so try again.
         let found = (0..200).map(|_| observe_cpu_pair(one, other).unwrap());
-        let found = found.into_iter().find(|look| look.handover.is_some());
-        let look = found.expect("the other CPU never answered");
-        assert!((1e-9..2e-3).contains(&look.handover.unwrap()), "{look:?}");
-        assert!(look.paces.iter().chain([&look.alone]).all(|&pace| pace > 1e-6), "{look:?}");
+        let found = found.into_iter().find(|pair| pair.handover.is_some());
+        let pair = found.expect("the other CPU never answered");
+        assert!((1e-9..2e-3).contains(&pair.handover.unwrap()), "{pair:?}");
+        assert!(pair.paces.iter().chain([&pair.alone]).all(|&pace| pace > 1e-6), "{pair:?}");
         assert!(observe_cpu_pair(one, 1 << 20).is_err());
         assert!(observe_cpu_pair(1 << 20, other).is_err());
     }

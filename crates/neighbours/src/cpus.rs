@@ -35,24 +35,24 @@ pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Checks that each purpose has its own allowed CPU.
+/// Checks that each purpose has its own allowed CPU. `requests` are pairs of purpose and CPU.
 ///
 /// # Errors
 /// If there are fewer CPUs than purposes, a CPU is not allowed, or one is used twice.
-pub fn check(wanted: &[(String, usize)], allowed: &[usize]) -> Result<(), NeighbourError> {
-    if wanted.len() > allowed.len() {
+pub fn check(requests: &[(String, usize)], allowed: &[usize]) -> Result<(), NeighbourError> {
+    if requests.len() > allowed.len() {
         return Err(NeighbourError::TooFewCpus {
-            needed: wanted.len(),
-            purposes: wanted.iter().map(|(purpose, _)| purpose.clone()).collect(),
+            needed: requests.len(),
+            purposes: requests.iter().map(|(purpose, _)| purpose.clone()).collect(),
             allowed: allowed.to_vec(),
         });
     }
-    for (at, (purpose, cpu)) in wanted.iter().enumerate() {
+    for (at, (purpose, cpu)) in requests.iter().enumerate() {
         if !allowed.contains(cpu) {
             let (purpose, allowed) = (purpose.clone(), allowed.to_vec());
             return Err(NeighbourError::Cpu { purpose, cpu: *cpu, allowed });
         }
-        let other = wanted[..at].iter().find(|(_, other)| other == cpu);
+        let other = requests[..at].iter().find(|(_, other)| other == cpu);
         if let Some((one, _)) = other {
             let (one, other) = (one.clone(), purpose.clone());
             return Err(NeighbourError::Shared { cpu: *cpu, one, other });
@@ -65,26 +65,26 @@ pub fn check(wanted: &[(String, usize)], allowed: &[usize]) -> Result<(), Neighb
 mod tests {
     use super::check;
 
-    fn wanted(cpus: &[usize]) -> Vec<(String, usize)> {
+    fn requests(cpus: &[usize]) -> Vec<(String, usize)> {
         cpus.iter().map(|&cpu| (format!("purpose {cpu}"), cpu)).collect()
     }
 
     #[test]
-    fn what_is_missing_is_said() {
-        assert!(check(&wanted(&[1, 0]), &[0, 1]).is_ok());
-        let few = check(&wanted(&[0, 1]), &[0]).unwrap_err().to_string();
+    fn errors_name_the_missing_cpus() {
+        assert!(check(&requests(&[1, 0]), &[0, 1]).is_ok());
+        let few = check(&requests(&[0, 1]), &[0]).unwrap_err().to_string();
         assert!(
             few.starts_with("it takes 2 CPUs (purpose 0, purpose 1), and this process may use 0;")
         );
-        let other = check(&wanted(&[3]), &[0, 1]).unwrap_err().to_string();
+        let other = check(&requests(&[3]), &[0, 1]).unwrap_err().to_string();
         assert_eq!(other, "purpose 3: CPU 3 is none of those that this process may use, 0, 1");
-        let same = check(&wanted(&[1, 1]), &[0, 1]).unwrap_err().to_string();
+        let same = check(&requests(&[1, 1]), &[0, 1]).unwrap_err().to_string();
         assert_eq!(same, "CPU 1 is for purpose 1 and for purpose 1; each takes one of its own");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_stays_where_it_is_put() {
+    fn a_pinned_thread_may_use_one_cpu_only() {
         let Some(&cpu) = super::allowed().last() else { panic!("no CPU is allowed") };
         let found = std::thread::spawn(move || {
             super::pin(cpu).unwrap();

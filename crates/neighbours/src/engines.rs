@@ -7,12 +7,13 @@ use crate::error::{NeighbourError, zeros};
 use crate::payloads::RULES;
 use crate::spec::Service;
 
-/// Size limit of the regex matcher's DFA in bytes: large enough that it never starts over, which
-/// would make times jump.
-const CACHE: usize = 16 << 20;
+/// Size limit of the regex matcher's DFA in bytes. It is never reached, because the matcher would
+/// then build the DFA again, which would take long.
+const MAX_DFA_BYTES: usize = 16 << 20;
+/// Compression level of zstd.
 const LEVEL: i32 = 1;
 
-/// A library with its state between requests.
+/// A library with the state that it keeps between requests.
 pub enum Engine {
     /// Counts matches of the rules.
     Regex(Regex),
@@ -31,7 +32,7 @@ impl Engine {
             Service::Regex => {
                 let all = RULES.map(|rule| format!("(?:{rule})")).join("|");
                 let mut builder = RegexBuilder::new(&all);
-                let regex = builder.unicode(false).dfa_size_limit(CACHE).build();
+                let regex = builder.unicode(false).dfa_size_limit(MAX_DFA_BYTES).build();
                 Ok(Engine::Regex(regex.map_err(|error| library(error.to_string()))?))
             }
             Service::Compression => {
@@ -66,12 +67,12 @@ mod tests {
     /// Payloads have the stated number of matches, by separate rules and by all rules together.
     #[test]
     fn all_matches_are_found() {
-        for (size, mtbr, wanted) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {
+        for (size, mtbr, expected) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {
             let count = 100;
             let payloads = Payloads::new(count, size, mtbr, 7).unwrap();
             let mut engine = Engine::new(Service::Regex, size).unwrap();
             let found: u64 = (0..count).map(|at| engine.serve(payloads.get(at))).sum();
-            assert_eq!(found, wanted, "{size} bytes, {mtbr} matches per MB");
+            assert_eq!(found, expected, "{size} bytes, {mtbr} matches per MB");
             let set = RegexSet::new(RULES).unwrap();
             for at in 0..count {
                 let all = set.is_match(payloads.get(at));
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_all_there() {
+    fn compressed_payloads_can_be_restored() {
         let payloads = Payloads::new(8, 1000, 1000.0, 9).unwrap();
         let mut engine = Engine::new(Service::Compression, 1000).unwrap();
         for at in 0..8 {

@@ -42,16 +42,16 @@ pub enum NeighbourError {
     /// A number is out of range.
     #[error("{what}: {value} is not between {least} and {most}")]
     Number {
-        /// Quantity.
+        /// Name of the quantity.
         what: &'static str,
-        /// Given value.
+        /// Value of the quantity.
         value: f64,
         /// Least allowed value.
         least: f64,
         /// Greatest allowed value.
         most: f64,
     },
-    /// Parts of a description do not fit together.
+    /// Parts of a description contradict each other.
     #[error("{0}")]
     Unfit(&'static str),
     /// There is not enough memory.
@@ -73,13 +73,13 @@ pub enum NeighbourError {
         /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Work from the caller failed.
+    /// Work that the caller provided failed.
     #[error("{0}")]
     Given(String),
     /// A thread ended unexpectedly.
     #[error("{0} ended before it should; please report this")]
     Defect(String),
-    /// The caller asked to stop.
+    /// The caller ended the run.
     #[error("stopped")]
     Stopped,
 }
@@ -89,7 +89,7 @@ fn listed(cpus: &[usize]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// Checks that a number is within its limits.
+/// Checks that a number is between `least` and `most`.
 ///
 /// # Errors
 /// If it is outside, or NaN.
@@ -100,7 +100,7 @@ pub fn within(what: &'static str, value: f64, least: f64, most: f64) -> Result<(
     Err(NeighbourError::Number { what, value, least, most })
 }
 
-/// Allocates zeros.
+/// Allocates `count` zeros.
 ///
 /// # Errors
 /// If there is not enough memory.
@@ -108,9 +108,9 @@ pub fn zeros<T: Clone + Default>(
     what: &'static str,
     count: usize,
 ) -> Result<Vec<T>, NeighbourError> {
-    let mut found = Vec::new();
+    let mut zeros = Vec::new();
     let bytes = count.saturating_mul(size_of::<T>());
-    found.try_reserve_exact(count).map_err(|_| NeighbourError::Memory { what, bytes })?;
-    found.resize(count, T::default());
-    Ok(found)
+    zeros.try_reserve_exact(count).map_err(|_| NeighbourError::Memory { what, bytes })?;
+    zeros.resize(count, T::default());
+    Ok(zeros)
 }

@@ -1,4 +1,4 @@
-//! Constructors of the stages of network functions.
+//! Stages of network functions, which process the headers of packets.
 
 mod acl;
 mod flow_statistics;
@@ -6,8 +6,23 @@ mod nat;
 mod router;
 
 use crate::error::NeighbourError;
+use crate::header::Header;
 use crate::spec::HeaderStage;
-use crate::stage::Stage;
+
+/// The decision about a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet continues to the next stage.
+    Pass,
+    /// The packet is dropped.
+    Drop,
+}
+
+/// A stage that processes headers. It allocates memory only to grow its tables.
+pub trait Stage: Send {
+    /// Processes one packet.
+    fn process(&mut self, header: &mut Header) -> Verdict;
+}
 
 /// Creates a stage with its initial tables.
 ///

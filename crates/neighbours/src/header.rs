@@ -1,6 +1,6 @@
 //! Packet headers: Ethernet, IPv4 without options, UDP (RFC 791, 768), and their checksums.
 
-/// Bytes of all headers.
+/// Total bytes of all headers.
 pub const BYTES: usize = 42;
 const IP: usize = 14;
 const TTL: usize = IP + 8;
@@ -28,7 +28,7 @@ pub struct FiveTuple {
 }
 
 /// Builds headers for a UDP packet of a flow, with correct checksums. The payload has `length`
-/// bytes, at most 65,507, with the checksum `sum` ([`sum_of`]).
+/// bytes (at most 65,507), and `sum` is the sum of its words ([`sum_of`]).
 pub fn udp_headers(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     let mut header = [0; BYTES];
     header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
@@ -66,13 +66,14 @@ pub fn flow(header: &Header) -> FiveTuple {
     }
 }
 
-/// Returns the length of the packet, Ethernet header included, from its IPv4 header.
+/// Returns the length in bytes of the packet with its Ethernet header, according to its IPv4
+/// header.
 #[inline]
 pub fn length(header: &Header) -> u32 {
     u32::from(word(header, IP + 2)) + IP as u32
 }
 
-/// Rewrites the source and updates both checksums incrementally (RFC 1624, Eqn. 3).
+/// Rewrites source address and port, and updates both checksums incrementally (RFC 1624, Eqn. 3).
 #[inline]
 pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let old = [word(header, SOURCE), word(header, SOURCE + 2), word(header, UDP)];
@@ -80,7 +81,7 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let ip = updated(word(header, IP_CHECKSUM), &old[..2], &new[..2]);
     put(header, IP_CHECKSUM, ip);
     let before = word(header, UDP_CHECKSUM);
-    // Zero means that there is no checksum; a computed zero is written as 0xffff (RFC 768).
+    // Zero means "no checksum"; a computed checksum of zero is written as 0xffff (RFC 768).
     if before != 0 {
         let after = updated(before, &old, &new);
         put(header, UDP_CHECKSUM, if after == 0 { 0xffff } else { after });
@@ -89,8 +90,8 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     put(header, UDP, port);
 }
 
-/// Decrements the time to live and writes the next hop's address; `false` if the time to live has
-/// run out.
+/// Decrements the time to live and writes the next hop's address. Returns false if the time to live
+/// has run out.
 #[inline]
 pub fn hop(header: &mut Header, next: u32) -> bool {
     if header[TTL] <= 1 {
@@ -105,7 +106,7 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// Returns the sum of 16-bit words, folded once; an odd last byte is the high half of a word.
+/// Returns the sum of 16-bit words, folded once. A last odd byte is the high half of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
@@ -125,6 +126,7 @@ fn udp_checksum(header: &Header, payload: u32) -> u16 {
     }
 }
 
+/// Returns a checksum after words have changed from `old` to `new`.
 fn updated(checksum: u16, old: &[u16], new: &[u16]) -> u16 {
     let removed = old.iter().map(|&word| u32::from(!word));
     let added = new.iter().map(|&word| u32::from(word));
@@ -187,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn checksums_are_those_of_all_bytes_whatever_is_rewritten(
+        fn checksums_stay_correct_after_rewriting(
             before in any_flow(),
             payload in proptest::collection::vec(any::<u8>(), 0..64),
             source: u32,
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_end_after_their_last_hop() {
+    fn hops_are_limited_by_the_time_to_live() {
         let mut header = udp_headers(&FiveTuple::default(), 0, 0);
         let hops = (0..1000).take_while(|_| hop(&mut header, 1)).count();
         assert_eq!(hops, usize::from(INITIAL_TTL) - 1);

@@ -1,4 +1,4 @@
-//! Functions and accelerators as work for threads.
+//! Threads of network functions and accelerators.
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -6,17 +6,16 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 use crate::accelerator::{Accelerator, Origin, Schedule};
 use crate::error::NeighbourError;
-use crate::functions::stage;
+use crate::functions::{Stage, Verdict, stage};
 use crate::header::Header;
 use crate::packets::Packets;
 use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
-use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
-/// Packets in a turn, the burst size of a driver.
+/// Number of packets in a turn: the burst size of a driver.
 const BURST: usize = 32;
-/// Most checks for room in a queue before a turn ends.
-const LOOKS: usize = 1000;
+/// Maximum number of attempts to send to a full queue before a turn ends.
+const MAX_ATTEMPTS: usize = 1000;
 
 /// The stages of a function, and their packets.
 struct Front {
@@ -30,41 +29,43 @@ impl Front {
     fn new(spec: &FunctionSpec) -> Result<Front, NeighbourError> {
         let packets = Packets::new(&spec.traffic)?;
         let seed = spec.traffic.seed;
-        let stages: Result<Vec<_>, _> = spec.stages.iter().map(|one| stage(one, seed)).collect();
+        let stages: Result<Vec<_>, _> = spec.stages.iter().map(|s| stage(s, seed)).collect();
         let (mut stages, bytes) = (stages?, spec.traffic.packet_bytes as u64);
-        // Fill the tables before the measurement: one packet of each flow.
+        // One packet of each flow fills the tables before the measurement.
         for number in 0..spec.traffic.flows {
-            through(&mut stages, &mut packets.header_of(number));
+            process(&mut stages, &mut packets.header_of(number));
         }
         Ok(Front { packets, stages, served: Served::default(), bytes })
     }
 
-    /// Sends the next packet through the stages. Returns the number of its payload if it passes.
+    /// Processes the next packet in all stages. Returns the index of its payload; `None` if a stage
+    /// drops the packet.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         let (at, header) = self.packets.receive();
         self.served.items += 1;
         self.served.bytes += self.bytes;
-        let passed = through(&mut self.stages, header);
+        let passed = process(&mut self.stages, header);
         self.served.results += u64::from(passed);
         passed.then_some(at)
     }
 }
 
-fn through(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
+/// Processes a packet in all stages; returns false if one drops it.
+fn process(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
     stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
 }
 
-/// A function of the pattern run-to-completion.
+/// The thread of a function with the pattern run-to-completion.
 struct RunToCompletion {
     front: Front,
     accelerator: Option<Accelerator>,
 }
 
 impl Work for RunToCompletion {
-    fn begin(&mut self, beside: bool) {
+    fn begin(&mut self, competing: bool) {
         if let Some(accelerator) = &mut self.accelerator {
-            accelerator.switch(beside);
+            accelerator.enable_others(competing);
         }
     }
 
@@ -73,7 +74,7 @@ impl Work for RunToCompletion {
             let Some(payload) = self.front.next() else { continue };
             let Some(accelerator) = &mut self.accelerator else { continue };
             accelerator.submit(payload);
-            // Serve requests in front of this one first. The own request ends the loop.
+            // Serve the requests of other clients that come first. The own request ends the loop.
             while accelerator.serve().is_some_and(|client| client != 0) {}
         }
     }
@@ -88,6 +89,7 @@ impl Work for RunToCompletion {
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
+    /// Payload of the last packet, if the queue had no room for it.
     waiting: Option<usize>,
 }
 
@@ -97,10 +99,10 @@ impl Work for Headers {
     fn turn(&mut self) {
         for _ in 0..BURST {
             let Some(payload) = self.waiting.take().or_else(|| self.front.next()) else { continue };
-            let mut looks = 0;
+            let mut attempts = 0;
             while let Err(TrySendError::Full(_)) = self.queue.try_send(payload) {
-                looks += 1;
-                if looks == LOOKS {
+                attempts += 1;
+                if attempts == MAX_ATTEMPTS {
                     self.waiting = Some(payload);
                     return;
                 }
@@ -114,14 +116,14 @@ impl Work for Headers {
     }
 }
 
-/// A thread with only an accelerator: that of a pipeline, or a busy one.
+/// A thread with only an accelerator: for a pipeline, or for a client that keeps it busy.
 struct AcceleratorThread {
     accelerator: Accelerator,
 }
 
 impl Work for AcceleratorThread {
-    fn begin(&mut self, beside: bool) {
-        self.accelerator.switch(beside);
+    fn begin(&mut self, competing: bool) {
+        self.accelerator.enable_others(competing);
     }
 
     fn turn(&mut self) {
@@ -137,14 +139,14 @@ impl Work for AcceleratorThread {
     }
 }
 
-/// A thread's work, and its CPU.
-pub type Placed = (usize, Box<dyn Work>);
+/// The CPU and the work of a thread.
+pub type PinnedWork = (usize, Box<dyn Work>);
 
-/// Creates the threads of a function with their CPUs, the header thread first.
+/// Creates the work of a function's threads; the header thread is the first.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.
-pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
+pub fn function(spec: &FunctionSpec) -> Result<Vec<PinnedWork>, NeighbourError> {
     spec.check()?;
     let front = Front::new(spec)?;
     let payloads = front.packets.payloads();
@@ -160,26 +162,24 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<Placed>, NeighbourError> {
             ])
         }
         (_, service, _) => {
-            let made = service.map(|service| {
+            let accelerator = service.map(|service| {
                 let own = Origin::Own(VecDeque::new());
                 Accelerator::new(service, (payloads, own), &spec.clients)
             });
-            Ok(vec![(
-                spec.cpu,
-                Box::new(RunToCompletion { front, accelerator: made.transpose()? }),
-            )])
+            let accelerator = accelerator.transpose()?;
+            Ok(vec![(spec.cpu, Box::new(RunToCompletion { front, accelerator }))])
         }
     }
 }
 
-/// Creates the thread of an accelerator that is always busy.
+/// Creates the work of an accelerator that is always busy.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.
 pub fn accelerator(spec: &AcceleratorSpec) -> Result<Box<dyn Work>, NeighbourError> {
     spec.check()?;
     let payloads = Packets::new(&spec.traffic)?.payloads();
-    let first = (payloads, Origin::Due(Schedule::new(None)));
+    let first = (payloads, Origin::Scheduled(Schedule::new(None)));
     Ok(Box::new(AcceleratorThread {
         accelerator: Accelerator::new(spec.service, first, &spec.clients)?,
     }))

@@ -1,22 +1,21 @@
-//! Runs network functions in user space beside competitors, on chosen CPUs of this machine.
+//! Runs network functions in user space together with competitors, on chosen CPUs of this machine.
 //!
 //! A [`Mix`] has subjects, whose speed is measured, and competitors, which share caches, memory or
-//! an accelerator with them. [`Mix::block`] runs the subjects for a while, either alone or beside
-//! all competitors. It returns the work of each thread, and the share of the time in which the
-//! thread had its CPU.
+//! an accelerator with them. [`Mix::block`] runs the subjects for a given time, with or without the
+//! competitors. It returns the work of each thread and its CPU time.
 //!
-//! Functions form an in-memory data plane. Packets of generated flows ([`Traffic`]) lie in a ring
-//! of buffers, as a driver would leave them. Stages process their headers, and an accelerator in
+//! Functions process packets in memory. A ring of buffers contains packets of generated flows
+//! ([`Traffic`]), as a driver would leave them. Stages process their headers, and an accelerator in
 //! software scans or compresses their payloads. The accelerator serves bounded queues round robin,
 //! one request per queue and turn, as Wu et al. found on BlueField-2 ("Tomur", section 4.1.1). A
-//! function of the pattern run-to-completion does all this in one thread; a pipeline has one thread
-//! for headers and another one for the accelerator. The competitors are the paper's `mem-bench`,
+//! function with the pattern run-to-completion has one thread; a pipeline has one thread for
+//! headers and another for the accelerator. The competitors are the paper's `mem-bench`,
 //! `regex-bench` and `compression-bench` (section 6).
 //!
-//! Without hardware counters, a probe measures the pressure of a competitor by dependent random
-//! accesses, like the reporter of Mars et al. ("Bubble-Up", MICRO 2011).
+//! If there are no hardware counters, a probe measures the pressure of a competitor by dependent
+//! random accesses, like the reporter of Mars et al. ("Bubble-Up", MICRO 2011).
 //!
-//! The caller decides how often to run a block, and interprets the figures.
+//! The caller decides on the number of blocks, and interprets the figures.
 
 mod accelerator;
 mod clock;
@@ -36,7 +35,6 @@ mod probe;
 #[cfg(test)]
 mod schema;
 mod spec;
-mod stage;
 mod tables;
 mod traffic;
 mod work;

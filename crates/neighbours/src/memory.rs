@@ -1,4 +1,4 @@
-//! `mem-bench`: accesses to a working set, at a given rate or as fast as possible.
+//! The competitor `mem-bench`: accesses a working set, at a given rate or as fast as possible.
 
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use crate::work::{Served, Work};
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64 / WORD;
-/// Accesses in a turn: few enough to keep a slow rate even.
+/// Number of accesses in a turn: so few that a slow rate stays even.
 const TURN: u64 = 64;
-/// Longest wait for a turn that is not due yet; then it is left to a later call.
-const PATIENCE: Duration = Duration::from_micros(50);
-/// Largest delay that is caught up.
-const LATEST: Duration = Duration::from_millis(1);
+/// Maximum wait for a turn that is not due yet; afterwards, a later call makes it.
+const MAX_WAIT: Duration = Duration::from_micros(50);
+/// Maximum delay of a turn for which later turns make up.
+const MAX_DELAY: Duration = Duration::from_millis(1);
 
 /// A working set, and the accesses to it.
 pub struct MemBench {
@@ -59,8 +59,8 @@ impl MemBench {
         let mut left = TURN as usize * LINE;
         while left > 0 {
             let count = left.min(half - self.at);
-            let place = self.at..self.at + count;
-            to[place.clone()].copy_from_slice(&from[place]);
+            let range = self.at..self.at + count;
+            to[range.clone()].copy_from_slice(&from[range]);
             self.at = (self.at + count) % half;
             left -= count;
         }
@@ -77,13 +77,13 @@ impl Work for MemBench {
             let start = Instant::now();
             let mut now = start;
             while now < self.due {
-                if now.duration_since(start) > PATIENCE {
+                if now.duration_since(start) > MAX_WAIT {
                     return;
                 }
                 spin_loop();
                 now = Instant::now();
             }
-            let late = now.duration_since(self.due) > LATEST;
+            let late = now.duration_since(self.due) > MAX_DELAY;
             self.due = if late { now } else { self.due + interval };
         }
         match self.touch {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_due_is_not_done() {
+    fn accesses_wait_until_they_are_due() {
         let spec = MemorySpec { cpu: 0, bytes: 4096, touch: Touch::Updates, rate: Some(1.0) };
         let mut bench = MemBench::new(&spec).unwrap();
         bench.begin(true);

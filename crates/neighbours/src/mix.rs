@@ -17,10 +17,10 @@ use crate::probe::Probe;
 use crate::spec::{MixSpec, WorkSpec};
 use crate::work::{Served, Work};
 
-/// Interval between two checks of whether to go on.
-const SLICE: Duration = Duration::from_millis(10);
-/// Longest wait for all threads to begin.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Interval between two calls of the callback that can end a block.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Maximum wait until all threads have started to measure.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 const WARMING: u8 = 0;
 const MEASURING: u8 = 1;
 const OVER: u8 = 2;
@@ -69,8 +69,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Allocates packets, tables and working sets, without running anything. `given` is the work
-    /// that [`WorkSpec::Given`] refers to; each item can be used once.
+    /// Allocates packets, tables and working sets, without running anything. [`WorkSpec::Given`]
+    /// refers to items of `given` by index; each can be used once.
     ///
     /// # Errors
     /// If the description is invalid, the process may not use the CPUs, or there is not enough
@@ -82,9 +82,9 @@ impl Mix {
             works.iter().enumerate().map(move |(of, work)| (*competes, of, work))
         });
         let all: Vec<_> = all.collect();
-        let wanted: Vec<(String, usize)> =
+        let requests: Vec<(String, usize)> =
             all.iter().flat_map(|(competes, _, work)| purposes(work, *competes)).collect();
-        cpus::check(&wanted, &cpus::allowed())?;
+        cpus::check(&requests, &cpus::allowed())?;
         let mut slots = Vec::new();
         for (competes, of, work) in all {
             for (name, cpu, work) in threads(work, &mut given)? {
@@ -94,36 +94,37 @@ impl Mix {
         Ok(Mix { slots })
     }
 
-    /// Runs the subjects, and the competitors if `beside`: unmeasured for `warm`, then measured for
-    /// `time`.
+    /// Runs the subjects, and the competitors if `competing`: for `warm` without measuring, and
+    /// then for `time` with measuring.
     ///
     /// # Errors
     /// [`NeighbourError::Stopped`] if `go_on` returns false; others if a thread fails or cannot be
     /// started.
     pub fn block(
         &self,
-        beside: bool,
+        competing: bool,
         warm: Duration,
         time: Duration,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Block, NeighbourError> {
-        let (phase, begun) = (AtomicU8::new(WARMING), AtomicUsize::new(0));
+        let (phase, started_count) = (AtomicU8::new(WARMING), AtomicUsize::new(0));
         let active: Vec<&Slot> =
-            self.slots.iter().filter(|slot| beside || !slot.competes).collect();
+            self.slots.iter().filter(|slot| competing || !slot.competes).collect();
         let readings = thread::scope(|scope| {
             // Ends the threads even if this closure returns early.
             let _over = Over(&phase);
             let mut threads = Vec::new();
             for &slot in &active {
                 let builder = thread::Builder::new().name(slot.name.to_owned());
-                let started = builder.spawn_scoped(scope, || run(slot, beside, &phase, &begun));
+                let started =
+                    builder.spawn_scoped(scope, || run(slot, competing, &phase, &started_count));
                 let failed =
                     |cause| NeighbourError::Thread { purpose: slot.name.to_owned(), cause };
                 threads.push((slot, started.map_err(failed)?));
             }
-            let gone = wait(warm, go_on).and_then(|()| {
+            let waited = wait(warm, go_on).and_then(|()| {
                 phase.store(MEASURING, Ordering::Relaxed);
-                wait_for(&begun, active.len(), go_on)?;
+                wait_for(&started_count, active.len(), go_on)?;
                 wait(time, go_on)
             });
             phase.store(OVER, Ordering::Relaxed);
@@ -132,7 +133,7 @@ impl Mix {
                 let defect = |_| NeighbourError::Defect(slot.name.to_owned());
                 readings.push((slot.competes, thread.join().map_err(defect)?));
             }
-            gone.map(|()| readings)
+            waited.map(|()| readings)
         })?;
         let mut block = Block { subjects: Vec::new(), competitors: Vec::new() };
         for (competes, reading) in readings {
@@ -143,15 +144,15 @@ impl Mix {
     }
 }
 
-/// Waits until `count` threads have begun, at most [`PATIENCE`]. If the CPUs are busy with other
-/// processes, the readings show it.
+/// Waits until `count` threads have started to measure, for at most [`MAX_WAIT`]. If other
+/// processes keep the CPUs busy, the readings show it.
 fn wait_for(
-    begun: &AtomicUsize,
+    started_count: &AtomicUsize,
     count: usize,
     go_on: &dyn Fn() -> bool,
 ) -> Result<(), NeighbourError> {
     let start = Instant::now();
-    while begun.load(Ordering::Relaxed) < count && start.elapsed() < PATIENCE {
+    while started_count.load(Ordering::Relaxed) < count && start.elapsed() < MAX_WAIT {
         wait(Duration::from_millis(1), go_on)?;
     }
     Ok(())
@@ -166,6 +167,7 @@ impl Drop for Over<'_> {
     }
 }
 
+/// Waits for a time, unless `go_on` returns false.
 fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> {
     let start = Instant::now();
     loop {
@@ -176,7 +178,7 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
         if left.is_zero() {
             return Ok(());
         }
-        thread::sleep(left.min(SLICE));
+        thread::sleep(left.min(CHECK_INTERVAL));
     }
 }
 
@@ -189,16 +191,16 @@ struct Snapshot {
 
 fn run(
     slot: &Slot,
-    beside: bool,
+    competing: bool,
     phase: &AtomicU8,
-    begun: &AtomicUsize,
+    started_count: &AtomicUsize,
 ) -> Result<Reading, NeighbourError> {
     let failed = |cause| NeighbourError::Thread { purpose: slot.name.to_owned(), cause };
     cpus::pin(slot.cpu).map_err(failed)?;
     let mut work = slot.work.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counters = Counters::open();
-    work.begin(beside);
-    let mut look = |work: &dyn Work| Snapshot {
+    work.begin(competing);
+    let mut snapshot = |work: &dyn Work| Snapshot {
         moment: now(),
         served: work.served(),
         counted: counters.read(),
@@ -208,38 +210,35 @@ fn run(
         match phase.load(Ordering::Relaxed) {
             OVER => break,
             MEASURING if start.is_none() => {
-                start = Some(look(&**work));
-                begun.fetch_add(1, Ordering::Relaxed);
+                start = Some(snapshot(&**work));
+                started_count.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
         }
         work.turn();
     }
-    if let Some(why) = work.failure() {
-        return Err(NeighbourError::Given(why));
+    if let Some(reason) = work.failure() {
+        return Err(NeighbourError::Given(reason));
     }
-    let end = look(&**work);
-    let start = start.unwrap_or_else(|| look(&**work));
+    let end = snapshot(&**work);
+    let start = start.unwrap_or_else(|| snapshot(&**work));
     let both = end.served.iter().zip(&start.served);
     Ok(Reading {
         of: slot.of,
         name: slot.name,
         cpu: slot.cpu,
         seconds: end.moment.wall.saturating_duration_since(start.moment.wall).as_secs_f64(),
-        cpu_seconds: end
-            .moment
-            .cpu
-            .zip(start.moment.cpu)
+        cpu_seconds: (end.moment.cpu.zip(start.moment.cpu))
             .map(|(after, before)| after.saturating_sub(before).as_secs_f64()),
         served: both.map(|(after, before)| after.since(before)).collect(),
         counted: end.counted.zip(start.counted).map(|(after, before)| after.since(&before)),
     })
 }
 
-/// Returns the purposes of a work's CPUs, for error messages.
+/// Returns the CPUs of a work, each with its purpose for error messages.
 fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
-    let whose = if competes { "a competitor's " } else { "the " };
-    let named = |what: &str, cpu: usize| (format!("{whose}{what}"), cpu);
+    let owner = if competes { "a competitor's " } else { "the " };
+    let named = |what: &str, cpu: usize| (format!("{owner}{what}"), cpu);
     match work {
         WorkSpec::Function(spec) => {
             let second = spec.accelerator_cpu.map(|cpu| named("accelerator", cpu));
@@ -270,10 +269,9 @@ fn threads(
         WorkSpec::Memory(spec) => vec![("mem-bench", spec.cpu, Box::new(MemBench::new(spec)?))],
         WorkSpec::Probe(spec) => vec![("probe", spec.cpu, Box::new(Probe::new(spec)?))],
         WorkSpec::Given(spec) => {
-            let one = given.get_mut(spec.work).and_then(Option::take);
-            let work =
-                one.ok_or(NeighbourError::Unfit("there is no such work, or it runs already"))?;
-            vec![("function", spec.cpu, work)]
+            let work = given.get_mut(spec.work).and_then(Option::take);
+            let missing = NeighbourError::Unfit("there is no such work, or it runs already");
+            vec![("function", spec.cpu, work.ok_or(missing)?)]
         }
     })
 }

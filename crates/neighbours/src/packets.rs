@@ -1,8 +1,7 @@
-//! Packets as a driver leaves them: a ring of buffers that receive new headers each time.
+//! Packets as a driver leaves them: a ring of buffers, used in turn, with a new header each time.
 //!
-//! The flow of a packet is chosen at random on reception, so that there can be more flows than
-//! buffers. Writing the header stands for the work of a network card and is part of the packet's
-//! time.
+//! Each received packet gets a random flow, so that there can be more flows than buffers. Writing
+//! the header stands for the work of a network card and is part of the packet's time.
 
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ impl Packets {
         )
     }
 
-    /// Receives the next packet. Returns its place in the ring, and its header.
+    /// Receives the next packet, and returns its index in the ring and its header.
     #[inline]
     pub fn receive(&mut self) -> (usize, &mut Header) {
         let at = self.next;

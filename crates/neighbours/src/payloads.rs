@@ -1,7 +1,7 @@
 //! Payloads with a given number of matches, and the matching rules.
 //!
-//! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here rules and
-//! payloads are made for each other, so that the number of matches is exact. The text between
+//! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here, payloads
+//! contain texts that match certain rules, so the number of matches is exact. The text between
 //! matches has only small letters and spaces, and each match contains other characters.
 
 use slowpath_random::Random;
@@ -33,7 +33,7 @@ const MATCHES: [&[u8]; 8] = [
     b"UVW2024?",
     b"<X4711>",
 ];
-/// Most bytes of a match, including one byte of distance to the next.
+/// Maximum bytes of a match, including one byte of distance to the next match.
 const SLOT: usize = 9;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
 
@@ -45,8 +45,8 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Creates `count` payloads of `size` bytes each, with `mtbr` matches per megabyte at places
-    /// that depend on `seed`.
+    /// Creates `count` payloads of `size` bytes each, with `mtbr` matches per megabyte at random
+    /// offsets that depend on `seed`.
     ///
     /// # Errors
     /// If the payloads are too small for the matches, or there is not enough memory.
@@ -69,7 +69,7 @@ impl Payloads {
                 "payloads are too small for so many matches per megabyte",
             ));
         }
-        // A partial shuffle: the first `matches` of all places in random order.
+        // A partial shuffle: the first `matches` places become a random selection.
         let mut places: Vec<usize> = (0..all).collect();
         for at in 0..matches {
             let other = at + random.below((all - at) as u64) as usize;

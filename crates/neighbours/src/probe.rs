@@ -1,5 +1,5 @@
-//! The probe: a random walk over all lines of a working set, by dependent loads. Pressure of other
-//! threads on caches and memory slows its steps down.
+//! The probe: a random walk by dependent loads over all cache lines of a working set. Pressure of
+//! other threads on caches and memory slows down its steps.
 
 use slowpath_random::Random;
 
@@ -9,7 +9,7 @@ use crate::work::{Served, Work};
 
 const TURN: u64 = 256;
 
-/// A cache line that holds the number of the next line on the walk.
+/// A cache line that contains the index of the next line on the walk.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Line(u32);
@@ -22,8 +22,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a random cycle through all lines (Sattolo, "An algorithm to generate a random cyclic
-    /// permutation", 1986).
+    /// Creates a walk that is a random cycle through all lines (Sattolo, "An algorithm to generate
+    /// a random cyclic permutation", 1986).
     ///
     /// # Errors
     /// If the size is out of range, or there is not enough memory.
@@ -68,7 +68,7 @@ mod tests {
     use crate::work::Work;
 
     #[test]
-    fn the_walk_comes_by_every_line_before_it_begins_anew() {
+    fn the_walk_visits_every_line_before_it_repeats() {
         let mut probe = Probe::new(&ProbeSpec { cpu: 0, bytes: 64 * 1024 }).unwrap();
         let mut seen = vec![false; 1024];
         for _ in 0..1024 {

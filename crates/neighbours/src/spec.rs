@@ -5,18 +5,20 @@ use serde::Deserialize;
 use crate::error::{NeighbourError, within};
 use crate::traffic::Traffic;
 
-/// Least and most bytes of a working set.
+/// Minimum and maximum bytes of a working set.
 const WORKING_SET: (f64, f64) = (4096.0, 68_719_476_736.0);
-/// Least and most accesses or requests per second.
+/// Minimum and maximum accesses or requests per second.
 const RATES: (f64, f64) = (1.0, 1e10);
+/// Minimum and maximum capacity of a queue in requests.
 const QUEUE: (f64, f64) = (1.0, 65_536.0);
+/// Minimum and maximum number of queues of a client.
 const QUEUES: (f64, f64) = (1.0, 64.0);
 
 /// Description of subjects and competitors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {
-    /// Subjects, which are measured alone and beside the competitors.
+    /// Subjects, which are measured with and without the competitors.
     #[serde(default)]
     pub subjects: Vec<WorkSpec>,
     /// Competitors, which disturb the subjects.
@@ -40,8 +42,8 @@ pub enum WorkSpec {
     Given(GivenSpec),
 }
 
-/// A network function: stages for headers, then an accelerator for payloads. Either part may be
-/// missing.
+/// A network function: stages for headers, and an accelerator for payloads. One of the two parts
+/// may be missing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionSpec {
@@ -57,7 +59,7 @@ pub struct FunctionSpec {
     /// Stages that process headers, in order.
     #[serde(default)]
     pub stages: Vec<HeaderStage>,
-    /// Service of the accelerator; none without it.
+    /// Service of the accelerator, if the function has one.
     #[serde(default)]
     pub service: Option<Service>,
     /// Capacity of the function's queue at the accelerator, in requests.
@@ -80,19 +82,19 @@ pub struct AcceleratorSpec {
     pub cpu: usize,
     /// Service of the accelerator.
     pub service: Service,
-    /// Traffic that the payloads of the first client come from.
+    /// Traffic with the payloads of the first client.
     pub traffic: Traffic,
     /// Other clients, active in blocks with competitors.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
 
-/// `regex-bench` or `compression-bench`, depending on the accelerator. Requests appear when they
-/// are due; no thread generates them.
+/// A client of an accelerator: `regex-bench` or `compression-bench`, depending on the service. The
+/// accelerator itself generates its requests when they are due.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSpec {
-    /// Bytes of the packets whose payloads the client sends.
+    /// Bytes of the packets that contain the client's payloads.
     pub packet_bytes: usize,
     /// Matches per megabyte of payload.
     pub mtbr: f64,
@@ -139,7 +141,7 @@ pub struct ProbeSpec {
 pub struct GivenSpec {
     /// CPU of its thread.
     pub cpu: usize,
-    /// Number of the work in the caller's list.
+    /// Index of the work in the caller's list.
     pub work: usize,
 }
 
@@ -147,8 +149,8 @@ pub struct GivenSpec {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One thread processes each packet to the end before the next one, including the accelerator's
-    /// work. While its request waits, it serves the other clients' requests in front of it.
+    /// One thread processes each packet completely before the next one, and does the accelerator's
+    /// work, too. While its request waits, it serves the requests of other clients that come first.
     RunToCompletion,
     /// One thread for headers and one for the accelerator, connected by a bounded queue.
     Pipeline,
@@ -190,7 +192,7 @@ pub enum Service {
 pub enum Touch {
     /// Reads and writes words at random.
     Updates,
-    /// Copies one half over the other; each access copies a line of 64 bytes.
+    /// Copies one half of the working set to the other; each access copies a line of 64 bytes.
     Copies,
 }
 
@@ -203,7 +205,7 @@ impl FunctionSpec {
         self.traffic.check()?;
         within("requests in a queue", self.queue as f64, QUEUE.0, QUEUE.1)?;
         self.clients.iter().try_for_each(ClientSpec::check)?;
-        let why = match (self.pattern, self.service, self.accelerator_cpu) {
+        let reason = match (self.pattern, self.service, self.accelerator_cpu) {
             (Pattern::Pipeline, None, _) => "a pipeline has an accelerator; name what it does",
             (Pattern::Pipeline, _, None) => "the accelerator of a pipeline has a CPU of its own",
             (Pattern::RunToCompletion, _, Some(_)) => {
@@ -215,7 +217,7 @@ impl FunctionSpec {
             (_, None, _) if self.stages.is_empty() => "a function without stages does nothing",
             _ => return Ok(()),
         };
-        Err(NeighbourError::Unfit(why))
+        Err(NeighbourError::Unfit(reason))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Hash tables of flows: those of the standard library with a cheap hash function.
+//! Hash tables of flows: the standard library's tables with a cheap hash function.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -7,7 +7,7 @@ use slowpath_random::mix;
 
 use crate::header::FiveTuple;
 
-/// A table with a flow as key; it doubles when it is seven eighths full.
+/// A table with flows as keys. It doubles its size when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;
 
 /// A table with keys of a few words.

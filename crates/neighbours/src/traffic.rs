@@ -6,13 +6,13 @@ use slowpath_random::mix;
 use crate::error::{NeighbourError, within};
 use crate::header::{self, FiveTuple};
 
-/// Most flows: a table of them then takes some gigabytes.
-const MOST_FLOWS: f64 = 16_777_216.0;
-/// Smallest and largest packet, Ethernet header included.
+/// Maximum number of flows; a table of so many flows takes some gigabytes.
+const MAX_FLOWS: f64 = 16_777_216.0;
+/// Minimum and maximum packet size in bytes, Ethernet header included.
 const SIZES: (f64, f64) = (64.0, 9000.0);
-/// Most matches per megabyte; each takes some bytes.
-const MOST_MATCHES: f64 = 20_000.0;
-/// Least and most packet buffers.
+/// Maximum number of matches per megabyte; each takes some bytes.
+const MAX_MATCHES: f64 = 20_000.0;
+/// Minimum and maximum number of packet buffers.
 const RING: (f64, f64) = (16.0, 65_536.0);
 
 /// Traffic of a function.
@@ -43,9 +43,9 @@ impl Traffic {
     /// # Errors
     /// If a number is outside of its limits.
     pub fn check(&self) -> Result<(), NeighbourError> {
-        within("flows", self.flows as f64, 1.0, MOST_FLOWS)?;
+        within("flows", self.flows as f64, 1.0, MAX_FLOWS)?;
         within("packet size in bytes", self.packet_bytes as f64, SIZES.0, SIZES.1)?;
-        within("matches per megabyte", self.mtbr, 0.0, MOST_MATCHES)?;
+        within("matches per megabyte", self.mtbr, 0.0, MAX_MATCHES)?;
         within("packet buffers", self.ring as f64, RING.0, RING.1)
     }
 
@@ -55,7 +55,7 @@ impl Traffic {
     }
 }
 
-/// Returns the flow with a number: different numbers give different flows, which look random.
+/// Returns the flow with a number. Different numbers have different flows, which look random.
 #[inline]
 pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
     let drawn = mix(number.wrapping_add(seed.rotate_left(17)));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_said() {
+    fn limits_are_checked() {
         let fine = Traffic { flows: 1, packet_bytes: 64, mtbr: 0.0, ring: 16, seed: 0 };
         assert!(fine.check().is_ok());
         let none = Traffic { flows: 0, ..fine }.check().unwrap_err().to_string();

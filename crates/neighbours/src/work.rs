@@ -1,4 +1,4 @@
-//! Work that a thread does in small turns, so that it can be observed in between.
+//! Work that a thread does in small turns; its progress is read between turns.
 
 use serde::Serialize;
 
@@ -31,17 +31,17 @@ impl Served {
 
 /// Work of a thread.
 pub trait Work: Send {
-    /// Prepares for a block, with competitors if `beside`.
-    fn begin(&mut self, beside: bool);
+    /// Prepares for a block, with competitors if `competing`.
+    fn begin(&mut self, competing: bool);
 
-    /// Does a small part of the work, in tens of microseconds. Waits no longer than that for other
-    /// threads.
+    /// Does a small part of the work, which takes tens of microseconds. Does not wait longer for
+    /// other threads.
     fn turn(&mut self);
 
     /// Returns the totals: of the work itself first, then for each client of its accelerator.
     fn served(&self) -> Vec<Served>;
 
-    /// Returns the reason why the work cannot go on, if so.
+    /// Returns the reason why the work cannot continue; `None` if it can.
     fn failure(&self) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Mixes on this machine; times are not tested.
+//! Tests of mixes on this machine. Times are not tested.
 
 use slowpath_neighbours::{Mix, MixSpec, NeighbourError, allowed_cpus};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn traffic() -> &'static str {
     r#"{"flows": 100, "packet_bytes": 256, "mtbr": 600, "ring": 64}"#
 }
 
-/// Returns two CPUs, or skips the test with a message.
+/// Returns two CPUs; prints a message and returns `None` if there is only one.
 fn two() -> Option<[usize; 2]> {
     match *allowed_cpus().as_slice() {
         [one, other, ..] => Some([one, other]),
@@ -62,7 +62,7 @@ fn every_function_runs_to_completion() {
 }
 
 #[test]
-fn own_and_other_requests_take_turns_beside_competitors_only() {
+fn other_clients_take_turns_only_in_blocks_with_competitors() {
     let cpu = allowed_cpus()[0];
     let text = format!(
         r#"{{"subjects": [{{"kind": "function", "cpu": {cpu}, "stages": ["nat"],
@@ -80,7 +80,7 @@ fn own_and_other_requests_take_turns_beside_competitors_only() {
 }
 
 #[test]
-fn a_pipeline_hands_over_all_that_passes() {
+fn both_threads_of_a_pipeline_work() {
     let Some([one, other]) = two() else { return };
     let text = format!(
         r#"{{"subjects": [{{"kind": "function", "cpu": {one}, "accelerator_cpu": {other},
@@ -113,20 +113,20 @@ fn competitors_run_beside_subjects() {
 }
 
 #[test]
-fn whoever_is_asked_to_end_does() {
+fn a_block_can_be_ended_early() {
     let cpu = allowed_cpus()[0];
     let text = format!(r#"{{"subjects": [{{"kind": "probe", "cpu": {cpu}, "bytes": 65536}}]}}"#);
     let mix = mix(&text).unwrap();
     let hour = Duration::from_secs(3600);
     let start = Instant::now();
-    let asked = || start.elapsed() < SHORT;
-    let stopped = mix.block(true, SHORT, hour, &asked);
+    let go_on = || start.elapsed() < SHORT;
+    let stopped = mix.block(true, SHORT, hour, &go_on);
     assert!(matches!(stopped, Err(NeighbourError::Stopped)));
     assert!(mix.block(true, Duration::ZERO, SHORT, &|| true).is_ok());
 }
 
 #[test]
-fn what_cannot_run_is_refused_with_what_it_takes() {
+fn invalid_mixes_are_refused_with_a_reason() {
     let cpus = allowed_cpus();
     let probe = |cpu| format!(r#"{{"kind": "probe", "cpu": {cpu}, "bytes": 65536}}"#);
     let many: Vec<String> = (0..=cpus.len()).map(probe).collect();

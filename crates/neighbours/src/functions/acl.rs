@@ -6,12 +6,12 @@
 
 use slowpath_random::Random;
 
+use super::{Stage, Verdict};
 use crate::error::{NeighbourError, within};
 use crate::header::{FiveTuple, Header, flow, mask};
-use crate::stage::{Stage, Verdict};
 use crate::tables::Table;
 
-const MOST_RULES: f64 = 1_000_000.0;
+const MAX_RULES: f64 = 1_000_000.0;
 
 /// A rule. The prefixes are zero beyond their lengths.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct Rule {
     pub verdict: Verdict,
 }
 
-/// The bits that a rule matches: lengths of the prefixes, and use of the port.
+/// The bits that a rule matches: the lengths of its prefixes, and if it matches the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -39,11 +39,11 @@ impl Shape {
     }
 }
 
-/// Rules of one shape, with their numbers in the list.
+/// Rules of one shape, with their indices in the list.
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// Least number of these rules.
+    /// Smallest index of these rules.
     first: usize,
 }
 
@@ -53,9 +53,9 @@ pub struct Acl {
 }
 
 impl Acl {
-    /// Generates rules of a dozen shapes; one in 16 permits, the others deny.
+    /// Generates random rules of a dozen shapes; about one in 16 permits, the others deny.
     pub fn generated(rules: usize, seed: u64) -> Result<Acl, NeighbourError> {
-        within("rules", rules as f64, 1.0, MOST_RULES)?;
+        within("rules", rules as f64, 1.0, MAX_RULES)?;
         let mut random = Random::new(seed ^ 0x0061_636c);
         let made = (0..rules).map(|_| {
             let lengths = [(24, 16), (32, 24), (16, 24), (32, 32), (24, 24), (20, 28)];
@@ -88,18 +88,18 @@ impl Acl {
             if at == tuples.len() {
                 tuples.push(Tuple { shape, rules: Table::default(), first: number });
             }
-            // Of rules with equal keys, the first one applies.
+            // If several rules have equal keys, the first one applies.
             tuples[at].rules.entry(shape.key(&example)).or_insert((number, rule.verdict));
         }
         Acl { tuples }
     }
 
-    /// Returns the number and the verdict of the first matching rule.
+    /// Returns the index and the verdict of the first matching rule.
     #[inline]
     fn look_up(&self, flow: &FiveTuple) -> Option<(usize, Verdict)> {
         let mut found: Option<(usize, Verdict)> = None;
         for tuple in &self.tuples {
-            // Tuples are in the order of their first rules.
+            // Tuples are sorted by their first rules.
             if found.is_some_and(|(number, _)| number < tuple.first) {
                 break;
             }
@@ -122,8 +122,8 @@ impl Stage for Acl {
 #[cfg(test)]
 mod tests {
     use super::{Acl, Rule};
+    use crate::functions::{Stage, Verdict};
     use crate::header::{FiveTuple, mask, udp_headers};
-    use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
     fn fits(rule: &Rule, flow: &FiveTuple) -> bool {
@@ -149,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn look_ups_find_what_a_scan_of_all_rules_finds(
+        fn look_ups_agree_with_a_scan_of_all_rules(
             rules in proptest::collection::vec(any_rule(), 0..40),
         ) {
             let mut acl = Acl::new(&rules);

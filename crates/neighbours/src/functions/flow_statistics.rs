@@ -1,7 +1,7 @@
 //! Flow statistics: packets and bytes of each flow.
 
+use super::{Stage, Verdict};
 use crate::header::{Header, flow, length};
-use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
 /// Statistics of one flow.
@@ -11,8 +11,9 @@ pub struct Record {
     pub bytes: u64,
     pub shortest: u32,
     pub longest: u32,
-    /// Numbers of the first and the last packet of the flow, counted over all flows.
+    /// Index of the flow's first packet among all packets.
     pub first: u64,
+    /// Index of the flow's last packet among all packets.
     pub last: u64,
 }
 
@@ -27,8 +28,8 @@ impl Stage for FlowStatistics {
     fn process(&mut self, header: &mut Header) -> Verdict {
         let (bytes, number) = (length(header), self.packets);
         self.packets += 1;
-        let fresh = Record { shortest: bytes, first: number, ..Record::default() };
-        let record = self.flows.entry(flow(header)).or_insert(fresh);
+        let new = Record { shortest: bytes, first: number, ..Record::default() };
+        let record = self.flows.entry(flow(header)).or_insert(new);
         record.packets += 1;
         record.bytes += u64::from(bytes);
         record.shortest = record.shortest.min(bytes);
@@ -41,8 +42,8 @@ impl Stage for FlowStatistics {
 #[cfg(test)]
 mod tests {
     use super::{FlowStatistics, Record};
+    use crate::functions::Stage;
     use crate::header::udp_headers;
-    use crate::stage::Stage;
     use crate::traffic::flow_of;
 
     #[test]

@@ -1,12 +1,12 @@
 //! Source network address translation: each flow gets an address and a port from a pool.
 
+use super::{Stage, Verdict};
 use crate::header::{Header, flow, rewrite_source};
-use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
 /// The first address of the pool, 100.64.0.0 (RFC 6598).
 const POOL: u32 = 0x6440_0000;
-/// First port of each address: the lowest unprivileged one.
+/// First port of each address: the lowest unprivileged port.
 const FIRST_PORT: u16 = 1024;
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
 
@@ -31,8 +31,8 @@ impl Stage for Nat {
 #[cfg(test)]
 mod tests {
     use super::{Nat, POOL, PORTS};
+    use crate::functions::{Stage, Verdict};
     use crate::header::{flow, intact, sum_of, udp_headers};
-    use crate::stage::{Stage, Verdict};
     use crate::traffic::flow_of;
     use std::collections::HashSet;
 
@@ -50,8 +50,8 @@ mod tests {
             assert!(after.source_port >= 1024 && after.destination == before.destination);
             assert!(intact(&header, b"abc"));
         }
-        let mut again = udp_headers(&flow_of(0, 1), 0, 0);
-        nat.process(&mut again);
-        assert_eq!((flow(&again).source, flow(&again).source_port), (POOL, 1024));
+        let mut repeated = udp_headers(&flow_of(0, 1), 0, 0);
+        nat.process(&mut repeated);
+        assert_eq!((flow(&repeated).source, flow(&repeated).source_port), (POOL, 1024));
     }
 }

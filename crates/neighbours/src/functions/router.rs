@@ -1,21 +1,22 @@
 //! A router: longest-prefix matching of the destination address selects the next hop.
 //!
-//! A first table is indexed by the first 24 bits. Each of its entries with longer prefixes has a
+//! The first table is indexed by the first 24 bits. An entry with longer prefixes refers to a
 //! second table of 256 entries. See Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory
 //! Access Speeds" (INFOCOM 1998).
 
 use slowpath_random::Random;
 
+use super::{Stage, Verdict};
 use crate::error::{NeighbourError, within, zeros};
 use crate::header::{Header, flow, hop, mask};
-use crate::stage::{Stage, Verdict};
 
+/// Number of bits that index the first table.
 const FIRST: u8 = 24;
-/// Marks an entry that is the number of a second-level table.
+/// Bit of an entry that contains the index of a second table.
 const LONGER: u32 = 1 << 31;
-const MOST_PREFIXES: f64 = 1_000_000.0;
+const MAX_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses, and its next hop, which is above 0 and below 2^31.
+/// A prefix of addresses, and its next hop between 1 and 2^31 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub prefix: u32,
@@ -23,18 +24,18 @@ pub struct Route {
     pub next: u32,
 }
 
-/// A compiled routing table. Zero entries have no route.
+/// A compiled routing table. An entry of zero means no route.
 pub struct Router {
     first: Vec<u32>,
     second: Vec<[u32; 256]>,
 }
 
 impl Router {
-    /// Generates prefixes with lengths as in routers: most of 24 bits, from 8 up to 32.
+    /// Generates random prefixes with lengths as in real routers: 8 to 32 bits, mostly 24.
     pub fn generated(prefixes: usize, seed: u64) -> Result<Router, NeighbourError> {
-        within("prefixes", prefixes as f64, 1.0, MOST_PREFIXES)?;
+        within("prefixes", prefixes as f64, 1.0, MAX_PREFIXES)?;
         let mut random = Random::new(seed ^ 0x0072_6f75_7465);
-        // A default route: traffic comes from all addresses, and no packet shall be dropped here.
+        // A default route: packets have any destination, and none should be dropped.
         let mut routes = vec![Route { prefix: 0, length: 0, next: 1 }];
         while routes.len() < prefixes {
             let length = match random.below(100) {
@@ -49,7 +50,7 @@ impl Router {
         Router::new(routes)
     }
 
-    /// Compiles routes; of two with the same prefix, the later one applies.
+    /// Compiles routes. If two have the same prefix, the later one applies.
     pub fn new(mut routes: Vec<Route>) -> Result<Router, NeighbourError> {
         routes.sort_by_key(|route| route.length);
         let mut router = Router { first: zeros("routes", 1 << FIRST)?, second: Vec::new() };
@@ -76,7 +77,7 @@ impl Router {
         table[start..start + (1usize << (32 - length))].fill(next);
     }
 
-    /// Returns the next hop of an address, or zero.
+    /// Returns the next hop of an address; zero without a route.
     #[inline]
     fn look_up(&self, address: u32) -> u32 {
         let entry = self.first[(address >> (32 - FIRST)) as usize];
@@ -97,12 +98,13 @@ impl Stage for Router {
 #[cfg(test)]
 mod tests {
     use super::{Route, Router};
+    use crate::functions::{Stage, Verdict};
     use crate::header::{FiveTuple, INITIAL_TTL, mask, udp_headers};
-    use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
-    /// Scans all routes; returns the hop of the longest matching prefix, of equal ones the last.
-    fn scanned(routes: &[Route], address: u32) -> u32 {
+    /// Scans all routes for the longest matching prefix, and returns its hop. If several are equal,
+    /// the last one applies.
+    fn scan(routes: &[Route], address: u32) -> u32 {
         let fit = routes.iter().filter(|route| address & mask(route.length) == route.prefix);
         fit.max_by_key(|route| route.length).map_or(0, |route| route.next)
     }
@@ -117,34 +119,34 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn look_ups_find_what_a_scan_of_all_routes_finds(
+        fn look_ups_agree_with_a_scan_of_all_routes(
             routes in proptest::collection::vec(any_route(), 1..40),
             addresses in proptest::collection::vec(any::<u32>(), 200),
         ) {
             let router = Router::new(routes.clone()).unwrap();
             for address in addresses {
                 for address in [address, 0x0a00_0000 | address & 0x0003_01ff] {
-                    prop_assert_eq!(router.look_up(address), scanned(&routes, address));
+                    prop_assert_eq!(router.look_up(address), scan(&routes, address));
                 }
             }
         }
     }
 
     #[test]
-    fn packets_without_a_route_or_a_hop_left_end() {
-        let here = FiveTuple { destination: 0x0a00_0001, ..FiveTuple::default() };
+    fn packets_without_a_route_or_remaining_hops_are_dropped() {
+        let routed = FiveTuple { destination: 0x0a00_0001, ..FiveTuple::default() };
         let route = Route { prefix: 0x0a00_0000, length: 8, next: 7 };
         let mut router = Router::new(vec![route]).unwrap();
-        let mut header = udp_headers(&here, 0, 0);
+        let mut header = udp_headers(&routed, 0, 0);
         let passed = (0..100).take_while(|_| router.process(&mut header) == Verdict::Pass).count();
         assert_eq!(passed, usize::from(INITIAL_TTL) - 1);
         assert_eq!(header[2..6], [0, 0, 0, 7]);
-        let elsewhere = FiveTuple { destination: 0x0b00_0001, ..here };
-        assert_eq!(router.process(&mut udp_headers(&elsewhere, 0, 0)), Verdict::Drop);
+        let unrouted = FiveTuple { destination: 0x0b00_0001, ..routed };
+        assert_eq!(router.process(&mut udp_headers(&unrouted, 0, 0)), Verdict::Drop);
     }
 
     #[test]
-    fn generated_routes_are_the_same_each_time_and_lead_everywhere() {
+    fn generated_routes_are_reproducible_and_cover_all_addresses() {
         let [one, other] = [(); 2].map(|()| Router::generated(5000, 3).unwrap());
         assert!(one.first == other.first && one.second == other.second);
         assert!(!one.second.is_empty() && one.first.iter().all(|&next| next != 0));
