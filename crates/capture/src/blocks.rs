@@ -1,23 +1,23 @@
-//! Reading of a file block by block, with a buffer that grows for large blocks.
+//! Reading of a file in blocks, with a buffer that grows for large blocks.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGReader};
 
 use crate::error::Problem;
-use crate::fill::FullReader;
 
 /// Initial size of the buffer in bytes.
-const USUAL: usize = 1 << 16;
+const INITIAL_BUFFER: usize = 1 << 16;
 /// Maximum size of a block in bytes.
-const MOST: usize = 1 << 24;
+const MAX_BLOCK: usize = 1 << 24;
 /// Magic numbers of gzip and zstd files.
 const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// Magic number of pcapng files: the type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Input of the parsers: the bytes read to recognise the format, then the rest of the file.
+/// Input of the parsers: the bytes that were read to recognise the format, and the rest of the
+/// file.
 pub type Source = FullReader<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
 /// A reader of the blocks of a file.
@@ -28,7 +28,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Recognises the format by the file's magic number. The returned flag is true for pcapng.
+    /// Recognises the format by the file's magic number. Also returns true if it is pcapng.
     pub fn new(input: Box<dyn Read + Send>) -> Result<(Blocks, bool), Problem> {
         let mut input = FullReader(input);
         let mut start = vec![0; 4];
@@ -37,21 +37,21 @@ impl Blocks {
             return Err(Problem::Empty);
         }
         start.truncate(count);
-        let next = start == SECTION;
-        let shown = start.clone();
+        let is_pcapng = start == SECTION;
+        let magic = start.clone();
         let source: Source = FullReader(io::Cursor::new(start).chain(input.0));
-        let reader: Result<Box<dyn PcapReaderIterator + Send>, _> = if next {
-            PcapNGReader::new(USUAL, source).map(|reader| Box::new(reader) as _)
+        let reader: Result<Box<dyn PcapReaderIterator + Send>, _> = if is_pcapng {
+            PcapNGReader::new(INITIAL_BUFFER, source).map(|reader| Box::new(reader) as _)
         } else {
-            LegacyPcapReader::new(USUAL, source).map(|reader| Box::new(reader) as _)
+            LegacyPcapReader::new(INITIAL_BUFFER, source).map(|reader| Box::new(reader) as _)
         };
         let reader = reader.map_err(|error| match error {
             PcapError::Incomplete(_) | PcapError::UnexpectedEof | PcapError::Eof => Problem::CutOff,
-            PcapError::HeaderNotRecognized => other_file(&shown),
+            PcapError::HeaderNotRecognized => other_file(&magic),
             PcapError::ReadError => unread(),
             _ => Problem::Damaged,
         })?;
-        Ok((Blocks { reader, offset: 0 }, next))
+        Ok((Blocks { reader, offset: 0 }, is_pcapng))
     }
 
     /// Returns the offset of the next block in the file, in bytes.
@@ -64,10 +64,10 @@ impl Blocks {
         &mut self,
         read: impl FnOnce(PcapBlockOwned<'_>) -> Result<T, Problem>,
     ) -> Result<Option<T>, Problem> {
-        let mut capacity = USUAL;
+        let mut capacity = INITIAL_BUFFER;
         loop {
-            let there = self.reader.data().len();
-            let wanted = match self.reader.next() {
+            let buffered = self.reader.data().len();
+            let is_buffer_full = match self.reader.next() {
                 Ok(_) => break,
                 Err(PcapError::Eof) => return Ok(None),
                 Err(PcapError::Incomplete(_)) => false,
@@ -76,26 +76,26 @@ impl Blocks {
                 Err(PcapError::ReadError) => return Err(unread()),
                 Err(_) => return Err(Problem::Damaged),
             };
-            if !wanted {
+            if !is_buffer_full {
                 self.refill()?;
             }
-            if self.reader.data().len() > there || self.reader.reader_exhausted() {
+            if self.reader.data().len() > buffered || self.reader.reader_exhausted() {
                 continue;
             }
             capacity = capacity.saturating_mul(2);
-            if capacity > MOST {
-                return Err(Problem::TooLarge { most: MOST });
+            if capacity > MAX_BLOCK {
+                return Err(Problem::TooLarge { most: MAX_BLOCK });
             }
             self.reader.grow(capacity);
             self.refill()?;
         }
         let Ok((length, block)) = self.reader.next() else { return Err(Problem::Damaged) };
-        let said = read(block);
-        if said.is_ok() {
+        let result = read(block);
+        if result.is_ok() {
             self.reader.consume(length);
             self.offset = self.offset.saturating_add(length as u64);
         }
-        said.map(Some)
+        result.map(Some)
     }
 
     fn refill(&mut self) -> Result<(), Problem> {
@@ -103,7 +103,7 @@ impl Blocks {
     }
 }
 
-/// Returns an error without the cause, because the parser does not report it.
+/// Returns the error for a failed read. The parser does not report the cause.
 fn unread() -> Problem {
     Problem::Io(io::Error::other("reading fails"))
 }
@@ -113,4 +113,25 @@ fn other_file(start: &[u8]) -> Problem {
     let hint = if compressed { "; decompress it first" } else { "" };
     let digits: Vec<String> = start.iter().map(|byte| format!("{byte:02x}")).collect();
     Problem::OtherFile { start: digits.join(" "), hint }
+}
+
+/// A reader that fills the whole buffer on each call, except at the end of the input. Other
+/// readers, such as pipes, may return less.
+pub struct FullReader<R>(pub R);
+
+impl<R: Read> Read for FullReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
+            match self.0.read(space) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Return the bytes read before the error first.
+                Err(_) if filled > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
 }

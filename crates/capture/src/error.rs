@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// A failure to read a file to its end, with the position. Packets returned before are valid.
+/// A failure to read a file to its end, with the position. Packets returned earlier are valid.
 #[derive(Debug, Error)]
 #[error("{problem}{}", place(*.packets, *.offset))]
 pub struct CaptureError {
@@ -23,7 +23,7 @@ pub enum Problem {
     /// The file cannot be opened or read.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// The file has neither format.
+    /// The file is neither pcap nor pcapng.
     #[error("it is no capture: it starts with {start}, which neither pcap nor pcapng does{hint}")]
     OtherFile {
         /// First bytes of the file, in hexadecimal.

@@ -8,8 +8,8 @@ use pcap_parser::pcapng::{InterfaceDescriptionBlock, OptionCode};
 use crate::error::Problem;
 use crate::link;
 
-/// Flag in the link type of pcap files: the length of frame check sequences (FCS) is given.
-const CHECKED: u32 = 1 << 26;
+/// Flag in the link type of pcap files: the file states the length of frame check sequences (FCS).
+const HAS_FCS_LENGTH: u32 = 1 << 26;
 /// Option of pcapng files for the length of frame check sequences, in bits (`if_fcslen`).
 const FCS_LENGTH: OptionCode = OptionCode(13);
 /// Type of interface description blocks.
@@ -34,39 +34,34 @@ pub struct Interface {
 impl Interface {
     /// Returns the only interface of a pcap file. The lower half of `network` is the link type; its
     /// upper four bits are the length of the check sequence in 16-bit words. Times are in
-    /// nanoseconds if `fine`, else in microseconds.
-    pub fn of_file(network: Linktype, fine: bool) -> Interface {
+    /// nanoseconds if `has_nanoseconds`, else in microseconds.
+    pub fn of_pcap(network: Linktype, has_nanoseconds: bool) -> Interface {
         let field = network.0.cast_unsigned();
-        let check = if field & CHECKED == 0 { 0 } else { 2 * (field >> 28) as usize };
-        let units = if fine { SECOND } else { SECOND / 1000 };
-        Interface {
-            link: (field & 0xffff) as u16,
-            fcs_length: check,
-            snaplen: usize::MAX,
-            units,
-            offset: 0,
-        }
+        let fcs_length = if field & HAS_FCS_LENGTH == 0 { 0 } else { 2 * (field >> 28) as usize };
+        let units = if has_nanoseconds { SECOND } else { SECOND / 1000 };
+        let link = (field & 0xffff) as u16;
+        Interface { link, fcs_length, snaplen: usize::MAX, units, offset: 0 }
     }
 
-    /// Returns an interface that a block of a pcapng file describes. The length of check sequences
-    /// is given in bits.
-    pub fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
-        let checked = block.options.iter().find(|option| option.code == FCS_LENGTH);
-        let bits = checked.and_then(|option| option.value.first()).copied().unwrap_or(0);
+    /// Returns the interface that a block of a pcapng file describes. The block states the length
+    /// of check sequences in bits.
+    pub fn of_block(block: &InterfaceDescriptionBlock<'_>) -> Interface {
+        let option = block.options.iter().find(|option| option.code == FCS_LENGTH);
+        let bits = option.and_then(|option| option.value.first()).copied().unwrap_or(0);
         let link = (block.linktype.0.cast_unsigned() & 0xffff) as u16;
-        let most = match block.snaplen {
+        let snaplen = match block.snaplen {
             0 => usize::MAX,
             snaplen => usize::try_from(snaplen).unwrap_or(usize::MAX),
         };
         let power = u32::from(block.if_tsresol & 0x7f);
         let base: u128 = if block.if_tsresol & 0x80 == 0 { 10 } else { 2 };
         let units = base.checked_pow(power).unwrap_or(0);
-        // In big-endian files, the parser reads the time offset and the type of the block as
-        // little-endian.
+        // The parser reads the time offset and the block type as little-endian, also in big-endian
+        // files.
         let swapped = block.block_type.swap_bytes() == INTERFACE;
         let offset = block.ts_offset();
         let offset = if swapped { offset.swap_bytes() } else { offset };
-        Interface { link, fcs_length: usize::from(bits / 8), snaplen: most, units, offset }
+        Interface { link, fcs_length: usize::from(bits / 8), snaplen, units, offset }
     }
 
     /// Converts a time to nanoseconds; `None` if it is out of range.
@@ -75,20 +70,19 @@ impl Interface {
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()
     }
 
-    /// Returns the number of captured bytes of a packet, if the file gives only its length on the
-    /// wire.
+    /// Returns the number of captured bytes of a packet of `wire` bytes, for blocks that do not
+    /// state it.
     pub fn captured(&self, wire: usize) -> usize {
         wire.min(self.snaplen)
     }
 
-    /// Returns the name of the link type if packets are not Ethernet frames.
+    /// Returns the name of the link type; `None` if packets are Ethernet frames.
     pub fn other_link(&self) -> Option<String> {
         (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
     }
 
-    /// Returns the frame and its length on the wire, both without the check sequence.
-    ///
-    /// With `converts`, packets of some other link types become Ethernet frames ([`link::frame`]).
+    /// Returns the Ethernet frame of a packet, and its length on the wire, both without the check
+    /// sequence. With `converts`, converts packets of some other link types ([`link::frame`]).
     ///
     /// # Errors
     /// If the packet is not an Ethernet frame; the error names the interface `number`.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 const ETHERNET: usize = 14;
 const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// Smallest EtherType: smaller numbers in that field are lengths (IEEE 802.3, clause 3.2.6).
+/// Smallest EtherType. Smaller numbers in its field are lengths (IEEE 802.3, clause 3.2.6).
 const LEAST_TYPE: u16 = 0x600;
 
 const NULL: u16 = 0;
@@ -49,7 +49,7 @@ const NAMES: [(u16, &str); 25] = [
     (LINUX_SLL2, "LINUX_SLL2"),
 ];
 
-/// Formats a link type by name and number, or by number alone if it is unknown.
+/// Formats a link type as name and number; as number alone if it is unknown.
 pub fn named(link: u16) -> String {
     match NAMES.iter().find(|(number, _)| *number == link) {
         Some((_, name)) => format!("{name} ({link})"),
@@ -64,8 +64,8 @@ pub fn is_convertible(link: u16) -> bool {
 
 /// Converts a packet to an Ethernet frame, and returns the frame with its length on the wire.
 ///
-/// Addresses that the capture does not contain are zero. If a packet ends within its link-layer
-/// header, or its protocol has no EtherType, it keeps its bytes and gets type 0.
+/// Addresses that the capture does not contain are zero. The type is 0 if the packet ends within
+/// its link-layer header, or its protocol has no EtherType.
 pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) {
     let (header, source, kind) = match link {
         NULL | LOOP => (4, None, captured.get(4).and_then(|&first| internet(first))),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn cooked_headers_tell_source_and_type() {
+    fn cooked_headers_have_source_and_type() {
         let source = [1, 2, 3, 4, 5, 6];
         let cooked = [&[0, 0, 0, 1, 0, 6][..], &source, &[0, 0, 0x88, 0x47], b"abc"].concat();
         assert_eq!(*frame(113, &cooked, 19).0, *ethernet(source, [0x88, 0x47], b"abc"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_captured_becomes_a_frame() {
+    fn any_captured_bytes_become_a_frame() {
         for link in (0..=300).filter(|&link| is_convertible(link)) {
             for length in 0..24 {
                 let captured = vec![0x45; length];

@@ -1,4 +1,4 @@
-//! A reader of capture files, which returns the packets in order.
+//! A reader of capture files that returns the packets in order.
 
 use std::fmt;
 use std::fs::File;
@@ -38,9 +38,9 @@ pub struct Packet {
     /// Length of the frame on the wire in bytes; at least the number of captured bytes.
     pub wire_length: usize,
     /// Time of the capture in nanoseconds since the start of 1970 (UTC); `None` if the file does
-    /// not give it.
+    /// not state it.
     pub nanoseconds: Option<u64>,
-    /// Original link type, if the Ethernet header was added by conversion.
+    /// Original link type, if the packet was converted to an Ethernet frame.
     pub converted: Option<String>,
 }
 
@@ -80,13 +80,13 @@ impl Capture {
         Capture::new(Box::new(file))
     }
 
-    /// Starts reading a file from any reader.
+    /// Starts reading a capture from any reader.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a capture file.
     pub fn new(input: Box<dyn Read + Send>) -> Result<Capture, CaptureError> {
-        let (blocks, next) = Blocks::new(input).map_err(|problem| at(0, 0, problem))?;
-        let format = if next { Format::Pcapng } else { Format::Pcap };
+        let (blocks, is_pcapng) = Blocks::new(input).map_err(|problem| at(0, 0, problem))?;
+        let format = if is_pcapng { Format::Pcapng } else { Format::Pcap };
         let interfaces = Vec::new();
         Ok(Capture { blocks, format, interfaces, packets: 0, converts: false, over: false })
     }
@@ -111,7 +111,7 @@ impl Capture {
     /// Returns the next packet; `None` after the last packet and after an error.
     ///
     /// # Errors
-    /// If the file is damaged or cut off here, or its packets are not Ethernet frames.
+    /// If the file is damaged or cut off at this point, or its packets are not Ethernet frames.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, CaptureError> {
         if self.over {
             return Ok(None);
@@ -150,8 +150,8 @@ fn packet(
 ) -> Result<Option<Packet>, Problem> {
     let (number, captured, wire, ticks) = match &block {
         PcapBlockOwned::LegacyHeader(header) => {
-            let interface = Interface::of_file(header.network, header.is_nanosecond_precision());
-            // Report an unsupported link type at once, even if the file has no packets.
+            let interface = Interface::of_pcap(header.network, header.is_nanosecond_precision());
+            // Reports an unsupported link type even if the file has no packets.
             interface.frame(&[], 0, (None, converts))?;
             interfaces.push(interface);
             return Ok(None);
@@ -161,7 +161,7 @@ fn packet(
             return Ok(None);
         }
         PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
-            interfaces.push(Interface::described(interface));
+            interfaces.push(Interface::of_block(interface));
             return Ok(None);
         }
         PcapBlockOwned::Legacy(record) => {
@@ -184,9 +184,9 @@ fn packet(
         }
         PcapBlockOwned::NG(_) => return Ok(None),
     };
-    let place = usize::try_from(number.unwrap_or(0)).unwrap_or(usize::MAX);
+    let index = usize::try_from(number.unwrap_or(0)).unwrap_or(usize::MAX);
     let missing = || Problem::NoInterface { interface: number.unwrap_or(0) };
-    let interface = interfaces.get(place).ok_or_else(missing)?;
+    let interface = interfaces.get(index).ok_or_else(missing)?;
     let wire = usize::try_from(wire).unwrap_or(usize::MAX);
     let (bytes, wire_length) = interface.frame(captured, wire, (number, converts))?;
     let nanoseconds = ticks.and_then(|ticks| interface.nanoseconds(ticks));

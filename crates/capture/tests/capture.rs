@@ -5,7 +5,7 @@ use std::io::Cursor;
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
 
-/// Encoder of files in one byte order.
+/// An encoder of files in one byte order.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -141,7 +141,7 @@ fn times_are_in_the_unit_of_the_file() {
 
 #[test]
 fn check_sequences_are_taken_off() {
-    // A check sequence of two 16-bit words, and the flag that its length is given.
+    // A check sequence of two 16-bit words, and the flag that the file states its length.
     let network = (2 << 28) | (1 << 26) | 1;
     let order = ORDERS[0];
     let file = order.pcap(0xa1b2_c3d4, network, &[(b"frame+fcs.", 10), (b"frame", 10)]);
@@ -152,20 +152,20 @@ fn check_sequences_are_taken_off() {
 }
 
 #[test]
-fn pcapng_files_have_sections_interfaces_and_kinds_of_packets() {
-    let mut whole = Vec::new();
+fn pcapng_files_with_sections_interfaces_and_packet_types_are_read() {
+    let mut file = Vec::new();
     // One section of each byte order.
     for order in ORDERS {
-        whole.extend([order.section(), order.interface(1, &[])].concat());
-        whole.extend(order.block(0x0bad_cafe, b"of an unknown kind"));
-        whole.extend([order.interface(1, &[]), order.enhanced(1, b"abcde", 9)].concat());
-        whole.extend([order.simple(b"simple", 6), order.simple(b"limited!", 30)].concat());
+        file.extend([order.section(), order.interface(1, &[])].concat());
+        file.extend(order.block(0x0bad_cafe, b"of an unknown kind"));
+        file.extend([order.interface(1, &[]), order.enhanced(1, b"abcde", 9)].concat());
+        file.extend([order.simple(b"simple", 6), order.simple(b"limited!", 30)].concat());
     }
-    let (packets, error) = read(whole.clone());
+    let (packets, error) = read(file.clone());
     assert!(error.is_none(), "{error:?}");
-    let one = [packet(b"abcde", 9), packet(b"simple", 6), packet(b"limited!", 30)];
-    assert_eq!(packets, [one.clone(), one].concat());
-    let capture = Capture::new(Box::new(Cursor::new(whole))).unwrap();
+    let section = [packet(b"abcde", 9), packet(b"simple", 6), packet(b"limited!", 30)];
+    assert_eq!(packets, [section.clone(), section].concat());
+    let capture = Capture::new(Box::new(Cursor::new(file))).unwrap();
     assert_eq!(capture.format(), Format::Pcapng);
 }
 
@@ -208,7 +208,7 @@ fn other_links_are_named() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
+fn other_files_are_refused() {
     let problem = |bytes: &[u8]| read(bytes.to_vec()).1.unwrap();
     assert!(matches!(problem(b"").problem, Problem::Empty));
     assert!(problem(b"").to_string().starts_with("it is empty"));
@@ -221,12 +221,13 @@ fn what_is_no_capture_is_refused() {
     assert!(matches!(missing.problem, Problem::Io(_)));
 }
 
+/// Generates intact files of both formats.
 fn files() -> impl Strategy<Value = Vec<u8>> {
     let packets =
         proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..90), 0u32..200), 0..6);
-    (packets, any::<bool>(), any::<bool>()).prop_map(|(packets, big, next)| {
+    (packets, any::<bool>(), any::<bool>()).prop_map(|(packets, big, is_pcapng)| {
         let order = Order { big };
-        if !next {
+        if !is_pcapng {
             let packets: Vec<(&[u8], u32)> = packets.iter().map(|(b, w)| (&b[..], *w)).collect();
             return order.pcap(0xa1b2_3c4d, 1, &packets);
         }
@@ -242,45 +243,45 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_have_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_can_be_read(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         read(bytes);
     }
 
     #[test]
-    fn damaged_files_have_an_answer(
+    fn damaged_files_can_be_read(
         file in files(),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5),
         end in any::<prop::sample::Index>(),
     ) {
         let mut damaged = file.clone();
-        for (place, byte) in changes {
-            let place = place.index(damaged.len());
-            damaged[place] = byte;
+        for (index, byte) in changes {
+            let index = index.index(damaged.len());
+            damaged[index] = byte;
         }
         damaged.truncate(end.index(file.len()) + 1);
         read(damaged);
     }
 
-    /// Packets in front of the point where a file is cut off are intact.
+    /// Packets before the point where a file is cut off are intact.
     #[test]
-    fn cut_off_files_give_what_they_have(
+    fn packets_of_cut_off_files_are_read(
         packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),
         end in any::<prop::sample::Index>(),
     ) {
-        let given: Vec<(&[u8], u32)> = packets.iter().map(|b| (&b[..], b.len() as u32)).collect();
-        let file = ORDERS[0].pcap(0xa1b2_c3d4, 1, &given);
+        let pairs: Vec<(&[u8], u32)> = packets.iter().map(|b| (&b[..], b.len() as u32)).collect();
+        let file = ORDERS[0].pcap(0xa1b2_c3d4, 1, &pairs);
         let end = end.index(file.len());
         let (found, error) = read(file[..end].to_vec());
-        for (found, given) in found.iter().zip(&packets) {
-            prop_assert_eq!(&found.bytes, given);
+        for (found, expected) in found.iter().zip(&packets) {
+            prop_assert_eq!(&found.bytes, expected);
         }
-        let whole: usize = 24 + found.iter().map(|packet| 16 + packet.bytes.len()).sum::<usize>();
+        let complete: usize = 24 + found.iter().map(|packet| 16 + packet.bytes.len()).sum::<usize>();
         match error {
-            None => prop_assert_eq!(whole, end),
+            None => prop_assert_eq!(complete, end),
             Some(error) if end >= 24 => {
                 prop_assert!(matches!(error.problem, Problem::CutOff));
                 prop_assert_eq!(error.packets, found.len() as u64);
-                prop_assert_eq!(error.offset, whole as u64);
+                prop_assert_eq!(error.offset, complete as u64);
             }
             Some(error) if end == 0 => prop_assert!(matches!(error.problem, Problem::Empty)),
             Some(error) => prop_assert!(matches!(error.problem, Problem::CutOff)),

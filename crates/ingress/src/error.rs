@@ -1,4 +1,4 @@
-//! Errors of giving packets to a program.
+//! Errors of programs with traffic.
 
 use slowpath_kernel::LoadError;
 use slowpath_kernel::timing::TimingError;
@@ -18,15 +18,14 @@ pub enum IngressError {
     Traffic {
         /// Name of the parameter.
         what: &'static str,
-        /// Given value.
+        /// Value of the parameter.
         value: u64,
         /// Minimum.
         least: u64,
         /// Maximum.
         most: u64,
     },
-    /// Packets of different flows grow by different lengths, so the same steps cannot restore all
-    /// of them.
+    /// Packets of different flows grow by different lengths, so no common steps restore them.
     #[error(
         "it makes packets of one flow longer by {one} bytes and those of another by {other}: one \
          buffer for all of them cannot be put back between runs"
@@ -37,13 +36,14 @@ pub enum IngressError {
         /// Growth of another packet in bytes.
         other: i64,
     },
-    /// Repeated runs leave different packets, although the packet is restored between them.
+    /// Runs leave different packets than a single run, although the packet is restored between
+    /// them.
     #[error(
         "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
          packets before it): one buffer for all packets cannot be put back between runs"
     )]
     NotRestorable,
-    /// The caller asked to stop.
+    /// The caller ended the set-up.
     #[error("stopped")]
     Stopped,
 }

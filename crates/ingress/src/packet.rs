@@ -1,4 +1,4 @@
-//! The traffic of a program, and the packet that flows are written into.
+//! The traffic of a program, and the packet into which flows are written.
 
 use std::net::Ipv4Addr;
 
@@ -7,15 +7,14 @@ use slowpath_kernel::timing::Flows;
 
 use crate::error::IngressError;
 
-/// Maximum number of flows. Maps with an element for each flow then take some gigabytes.
-const MOST_FLOWS: u64 = 1 << 24;
+/// Maximum number of flows. Maps with so many elements take some gigabytes.
+const MAX_FLOWS: u64 = 1 << 24;
 /// Minimum and maximum size of a packet in bytes; test runs have room for one page.
 const SIZES: (u64, u64) = (64, 3500);
 const DESTINATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DESTINATION_PORT: u16 = 53;
 
-/// Traffic for a program: UDP over IPv4 without options. Flows are drawn from a uniform
-/// distribution.
+/// Traffic for a program: UDP over IPv4 without options. Each packet belongs to a random flow.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSpec {
@@ -40,7 +39,7 @@ impl TrafficSpec {
     /// # Errors
     /// If the number of flows is out of range.
     pub fn flows(&self) -> Result<Flows, IngressError> {
-        let count = within("flows", self.flows, 1, MOST_FLOWS)?;
+        let count = within("flows", self.flows, 1, MAX_FLOWS)?;
         Ok(Flows {
             count,
             seed: self.seed,
@@ -56,15 +55,15 @@ impl TrafficSpec {
     pub fn packet(&self) -> Result<Vec<u8>, IngressError> {
         let size = within("packet size in bytes", self.packet_bytes, SIZES.0, SIZES.1)?;
         let mut packet = vec![0; size as usize];
-        let length = |behind: u32| ((size - behind) as u16).to_be_bytes();
+        let length_after = |offset: u32| ((size - offset) as u16).to_be_bytes();
         packet[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
         packet[14] = 0x45;
-        packet[16..18].copy_from_slice(&length(14));
+        packet[16..18].copy_from_slice(&length_after(14));
         packet[22..24].copy_from_slice(&[64, 17]);
         packet[30..34].copy_from_slice(&self.destination.unwrap_or(DESTINATION).octets());
         let port = self.destination_port.unwrap_or(DESTINATION_PORT);
         packet[36..38].copy_from_slice(&port.to_be_bytes());
-        packet[38..40].copy_from_slice(&length(34));
+        packet[38..40].copy_from_slice(&length_after(34));
         Ok(packet)
     }
 }
@@ -79,7 +78,7 @@ mod tests {
     use super::TrafficSpec;
 
     #[test]
-    fn lengths_are_those_of_the_packet() {
+    fn headers_have_the_lengths_of_the_packet() {
         let text = r#"{"flows": 9, "packet_bytes": 300, "destination": "10.1.2.3"}"#;
         let spec: TrafficSpec = serde_json::from_str(text).expect("fits");
         let packet = spec.packet().expect("makes sense");
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_said() {
+    fn limits_are_checked() {
         let spec = TrafficSpec {
             flows: 0,
             packet_bytes: 63,

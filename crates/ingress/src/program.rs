@@ -9,13 +9,13 @@ use crate::error::IngressError;
 use crate::packet::TrafficSpec;
 use crate::undo_detection::{candidates, is_restored};
 
-/// Packets in a turn. A call has an overhead of microseconds, and a turn takes some tenths of a
-/// millisecond.
+/// Number of packets in a turn. A turn takes some tenths of a millisecond, and its call has an
+/// overhead of microseconds.
 const BURST: u32 = 2048;
-/// Average number of warm-up packets of each flow. With 1,000 flows, about 2 then get no packet.
-const WARM: u64 = 6;
+/// Average number of warm-up packets of a flow. Of 1,000 flows, only about 2 get no packet.
+const WARM_UPS: u64 = 6;
 /// Maximum number of warm-up packets.
-const MOST_WARM: u64 = 20_000_000;
+const MAX_WARM_UPS: u64 = 20_000_000;
 
 /// An XDP program in the running kernel, with traffic.
 #[derive(Debug)]
@@ -25,13 +25,13 @@ pub struct Program {
     served: Served,
     bytes: u64,
     failure: Option<String>,
-    // Test runs of unattached programs take milliseconds longer.
+    // A test run of an unattached program takes milliseconds longer.
     _attached: Attached,
 }
 
 impl Program {
-    /// Loads a program of an object, determines how to restore its packets, and gives it packets of
-    /// all flows to fill its maps.
+    /// Loads a program of an object, determines the steps that restore its packets, and fills its
+    /// maps with packets of all flows.
     ///
     /// # Errors
     /// If the kernel does not load the program, a parameter of the traffic is out of range, packets
@@ -54,16 +54,8 @@ impl Program {
                 warmed => warmed?,
             }
             if retry(|| is_restored(&feed))? {
-                let bytes = packet.len() as u64;
-                let served = Served::default();
-                return Ok(Program {
-                    program,
-                    feed,
-                    served,
-                    bytes,
-                    failure: None,
-                    _attached: attached,
-                });
+                let (served, bytes, failure) = (Served::default(), packet.len() as u64, None);
+                return Ok(Program { program, feed, served, bytes, failure, _attached: attached });
             }
         }
         Err(IngressError::NotRestorable)
@@ -87,7 +79,7 @@ impl Work for Program {
                 self.served.items += u64::from(BURST);
                 self.served.bytes += u64::from(BURST) * self.bytes;
             }
-            Err(why) => self.failure = Some(why.to_string()),
+            Err(cause) => self.failure = Some(cause.to_string()),
         }
     }
 
@@ -101,8 +93,8 @@ impl Work for Program {
 }
 
 fn warm(feed: &Feed, flows: &Flows, go_on: &dyn Fn() -> bool) -> Result<(), IngressError> {
-    let wanted = (WARM * u64::from(flows.count)).min(MOST_WARM);
-    for _ in 0..=wanted / u64::from(BURST) {
+    let packets = (WARM_UPS * u64::from(flows.count)).min(MAX_WARM_UPS);
+    for _ in 0..=packets / u64::from(BURST) {
         if !go_on() {
             return Err(IngressError::Stopped);
         }

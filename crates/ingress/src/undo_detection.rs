@@ -1,16 +1,16 @@
-//! Detection of a program's changes of packets, and of the steps that undo them.
+//! Detection of a program's changes to packets, and of the steps that undo them.
 
 use slowpath_kernel::timing::{Attachments, Feed, Flows, TimingError, Undo};
 use slowpath_kernel::{Kernel, LoadedProgram};
 
 use crate::error::IngressError;
 
-/// Number of packets that are inspected one by one.
+/// Number of packets whose changes are inspected.
 const PACKETS: usize = 64;
 
-/// Returns candidates for the steps that undo a run's changes of the packet. A packet can grow or
-/// shrink at its start or at its end, and the kernel does not report which. So there can be a
-/// candidate for each; the caller has to try them.
+/// Returns candidates for the steps that undo a run's changes to the packet. A packet can grow or
+/// shrink at its start or at its end, and the kernel does not report the end. Therefore there can
+/// be one candidate for each end, and the caller has to try them.
 ///
 /// # Errors
 /// If packets grow by different lengths, or the kernel does not run them.
@@ -36,7 +36,7 @@ pub fn candidates(
             return Err(IngressError::Growth { one: ends[0].growth, other: growth });
         }
         for end in ends {
-            end.see(packet, &after.packet);
+            end.add(packet, &after.packet);
         }
     }
     let ends = changes.into_iter().flatten();
@@ -50,7 +50,7 @@ pub fn candidates(
 /// # Errors
 /// If the kernel does not run the packets.
 pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
-    // The last number exceeds the room in which a packet could drift.
+    // After 1024 runs, a packet that is not restored has moved farther than its buffer allows.
     for runs in [2, 17, 1024] {
         let start = feed.generator()?;
         feed.run(runs - 1)?;
@@ -67,8 +67,9 @@ pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
     Ok(true)
 }
 
-/// Changes of packets, under the hypothesis that packets grow at one end.
+/// Changes to packets, under the hypothesis that packets grow at one end.
 struct Change {
+    /// True if packets grow at their start.
     at_start: bool,
     growth: i64,
     metadata: u32,
@@ -81,7 +82,8 @@ impl Change {
         Change { at_start, growth, metadata, changed: vec![false; len] }
     }
 
-    fn see(&mut self, before: &[u8], after: &[u8]) {
+    /// Adds the changes of a run.
+    fn add(&mut self, before: &[u8], after: &[u8]) {
         let moved = if self.at_start { self.growth } else { 0 };
         for (at, (old, changed)) in before.iter().zip(&mut self.changed).enumerate() {
             let now = usize::try_from(at as i64 + moved).ok().and_then(|at| after.get(at));
@@ -92,17 +94,18 @@ impl Change {
     fn undo(&self, packet: &[u8], flows: &Flows) -> Undo {
         let growth = i32::try_from(self.growth).unwrap_or(i32::MAX);
         let (head, tail) = if self.at_start { (-growth, 0) } else { (0, growth) };
-        let mut stretches: Vec<(u32, Vec<u8>)> = Vec::new();
-        for (at, (&byte, _)) in packet.iter().zip(&self.changed).enumerate().filter(
-            // The feed overwrites these bytes before each run anyway.
-            |&(at, (_, &changed))| changed && !flows.writes(at),
-        ) {
-            match stretches.last_mut() {
+        let mut ranges: Vec<(u32, Vec<u8>)> = Vec::new();
+        for (at, (&byte, &changed)) in packet.iter().zip(&self.changed).enumerate() {
+            // The feed overwrites the bytes of the flow before each run.
+            if !changed || flows.writes(at) {
+                continue;
+            }
+            match ranges.last_mut() {
                 Some((start, bytes)) if *start as usize + bytes.len() == at => bytes.push(byte),
-                _ => stretches.push((at as u32, vec![byte])),
+                _ => ranges.push((at as u32, vec![byte])),
             }
         }
-        Undo { head, tail, metadata_after: self.metadata, packet: stretches, ..Undo::default() }
+        Undo { head, tail, metadata_after: self.metadata, packet: ranges, ..Undo::default() }
     }
 }
 
@@ -115,7 +118,7 @@ mod tests {
     fn undo(before: &[u8], after: &[u8], at_start: bool) -> Undo {
         let growth = after.len() as i64 - before.len() as i64;
         let mut change = Change::new(before.len(), growth, 0, at_start);
-        change.see(before, after);
+        change.add(before, after);
         change.undo(before, &FLOWS)
     }
 
@@ -140,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_not_put_back() {
+    fn bytes_of_the_flow_are_not_put_back() {
         let found = undo(&[0; 64], &[1; 64], true);
-        let places: Vec<_> = found.packet.iter().map(|(at, bytes)| (*at, bytes.len())).collect();
-        assert_eq!(places, [(0, 24), (38, 26)]);
+        let ranges: Vec<_> = found.packet.iter().map(|(at, bytes)| (*at, bytes.len())).collect();
+        assert_eq!(ranges, [(0, 24), (38, 26)]);
     }
 }

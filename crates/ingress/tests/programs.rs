@@ -33,7 +33,7 @@ fn program(kernel: &Kernel, name: &str, traffic: &TrafficSpec) -> Result<Program
 }
 
 #[test]
-fn all_flows_come_and_are_counted() {
+fn packets_of_all_flows_are_counted() {
     let Some(kernel) = kernel() else { return };
     let mut counts = program(&kernel, "counts", &TRAFFIC).expect("is run");
     let counted = |program: &Program| -> (usize, u64) {
@@ -63,12 +63,12 @@ fn packets_that_get_longer_or_shorter_are_put_back() {
             program(&kernel, name, &TRAFFIC).unwrap_or_else(|e| panic!("{name}: {e}"));
         program.turn();
         assert_eq!(program.failure(), None, "{name}");
-        assert!(program.served()[0].items > 1000, "more than there is room for: {name}");
+        assert!(program.served()[0].items > 1000, "more than the buffer has room for: {name}");
     }
 }
 
 #[test]
-fn what_one_buffer_cannot_be_is_refused() {
+fn programs_whose_packets_cannot_be_restored_are_refused() {
     let Some(kernel) = kernel() else { return };
     let grows = program(&kernel, "grows_some", &TRAFFIC).expect_err("differs by flow");
     assert!(matches!(grows, IngressError::Growth { one, other } if one + other == 8), "{grows}");

@@ -1,4 +1,4 @@
-//! Files of the repository that tests compare with, and that `make bless` renews.
+//! Expected outputs in the repository, which `make bless` renews.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -22,12 +22,12 @@ pub fn check_golden(file: &str, expected: &str) {
     assert!(text == expected, "{file} is out of date: run `make bless`");
 }
 
-/// Returns the schema of a type as serialised, with one line per paragraph in descriptions. Removes
-/// the widths of numbers in Rust, which are not a format of JSON Schema.
+/// Returns the JSON Schema of a serialised type. Each paragraph of a description is one line.
+/// Rust's widths of numbers are removed, because they are not formats of JSON Schema.
 ///
 /// # Panics
 ///
-/// If the schema is no JSON.
+/// If the schema cannot be written as JSON.
 #[must_use]
 pub fn schema<T: JsonSchema>() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();

@@ -1,34 +1,30 @@
 //! Oracles for tests: independent sources that results are compared with, and a record of these
 //! comparisons. Only tests use this crate.
 //!
-//! A test that uses an oracle records how much it compared ([`Oracle::compared`]). If the oracle is
-//! not available, the test records the reason ([`Oracle::missing`]) and passes. `make test`
-//! collects the records in the folder that the environment variable [`FOLDER`] names, and prints a
-//! summary with the program of this crate. [`REQUIRE`] is a comma-separated list of required
-//! oracles. A test that misses a required oracle fails, and `make test` fails if nothing was
-//! compared with one.
+//! A test that uses an oracle records its number of comparisons ([`Oracle::compared`]). If the
+//! oracle is not available, the test records the reason ([`Oracle::missing`]) and passes. `make
+//! test` collects the records in the folder that the environment variable [`FOLDER`] names, and
+//! prints a summary with the program of this crate. The variable [`REQUIRE`] is a comma-separated
+//! list of required oracles. A test without a required oracle fails, and `make test` fails if
+//! nothing was compared with a required oracle.
 
-mod campaign;
 mod golden;
 mod names;
 mod published;
 mod records;
-mod required;
 mod summary;
 
-pub use campaign::{CAMPAIGN, random_cases};
 pub use golden::{check_golden, schema};
-pub use names::Oracle;
+pub use names::{Oracle, REQUIRE, Required};
 pub use published::{PUBLISHED, published_listings, published_results};
 pub use records::FOLDER;
-pub use required::{REQUIRE, Required};
 pub use summary::summary;
 
 use std::fmt;
 
 impl Oracle {
-    /// Records that a test compared `count` items of some kind (a plural: "packets") with the
-    /// oracle. Counts of the same kind are summed over all tests.
+    /// Records that a test compared `count` items with the oracle. `what` is the plural noun for
+    /// the items, such as "packets". The summary adds up equal items of all tests.
     ///
     /// # Panics
     ///
@@ -39,8 +35,8 @@ impl Oracle {
         records::write(&records::Record::Compared { oracle: self, count, what: what.to_owned() });
     }
 
-    /// Records that a test runs without the oracle. `reason` is the missing requirement, and a way
-    /// to get it.
+    /// Records that a test runs without the oracle. `reason` names the missing requirement, and the
+    /// remedy.
     ///
     /// # Panics
     ///
@@ -57,6 +53,24 @@ impl Oracle {
         }
         records::write(&records::Record::Missing { oracle: self, reason });
     }
+}
+
+/// Environment variable with a factor for the number of cases of random tests. `make campaign` sets
+/// it.
+pub const CAMPAIGN: &str = "SLOWPATH_CAMPAIGN";
+
+/// Returns the number of cases of a random test: `default`, times the factor in [`CAMPAIGN`].
+///
+/// # Panics
+///
+/// If the factor is not a positive integer.
+pub fn random_cases<N: TryFrom<u64> + Into<u64>>(default: N) -> N {
+    let factor = std::env::var(CAMPAIGN).map_or(1, |text| match text.parse::<u64>() {
+        Ok(factor) if factor > 0 => factor,
+        _ => panic!("{CAMPAIGN}: {text:?} is not a positive integer"),
+    });
+    let cases = default.into().saturating_mul(factor);
+    N::try_from(cases).unwrap_or_else(|_| panic!("{CAMPAIGN}: {cases} cases are too many"))
 }
 
 #[cfg(test)]

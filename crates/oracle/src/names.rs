@@ -1,4 +1,4 @@
-//! All oracles and their names.
+//! All oracles, their names, and the oracles that must be available.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Oracle {
     KernelTypes,
     /// The solver Z3.
     Z3,
-    /// The proof checker for clauses (`crates/smt`), which shares no code with the solver.
+    /// The checker of proofs by the SAT solver (`crates/smt`), which shares no code with it.
     Proof,
     /// The compiler clang with its back end for BPF.
     Clang,
@@ -28,7 +28,7 @@ pub enum Oracle {
     /// Published results for these programs, including measurements, in the folder
     /// `SLOWPATH_RESULTS`.
     Results,
-    /// Published measurements beside competitors on BlueField-2, in the folder
+    /// Published measurements of functions with competitors on BlueField-2, in the folder
     /// `SLOWPATH_BLUEFIELD2`.
     BlueField2,
     /// Published measurements and optima of unported network functions on a Netronome Agilio CX, in
@@ -59,7 +59,7 @@ impl Oracle {
         NAMES.iter().find(|(_, known)| *known == name).map(|&(oracle, _)| oracle)
     }
 
-    /// Returns the name that [`REQUIRE`](crate::REQUIRE) uses.
+    /// Returns the name that [`REQUIRE`] uses.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|&&(oracle, _)| oracle == self).map_or("", |&(_, name)| name)
     }
@@ -68,5 +68,44 @@ impl Oracle {
 impl fmt::Display for Oracle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// The environment variable with the names of required oracles.
+pub const REQUIRE: &str = "SLOWPATH_REQUIRE";
+
+/// A set of required oracles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Required(Vec<Oracle>);
+
+impl Required {
+    /// Reads [`REQUIRE`]; empty if it is not set.
+    ///
+    /// # Errors
+    ///
+    /// If a name is unknown; the error lists the known names.
+    pub fn from_environment() -> Result<Required, String> {
+        Required::parse(&std::env::var(REQUIRE).unwrap_or_default())
+    }
+
+    /// Parses a comma-separated list of names.
+    ///
+    /// # Errors
+    ///
+    /// If a name is unknown; the error lists the known names.
+    pub fn parse(text: &str) -> Result<Required, String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let named = names.map(|name| {
+            Oracle::named(name).ok_or_else(|| {
+                let known: Vec<&str> = NAMES.iter().map(|&(_, known)| known).collect();
+                format!("{REQUIRE}: no oracle is called {name:?}; there are {}", known.join(", "))
+            })
+        });
+        named.collect::<Result<_, _>>().map(Required)
+    }
+
+    /// Returns true if an oracle is required.
+    pub fn contains(&self, oracle: Oracle) -> bool {
+        self.0.contains(&oracle)
     }
 }

@@ -1,5 +1,6 @@
-//! Published data about programs for the card, which are not part of this repository: Krude et al.,
-//! "Determination of Throughput Guarantees for Processor-based SmartNICs", CoNEXT 2021, artifact.
+//! Published data about programs for the card, which this repository does not contain: the artifact
+//! of Krude et al., "Determination of Throughput Guarantees for Processor-based SmartNICs", CoNEXT
+//! 2021.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +9,12 @@ use crate::Oracle;
 /// Number of programs with a published listing.
 pub const PUBLISHED: usize = 28;
 
-/// Returns the folder with all published listings, `PROGRAM.asm`, that the environment variable
-/// `SLOWPATH_LISTINGS` names. Without it, records why the test runs without the oracle.
+/// Returns the folder with all published listings (`PROGRAM.asm`), which the environment variable
+/// `SLOWPATH_LISTINGS` names. If it is not set, records the oracle as missing and returns `None`.
 ///
 /// # Panics
 ///
-/// If the folder has fewer listings, because some would not be compared.
+/// If listings are missing in the folder.
 pub fn published_listings() -> Option<PathBuf> {
     let folder = named(Oracle::Listings, "SLOWPATH_LISTINGS", "published listings")?;
     let found = with_extension(&folder, "asm");
@@ -22,9 +23,9 @@ pub fn published_listings() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the folder with the published results, `summary.json` and `PROGRAM.jsonl.gz`, that the
-/// environment variable `SLOWPATH_RESULTS` names. Without it, records why the test runs without the
-/// oracle.
+/// Returns the folder with the published results (`summary.json` and `PROGRAM.jsonl.gz`), which the
+/// environment variable `SLOWPATH_RESULTS` names. If it is not set, records the oracle as missing
+/// and returns `None`.
 ///
 /// # Panics
 ///

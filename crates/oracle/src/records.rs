@@ -1,4 +1,4 @@
-//! Records of tests: lines with tab-separated fields, in one file for each test program.
+//! Records of tests: lines with tab-separated fields, in one file per test program.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -42,7 +42,7 @@ impl Record {
     }
 }
 
-/// Puts a text into one line.
+/// Joins the lines of a text.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

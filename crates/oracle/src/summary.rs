@@ -9,7 +9,7 @@ use crate::{Oracle, REQUIRE, Required};
 
 /// Records about one oracle.
 #[derive(Default)]
-struct Reported {
+struct OracleRecords {
     counts: BTreeMap<String, usize>,
     reasons: BTreeSet<String>,
 }
@@ -18,10 +18,10 @@ struct Reported {
 ///
 /// # Errors
 ///
-/// If a required oracle is missing or nothing was compared with it; the error has the table and
-/// these oracles. Also if the folder cannot be read.
+/// If a required oracle is missing, or nothing was compared with it: the error has the table and
+/// names these oracles. Also if the folder cannot be read.
 pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
-    let mut all: BTreeMap<Oracle, Reported> = BTreeMap::new();
+    let mut all: BTreeMap<Oracle, OracleRecords> = BTreeMap::new();
     for record in read(folder)? {
         match record {
             Record::Compared { oracle, count, what } => {
@@ -35,29 +35,28 @@ pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
     let mut rows = Vec::new();
     let mut faults = String::new();
     for (oracle, name) in NAMES {
-        let reported = all.remove(&oracle).unwrap_or_default();
-        if required.contains(oracle) && (reported.counts.is_empty() || !reported.reasons.is_empty())
-        {
+        let records = all.remove(&oracle).unwrap_or_default();
+        if required.contains(oracle) && (records.counts.is_empty() || !records.reasons.is_empty()) {
             faults += &format!("error: {REQUIRE} has {name}, ");
-            faults += match reported.reasons.first() {
+            faults += match records.reasons.first() {
                 None => "and nothing was compared with it\n",
                 Some(_) => "and tests did without it\n",
             };
         }
-        rows.extend(rows_of(name, &reported));
+        rows.extend(rows_of(name, &records));
     }
     let table = aligned(&rows);
     if faults.is_empty() { Ok(table) } else { Err(table + &faults) }
 }
 
-/// Returns the rows of one oracle: name, count and kind of items.
-fn rows_of(name: &str, reported: &Reported) -> Vec<[String; 3]> {
-    let mut largest: Vec<_> = reported.counts.iter().collect();
+/// Returns the rows of one oracle; their columns are name, count and items.
+fn rows_of(name: &str, records: &OracleRecords) -> Vec<[String; 3]> {
+    let mut largest: Vec<_> = records.counts.iter().collect();
     largest.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let mut cells: Vec<(String, String)> =
         largest.into_iter().map(|(what, count)| (grouped(*count), what.clone())).collect();
     let missing = |reason: &String| ("-".to_owned(), format!("not there: {reason}"));
-    cells.extend(reported.reasons.iter().map(missing));
+    cells.extend(records.reasons.iter().map(missing));
     if cells.is_empty() {
         cells.push(("-".to_owned(), "not asked".to_owned()));
     }

@@ -15,9 +15,9 @@ fn folder(test: &str, reports: &[&str]) -> PathBuf {
 
 fn summarised(test: &str, reports: &[&str], required: &str) -> Result<String, String> {
     let folder = folder(test, reports);
-    let said = summary(&folder, &Required::parse(required).expect("names of oracles"));
+    let result = summary(&folder, &Required::parse(required).expect("names of oracles"));
     std::fs::remove_dir_all(&folder).expect("the temporary folder can be removed");
-    said
+    result
 }
 
 const REPORTS: [&str; 2] = [
@@ -49,11 +49,11 @@ fn counts_are_added_up_and_reasons_shown() {
 }
 
 #[test]
-fn what_is_required_and_missing_is_an_error() {
+fn missing_required_oracles_are_errors() {
     let errors = |test, reports: &[&str], required| {
-        let said = summarised(test, reports, required).expect_err("one is missing");
-        assert!(said.starts_with("oracle "), "{said}");
-        said.lines().filter(|line| line.starts_with("error: ")).collect::<Vec<_>>().join("\n")
+        let error = summarised(test, reports, required).expect_err("one is missing");
+        assert!(error.starts_with("oracle "), "{error}");
+        error.lines().filter(|line| line.starts_with("error: ")).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(
         errors("missing", &REPORTS, "kernel,clang,disassembler"),
@@ -66,16 +66,16 @@ fn what_is_required_and_missing_is_an_error() {
 }
 
 #[test]
-fn reports_that_are_none_are_errors() {
+fn invalid_records_are_errors() {
     for report in ["kernle\tcompared\t1\tpackets\n", "kernel\tcompared\t0\tpackets\n", "kernel\n"] {
-        let said = summarised("broken", &[report], "").expect_err("it is no report");
-        assert!(said.contains("0.tsv: ") && said.contains("is not what tests report"), "{said}");
+        let error = summarised("broken", &[report], "").expect_err("it is no report");
+        assert!(error.contains("0.tsv: ") && error.contains("is not what tests report"), "{error}");
     }
     assert!(summary(Path::new("/nothing/there"), &Required::default()).is_err());
 }
 
 #[test]
-fn names_that_are_none_are_errors() {
+fn unknown_names_are_errors() {
     let fault = Required::parse("kernel,kernle").expect_err("a typing error");
     assert!(fault.starts_with("SLOWPATH_REQUIRE: no oracle is called \"kernle\"; "), "{fault}");
     assert!(NAMES.iter().all(|&(_, name)| fault.contains(name)), "{fault}");

@@ -20,16 +20,16 @@ impl Random {
         mix(self.0)
     }
 
-    /// Returns a number below `bound`, which must not be 0. Uses a multiplication, because a
-    /// division would take longer than the code that callers measure (Lemire, "Fast Random Integer
-    /// Generation in an Interval", 2019).
+    /// Returns a number below `bound`, which must not be 0. Multiplies, because a division would
+    /// take longer than the code that callers measure (Lemire, "Fast Random Integer Generation in
+    /// an Interval", 2019).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 }
 
-/// Mixes the bits of a number: a bijection in which every result bit depends on all input bits.
+/// Mixes the bits of a number. This is a bijection, and each result bit depends on all input bits.
 #[inline]
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

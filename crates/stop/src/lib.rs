@@ -2,12 +2,9 @@
 //!
 //! Callers pass one [`Stop`] to every stage of an analysis. Each stage polls it in long loops: with
 //! [`Stop::reason`] if an iteration takes microseconds, with a [`Ticker`] if it takes less. This
-//! crate never ends work by itself; the code that polls returns its results so far.
+//! crate does not end any work: the code that polls stops, and returns its results so far.
 
 mod memory;
-mod ticker;
-
-pub use ticker::Ticker;
 
 use memory::Watch;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -35,20 +32,21 @@ pub enum Reason {
 /// Limits on time and memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Time from now on.
+    /// Time, starting when the [`Stop`] is created.
     pub time: Option<Duration>,
     /// Resident memory of the process, in bytes. Applies only on systems that report it (Linux).
     pub memory: Option<u64>,
-    /// Number of polls; the last of them returns [`Reason::Interrupted`]. A limit that is
-    /// reproducible, for tests.
+    /// Number of polls; the last one returns [`Reason::Interrupted`]. Tests use this limit because
+    /// it is reproducible.
     pub polls: Option<u64>,
 }
 
-/// Handle that tells when work has to end. Clones share their state, and any thread can poll.
+/// A handle that work polls to know when it must end. Clones share their state, and any thread can
+/// poll.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
-    /// End of the part of the work that this handle is for.
+    /// Time limit for the part of the work that has this handle.
     until: Option<Instant>,
 }
 
@@ -57,7 +55,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 struct Shared {
-    /// A [`Reason`] as [`code`], or 0 for none. The first reason stays.
+    /// The first [`Reason`], encoded by [`code`]; 0 for none.
     reason: AtomicU8,
     started: Instant,
     deadline: Option<Instant>,
@@ -83,8 +81,8 @@ pub struct Activity {
     pub unit: &'static str,
 }
 
-/// Encodes a reason that applies to the whole work; 0 for [`Reason::TimeLimit`], which applies to a
-/// part.
+/// Encodes a reason that applies to the whole work. Returns 0 for [`Reason::TimeLimit`], which
+/// applies only to a part.
 fn code(reason: Reason) -> u8 {
     match reason {
         Reason::Interrupted => 1,
@@ -95,12 +93,12 @@ fn code(reason: Reason) -> u8 {
 }
 
 impl Stop {
-    /// Returns a handle without limits, which never asks to stop.
+    /// Returns a handle without limits, which never stops the work.
     pub fn never() -> Stop {
         Stop::default()
     }
 
-    /// Returns a handle that asks to stop on request or at a limit.
+    /// Returns a handle that stops the work on request or at a limit.
     pub fn new(limits: Limits) -> Stop {
         let started = Instant::now();
         let shared = Shared {
@@ -115,21 +113,21 @@ impl Stop {
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
 
-    /// Returns a handle for a part of the work, which has to end after `time` at the latest.
+    /// Returns a handle for a part of the work, which must end after `time` at the latest.
     pub fn within(&self, time: Option<Duration>) -> Stop {
         let until = time.and_then(|time| Instant::now().checked_add(time));
         let until = [until, self.until].into_iter().flatten().min();
         Stop { shared: self.shared.clone(), until }
     }
 
-    /// Asks the work to stop; any thread can call it.
+    /// Stops the work. Any thread can call this.
     pub fn request_stop(&self) {
         if let Some(shared) = &self.shared {
             shared.set(Reason::Interrupted);
         }
     }
 
-    /// Returns true if this handle can ever ask to stop.
+    /// Returns true if this handle can ever stop the work.
     pub fn is_possible(&self) -> bool {
         self.shared.is_some() || self.until.is_some()
     }
@@ -139,20 +137,19 @@ impl Stop {
         if self.shared.is_none() && self.until.is_none() {
             return None;
         }
-        let lasting = self.shared.as_deref().and_then(Shared::known);
-        if lasting.is_some() {
-            return lasting;
+        let stored = self.shared.as_deref().and_then(Shared::stored);
+        if stored.is_some() {
+            return stored;
         }
         let now = Instant::now();
-        let lasting = self.shared.as_deref().and_then(|shared| shared.poll(now));
-        lasting
-            .or_else(|| self.until.is_some_and(|until| now >= until).then_some(Reason::TimeLimit))
+        let polled = self.shared.as_deref().and_then(|shared| shared.poll(now));
+        polled.or_else(|| self.until.is_some_and(|until| now >= until).then_some(Reason::TimeLimit))
     }
 
-    /// Succeeds unless it is time to stop.
+    /// Returns an error if it is time to stop.
     ///
     /// # Errors
-    /// Returns the reason to stop.
+    /// The reason to stop.
     pub fn check(&self) -> Result<(), Reason> {
         self.reason().map_or(Ok(()), Err)
     }
@@ -166,44 +163,44 @@ impl Stop {
 
     /// Sets the stage, such as `unrolling`, and resets the count.
     pub fn enter(&self, stage: &'static str) {
-        self.change(|doing| {
-            (doing.stage, doing.done, doing.unit) = (stage, 0, "");
+        self.change(|activity| {
+            (activity.stage, activity.done, activity.unit) = (stage, 0, "");
         });
     }
 
     /// Sets the subject, such as the name of a program.
     pub fn about(&self, subject: &str) {
-        self.change(|doing| subject.clone_into(&mut doing.subject));
+        self.change(|activity| subject.clone_into(&mut activity.subject));
     }
 
     /// Sets the number of units completed in this stage.
     pub fn count(&self, done: u64, unit: &'static str) {
-        self.change(|doing| (doing.done, doing.unit) = (done, unit));
+        self.change(|activity| (activity.done, activity.unit) = (done, unit));
     }
 
-    fn change(&self, how: impl FnOnce(&mut Activity)) {
+    fn change(&self, update: impl FnOnce(&mut Activity)) {
         if let Some(shared) = &self.shared {
-            how(&mut shared.activity.lock().unwrap_or_else(PoisonError::into_inner));
+            update(&mut shared.activity.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     /// Returns the current activity.
     pub fn activity(&self) -> Activity {
-        let doing = self.shared.as_ref().map(|shared| shared.activity.lock());
-        doing.map_or_else(Activity::default, |doing| {
-            doing.unwrap_or_else(PoisonError::into_inner).clone()
+        let lock = self.shared.as_ref().map(|shared| shared.activity.lock());
+        lock.map_or_else(Activity::default, |activity| {
+            activity.unwrap_or_else(PoisonError::into_inner).clone()
         })
     }
 
     /// Returns the current stage; empty if not set.
     pub fn stage(&self) -> &'static str {
-        let doing = self.shared.as_ref().map(|shared| shared.activity.lock());
-        doing.map_or("", |doing| doing.unwrap_or_else(PoisonError::into_inner).stage)
+        let lock = self.shared.as_ref().map(|shared| shared.activity.lock());
+        lock.map_or("", |activity| activity.unwrap_or_else(PoisonError::into_inner).stage)
     }
 }
 
 impl Shared {
-    fn known(&self) -> Option<Reason> {
+    fn stored(&self) -> Option<Reason> {
         match self.reason.load(Ordering::Relaxed) {
             1 => Some(Reason::Interrupted),
             2 => Some(Reason::Deadline),
@@ -214,15 +211,15 @@ impl Shared {
 
     /// Stores a reason unless one is stored already.
     fn set(&self, reason: Reason) {
-        let code = code(reason);
-        // An earlier reason stays.
-        let _ = self.reason.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let new = code(reason);
+        let _ = self.reason.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Checks the polls and the clock, and once per period the memory.
+    /// Checks the number of polls, the clock, and once per [`PERIOD`] the memory. Returns the
+    /// stored reason.
     fn poll(&self, now: Instant) -> Option<Reason> {
-        if let Some(looks) = &self.polls
-            && looks.fetch_sub(1, Ordering::Relaxed) <= 1
+        if let Some(polls) = &self.polls
+            && polls.fetch_sub(1, Ordering::Relaxed) <= 1
         {
             self.set(Reason::Interrupted);
         } else if self.deadline.is_some_and(|deadline| now >= deadline) {
@@ -237,7 +234,35 @@ impl Shared {
                 }
             }
         }
-        self.known()
+        self.stored()
+    }
+}
+
+/// A counter that polls a [`Stop`] in every n-th iteration of a loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticker {
+    every: u32,
+    left: u32,
+}
+
+impl Ticker {
+    /// Returns a ticker that polls in every `every`-th iteration.
+    pub const fn new(every: u32) -> Self {
+        Ticker { every, left: every }
+    }
+
+    /// Counts an iteration of the loop, and polls if it is due.
+    ///
+    /// # Errors
+    /// The reason to stop.
+    #[inline]
+    pub fn tick(&mut self, stop: &Stop) -> Result<(), Reason> {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 {
+            return Ok(());
+        }
+        self.left = self.every;
+        stop.check()
     }
 }
 

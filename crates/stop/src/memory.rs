@@ -10,12 +10,11 @@ mod linux {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// The smallest page size of the supported Linux systems. On systems with larger pages the
-    /// limit takes effect late.
+    /// The smallest page size of the supported Linux systems. With larger pages, the limit takes
+    /// effect later.
     const PAGE: u64 = 4096;
 
-    /// Compares resident memory with a limit: the second number of `/proc/self/statm`, in pages
-    /// (`proc(5)`).
+    /// A limit on resident memory: the second number of `/proc/self/statm`, in pages (`proc(5)`).
     #[derive(Debug)]
     pub(crate) struct Watch {
         statm: File,
@@ -24,7 +23,7 @@ mod linux {
     }
 
     impl Watch {
-        /// Returns `None` if `/proc/self/statm` is not available.
+        /// Creates a limit in bytes; `None` if `/proc/self/statm` is not available.
         pub fn new(limit: u64) -> Option<Self> {
             File::open("/proc/self/statm").ok().map(|statm| Watch { statm, limit })
         }

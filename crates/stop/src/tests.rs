@@ -5,7 +5,7 @@ fn limited(time: Option<Duration>, memory: Option<u64>) -> Stop {
 }
 
 #[test]
-fn nothing_ends_what_has_no_limits() {
+fn a_handle_without_limits_never_stops() {
     let stop = Stop::never();
     stop.request_stop();
     stop.enter("reading");
@@ -14,7 +14,7 @@ fn nothing_ends_what_has_no_limits() {
 }
 
 #[test]
-fn all_clones_hear_who_asks() {
+fn a_request_reaches_all_clones() {
     let stop = limited(None, None);
     let other = stop.clone();
     assert_eq!(other.check(), Ok(()));
@@ -43,47 +43,47 @@ fn a_part_ends_before_the_whole() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_is_counted_where_the_system_tells() {
+fn memory_is_limited() {
     assert_eq!(limited(None, Some(1)).reason(), Some(Reason::Memory));
     assert_eq!(limited(None, Some(u64::MAX)).reason(), None);
 }
 
 #[test]
-fn looks_are_counted() {
+fn polls_are_limited() {
     let stop = Stop::new(Limits { polls: Some(3), ..Limits::default() });
-    let answers: Vec<bool> = (0..4).map(|_| stop.clone().check().is_ok()).collect();
-    assert_eq!(answers, [true, true, false, false]);
+    let results: Vec<bool> = (0..4).map(|_| stop.clone().check().is_ok()).collect();
+    assert_eq!(results, [true, true, false, false]);
 }
 
 #[test]
-fn stages_are_told() {
+fn clones_share_the_stage() {
     let stop = limited(None, None);
     stop.clone().enter("unrolling");
     assert_eq!(stop.stage(), "unrolling");
 }
 
 #[test]
-fn a_ticker_looks_at_every_so_manieth_turn() {
+fn a_ticker_polls_in_every_nth_iteration() {
     let stop = limited(None, None);
     let mut ticker = Ticker::new(3);
     stop.request_stop();
-    let turns: Vec<bool> = (0..6).map(|_| ticker.tick(&stop).is_ok()).collect();
-    assert_eq!(turns, [true, true, false, true, true, false]);
+    let ticks: Vec<bool> = (0..6).map(|_| ticker.tick(&stop).is_ok()).collect();
+    assert_eq!(ticks, [true, true, false, true, true, false]);
 }
 
 #[test]
-fn who_looks_hears_what_is_being_done() {
+fn clones_share_the_activity() {
     let stop = limited(None, None);
     assert_eq!(stop.activity(), Activity::default());
     stop.about("balancer");
     stop.enter("proving");
     stop.within(Some(Duration::ZERO)).count(7, "pairs");
-    let doing =
+    let expected =
         Activity { subject: "balancer".to_owned(), stage: "proving", done: 7, unit: "pairs" };
-    assert_eq!(stop.clone().activity(), doing);
+    assert_eq!(stop.clone().activity(), expected);
     // The count belonged to the previous stage.
     stop.enter("rewriting");
-    assert_eq!(stop.activity(), Activity { stage: "rewriting", done: 0, unit: "", ..doing });
+    assert_eq!(stop.activity(), Activity { stage: "rewriting", done: 0, unit: "", ..expected });
     Stop::never().count(1, "pairs");
     assert_eq!(Stop::never().activity(), Activity::default());
 }

@@ -1,4 +1,4 @@
-/* What programs make of packets, for tests of how that is taken back. */
+/* Programs that change packets, for tests of undoing these changes. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -49,7 +49,7 @@ int counts(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Another IPv4 header in front of the packet, with the source of the inner one. */
+/* Inserts another IPv4 header before the packet, with the same source as the inner one. */
 SEC("xdp")
 int encapsulates(struct xdp_md *ctx)
 {
@@ -69,21 +69,21 @@ int encapsulates(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* The first header is taken away. */
+/* Removes the first header. */
 SEC("xdp")
 int decapsulates(struct xdp_md *ctx)
 {
 	return bpf_xdp_adjust_head(ctx, sizeof(struct iphdr)) ? XDP_DROP : XDP_PASS;
 }
 
-/* The last bytes are cut off. */
+/* Removes the last bytes. */
 SEC("xdp")
 int cuts(struct xdp_md *ctx)
 {
 	return bpf_xdp_adjust_tail(ctx, -8) ? XDP_DROP : XDP_PASS;
 }
 
-/* Packets of half of the flows get longer. */
+/* Appends bytes to the packets of half of the flows. */
 SEC("xdp")
 int grows_some(struct xdp_md *ctx)
 {
@@ -94,7 +94,7 @@ int grows_some(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* The time to live is drawn by lot. */
+/* Sets a random time to live. */
 SEC("xdp")
 int draws(struct xdp_md *ctx)
 {
