@@ -1,7 +1,8 @@
 //! Paths that change lasting state: each repetition takes the path of the first run, and the path
 //! is repeated, restored, drained or refused as expected.
 
-use std::path::Path;
+use crate::support;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,10 +11,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{Case, Load, MeasureError};
 use slowpath_oracle::Oracle;
-
-const DROP: u32 = 1;
-const PASS: u32 = 2;
-const TX: u32 = 3;
+use support::{DROP, PASS, TX, prepare, program_number, witness};
 
 struct Changes {
     kernel: Arc<Kernel>,
@@ -23,31 +21,19 @@ struct Changes {
 
 impl Changes {
     fn new() -> Option<Changes> {
-        let kernel = Kernel::available();
-        let kernel = kernel.map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/changes.bpf.o");
-        let bytes = std::fs::read(&path).expect("is committed");
-        Some(Changes {
-            kernel: Arc::new(kernel),
-            timing_thread: TimingThread::start(None).expect("starts"),
-            object: Arc::new(Object::parse(&bytes).expect("is an object")),
-        })
+        let (timing_thread, kernel) = support::timing_thread()?;
+        Some(Changes { kernel, timing_thread, object: support::changes() })
     }
 
-    fn prepare(&self, name: &str, maps: Value, unknowns: Value) -> Result<Case, MeasureError> {
-        let number = self.object.programs.iter().position(|program| program.name == name);
-        let number = number.unwrap_or_else(|| panic!("{name} is there"));
-        let witness = json!({
-            "packet": "00".repeat(60), "maps": maps, "unknowns": unknowns, "environment": [],
-        });
-        Case::prepare(&self.timing_thread, &self.kernel, &self.object, number, witness, None)
+    fn prepare(&self, name: &str, maps: &Value, unknowns: &Value) -> Result<Case, MeasureError> {
+        let program = (&self.object, program_number(&self.object, name));
+        prepare(&self.timing_thread, &self.kernel, program, witness(&[0; 60], maps, unknowns))
     }
 
     /// Returns arrangement, draining and action of a path, after checking the action of timed runs.
-    fn told(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
-        let case = self.prepare(name, maps, unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
+    fn outcome(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
+        let case = self.prepare(name, &maps, &unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);
-        let told = (case.arrangement().to_string(), case.is_drained(), case.action());
         assert!(case.answered().is_empty(), "{name}");
         let load = Load::new(&self.timing_thread, &self.kernel, vec![Arc::clone(&case)]);
         let load = Arc::new(load.unwrap_or_else(|e| panic!("{name}: {e}")));
@@ -56,15 +42,16 @@ impl Changes {
             assert_eq!(sample.return_value, case.action(), "{name}, {repeat} runs");
             assert!(sample.runs > 0 || repeat == 1, "{name}, {repeat} runs");
         }
-        told
+        (case.arrangement().to_string(), case.is_drained(), case.action())
     }
 }
 
-fn how(arrangement: &str, drained: bool, action: u32) -> (String, bool, u32) {
+fn expected(arrangement: &str, drained: bool, action: u32) -> (String, bool, u32) {
     (arrangement.to_owned(), drained, action)
 }
 
-fn said(call: &str, result: &str, value: u64, meaning: &str) -> Value {
+/// Returns the unknowns of a witness whose only unknown is this result of a call.
+fn unknown(call: &str, result: &str, value: u64, meaning: &str) -> Value {
     json!([{
         "instruction": 0, "call": call, "result": result, "value": value, "meaning": meaning,
     }])
@@ -81,43 +68,50 @@ fn ring_buffers_are_emptied_between_calls() {
         ("reserve_two", "repeated", PASS),
         ("insert_and_tell", "restored", TX),
     ] {
-        let told = changes.told(name, json!({}), json!([]));
-        assert_eq!(told, how(arrangement, true, action), "{name}");
+        let outcome = changes.outcome(name, json!({}), json!([]));
+        assert_eq!(outcome, expected(arrangement, true, action), "{name}");
     }
     Oracle::Kernel.compared(5, "paths that write to ring buffers");
 }
 
 #[test]
-fn a_ring_buffer_without_room_is_filled_and_stays_so() {
+fn full_ring_buffers_are_filled_and_not_drained() {
     let Some(changes) = Changes::new() else { return };
     for (name, call) in
         [("output_small", "bpf_ringbuf_output"), ("reserve_most", "bpf_ringbuf_reserve")]
     {
-        let full = said(call, "room in small", 1, "no");
-        assert_eq!(changes.told(name, json!({}), full), how("repeated", false, DROP), "{name}");
+        let full = unknown(call, "room in small", 1, "no");
+        assert_eq!(
+            changes.outcome(name, json!({}), full),
+            expected("repeated", false, DROP),
+            "{name}"
+        );
     }
     Oracle::Kernel.compared(2, "paths that find ring buffers full");
 }
 
 #[test]
-fn a_ring_buffer_with_room_for_one_run_is_refused() {
+fn ring_buffers_with_room_for_a_single_run_are_refused() {
     let Some(changes) = Changes::new() else { return };
-    let refused = changes.prepare("reserve_most", json!({}), json!([])).expect_err("is refused");
+    let refused = changes.prepare("reserve_most", &json!({}), &json!([])).expect_err("is refused");
     assert!(refused.to_string().contains("small has no room for what two runs write"), "{refused}");
 }
 
 #[test]
-fn events_have_a_listener_unless_the_path_needs_none() {
+fn events_have_a_listener_unless_the_path_excludes_it() {
     let Some(changes) = Changes::new() else { return };
-    let heard = changes.told("tell_event", json!({}), json!([]));
-    assert_eq!(heard, how("repeated", false, PASS));
-    let nobody = said("bpf_perf_event_output", "return value", 1, "-ENOENT");
-    assert_eq!(changes.told("tell_event", json!({}), nobody), how("repeated", false, DROP));
+    let received = changes.outcome("tell_event", json!({}), json!([]));
+    assert_eq!(received, expected("repeated", false, PASS));
+    let no_listener = unknown("bpf_perf_event_output", "return value", 1, "-ENOENT");
+    assert_eq!(
+        changes.outcome("tell_event", json!({}), no_listener),
+        expected("repeated", false, DROP)
+    );
     Oracle::Kernel.compared(2, "paths that send events");
 }
 
 #[test]
-fn insertions_and_deletions_are_taken_back() {
+fn insertions_and_deletions_are_undone() {
     let Some(changes) = Changes::new() else { return };
     let element = |map: &str| json!({map: [{"key": "00000000", "value": "0100000000000000"}]});
     let queued = |map: &str| json!({map: [{"value": "07000000"}, {"value": "07000000"}]});
@@ -134,9 +128,16 @@ fn insertions_and_deletions_are_taken_back() {
     ];
     let count = cases.len();
     for (name, maps, action) in cases {
-        assert_eq!(changes.told(name, maps, json!([])), how("restored", false, action), "{name}");
+        assert_eq!(
+            changes.outcome(name, maps, json!([])),
+            expected("restored", false, action),
+            "{name}"
+        );
     }
     // Nothing to delete.
-    assert_eq!(changes.told("delete_element", json!({}), json!([])), how("repeated", false, PASS));
+    assert_eq!(
+        changes.outcome("delete_element", json!({}), json!([])),
+        expected("repeated", false, PASS)
+    );
     Oracle::Kernel.compared(count + 1, "paths that insert and delete");
 }

@@ -1,9 +1,8 @@
 //! Packets of many flows: enough flows are found, all of them take the path, and errors have the
 //! reason. Times are not tested.
 
-use crate::assembled;
+use crate::support;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,35 +11,30 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{Case, Cold, Load, MeasureError};
 use slowpath_oracle::Oracle;
-
-use assembled::{ADD, EXIT, insn, object, result};
+use support::assembled::{ADD, EXIT, insn, object, result};
+use support::{DROP, TX, prepare, witness};
 
 /// The firewall's program, with a timing thread to measure it.
-struct Bed {
+struct Setup {
     kernel: Arc<Kernel>,
     timing_thread: TimingThread,
     object: Arc<Object>,
 }
 
-impl Bed {
-    fn new() -> Option<Bed> {
-        let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-        let timing_thread =
-            TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firewall.bpf.o");
-        let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
-        Some(Bed { kernel: Arc::new(kernel), timing_thread, object: Arc::new(object) })
+impl Setup {
+    fn new() -> Option<Setup> {
+        let (timing_thread, kernel) = support::timing_thread()?;
+        Some(Setup { kernel, timing_thread, object: support::example("firewall") })
     }
 
     /// Replaces the program.
-    fn with(self, object: Arc<Object>) -> Bed {
-        Bed { object, ..self }
+    fn with(self, object: Arc<Object>) -> Setup {
+        Setup { object, ..self }
     }
 
     fn case(&self, packet: &[u8], maps: &Value) -> Arc<Case> {
-        let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
-        let witness = json!({ "packet": digits, "maps": maps });
-        let case = Case::prepare(&self.timing_thread, &self.kernel, &self.object, 0, witness, None);
+        let witness = witness(packet, maps, &json!([]));
+        let case = prepare(&self.timing_thread, &self.kernel, (&self.object, 0), witness);
         Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
     }
 
@@ -49,25 +43,20 @@ impl Bed {
     }
 }
 
-/// Builds a TCP packet over IPv4.
 fn packet() -> Vec<u8> {
-    let mut packet = vec![2; 12];
-    packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    packet.extend([4, 0, 1, 187]);
-    packet.resize(64, 0);
-    packet
+    support::packet(6, [1024, 443], 64)
 }
 
 /// Bytes that a miss touches in the rules, which are a hash map; a miss in a trie touches none.
 const BUCKET: u64 = 16;
 
 #[test]
-fn there_are_as_many_flows_as_it_takes() {
-    let Some(bed) = Bed::new() else { return };
-    let case = bed.case(&packet(), &json!({}));
+fn flows_exceed_the_cache_twice() {
+    let Some(setup) = Setup::new() else { return };
+    let case = setup.case(&packet(), &json!({}));
     let mut compared = 0;
     for cache_bytes in [4 << 10, 16 << 10, 64 << 10] {
-        let cold = bed.find(&case, cache_bytes).unwrap_or_else(|e| panic!("{e}"));
+        let cold = setup.find(&case, cache_bytes).unwrap_or_else(|e| panic!("{e}"));
         let flows = cold.flows();
         assert!(flows.is_power_of_two());
         assert_eq!(cold.limited(), None);
@@ -83,12 +72,12 @@ fn there_are_as_many_flows_as_it_takes() {
 }
 
 #[test]
-fn a_map_without_room_for_more_is_said() {
-    let Some(bed) = Bed::new() else { return };
+fn small_maps_limit_the_flows_with_a_reason() {
+    let Some(setup) = Setup::new() else { return };
     let cold =
-        bed.find(&bed.case(&packet(), &json!({})), 64 << 20).unwrap_or_else(|e| panic!("{e}"));
-    let why = cold.limited().expect("is limited");
-    assert!(why.contains("fit into the last-level cache of 67108864 bytes"), "{why}");
+        setup.find(&setup.case(&packet(), &json!({})), 64 << 20).unwrap_or_else(|e| panic!("{e}"));
+    let reason = cold.limited().expect("is limited");
+    assert!(reason.contains("fit into the last-level cache of 67108864 bytes"), "{reason}");
     assert!(cold.flows() <= 16384, "it has no more buckets");
     assert_eq!(cold.entry_bytes(), cold.flows() as u64 * BUCKET);
     Oracle::Kernel.compared(cold.flows(), "packets of flows");
@@ -96,43 +85,43 @@ fn a_map_without_room_for_more_is_said() {
 
 #[test]
 fn loads_have_the_elements_of_all_flows() {
-    let Some(bed) = Bed::new() else { return };
-    let case = bed.case(&packet(), &json!({}));
-    let cold = Arc::new(bed.find(&case, 64 << 10).unwrap_or_else(|e| panic!("{e}")));
+    let Some(setup) = Setup::new() else { return };
+    let case = setup.case(&packet(), &json!({}));
+    let cold = Arc::new(setup.find(&case, 64 << 10).unwrap_or_else(|e| panic!("{e}")));
     let load =
-        Load::cold(&bed.timing_thread, &bed.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
+        Load::cold(&setup.timing_thread, &setup.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
     let load = Arc::new(load.unwrap_or_else(|e| panic!("{e}")));
     let repeat = u32::try_from(2 * cold.flows()).expect("fits");
     // Each case is followed by an empty program with the path's action, which is to pass packets.
     for number in 0..4 {
         let sample =
-            load.sample(&bed.timing_thread, number, repeat).unwrap_or_else(|e| panic!("{e}"));
+            load.sample(&setup.timing_thread, number, repeat).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(sample.return_value, case.action(), "{number}");
     }
-    assert!(load.sample(&bed.timing_thread, 4, 1).is_err());
+    assert!(load.sample(&setup.timing_thread, 4, 1).is_err());
     Oracle::Kernel.compared(4 * repeat as usize, "packets of flows");
 }
 
 #[test]
-fn why_there_are_no_flows_is_said() {
-    let Some(bed) = Bed::new() else { return };
+fn paths_without_look_ups_are_refused() {
+    let Some(setup) = Setup::new() else { return };
     // Neither TCP nor UDP, so no map is looked up.
-    let case = bed.case(&[0; 64], &json!({}));
-    let refused = bed.find(&case, 1 << 20).expect_err("looks nothing up");
+    let case = setup.case(&[0; 64], &json!({}));
+    let refused = setup.find(&case, 1 << 20).expect_err("has no look-up");
     assert!(matches!(refused, MeasureError::NotCold { .. }), "{refused}");
     assert!(refused.to_string().contains("nothing that it finds in maps differs"), "{refused}");
     Oracle::Kernel.compared(1, "refusals of flows");
 }
 
 /// Looks up two words of the packet, at these offsets, in one hash map; drops the packet on a miss.
-fn twice(offsets: [i16; 2]) -> Arc<Object> {
+fn two_look_ups(offsets: [i16; 2]) -> Arc<Object> {
     let mut insns = vec![
         insn(0x61, 8, 1, 0, 0),
         insn(0x61, 2, 1, 4, 0),
         insn(0xbf, 3, 8, 0, 0),
         insn(ADD, 3, 0, 0, 64),
         insn(0xbd, 3, 2, 2, 0),
-        result(1),
+        result(DROP),
         EXIT,
     ];
     for offset in offsets {
@@ -145,26 +134,26 @@ fn twice(offsets: [i16; 2]) -> Arc<Object> {
             insn(0, 0, 0, 0, 0),
             insn(0x85, 0, 0, 0, 1),
             insn(0x55, 0, 0, 2, 0),
-            result(1),
+            result(DROP),
             EXIT,
         ]);
     }
-    insns.extend([result(3), EXIT]);
+    insns.extend([result(TX), EXIT]);
     object([1, 4, 8, 1 << 16], &insns)
 }
 
 #[test]
-fn look_ups_for_one_element_are_told_apart() {
-    let Some(bed) = Bed::new() else { return };
-    let bed = bed.with(twice([26, 30]));
+fn look_ups_of_one_element_get_separate_elements() {
+    let Some(setup) = Setup::new() else { return };
+    let setup = setup.with(two_look_ups([26, 30]));
     let element = json!({ "key": "00000000", "value": "0100000000000000" });
     let maps = json!({ "counters": [element] });
-    let case = bed.case(&[0; 64], &maps);
-    assert_eq!(case.action(), 3, "both are found");
-    let cold = bed.find(&case, 256 << 10).unwrap_or_else(|e| panic!("{e}"));
+    let case = setup.case(&[0; 64], &maps);
+    assert_eq!(case.action(), TX, "both are found");
+    let cold = setup.find(&case, 256 << 10).unwrap_or_else(|e| panic!("{e}"));
     assert!(cold.flows() >= 1024, "{}", cold.flows());
     let word = |packet: &[u8], at: usize| packet[at..at + 4].to_vec();
-    let mut both = 0;
+    let mut differing = 0;
     for row in cold.rotation().rows.chunks(cold.rotation().row()) {
         let mut packet = vec![0; 64];
         let mut from = 0;
@@ -173,8 +162,8 @@ fn look_ups_for_one_element_are_told_apart() {
             packet[at..at + len].copy_from_slice(&row[from..from + len]);
             from += len;
         }
-        both += usize::from(word(&packet, 26) != word(&packet, 30));
+        differing += usize::from(word(&packet, 26) != word(&packet, 30));
     }
-    assert_eq!(both, cold.flows(), "each looks for two elements");
+    assert_eq!(differing, cold.flows(), "each looks for two elements");
     Oracle::Kernel.compared(cold.flows(), "packets of flows");
 }

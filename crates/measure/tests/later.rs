@@ -1,14 +1,10 @@
 //! Paths of packets after the first one, which find its changes in the maps: the counts of the
 //! kernel equal those of the interpreter. Times are not tested.
 
-use crate::assembled;
-use crate::counter;
+use crate::support;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use assembled::{ADD, EXIT, insn, result};
-use counter::{PUT_COUNTER, counter};
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::TimingThread;
@@ -16,22 +12,13 @@ use slowpath_kernel::{Context, Kernel, witness};
 use slowpath_measure::{Arrangement, Case, Load, SubsequentPackets};
 use slowpath_oracle::Oracle;
 use slowpath_replay::Replay;
+use support::assembled::{ADD, EXIT, PUT_COUNTER, counter, insn, result};
+use support::{DROP, PASS, timing_thread};
 
-const DROP: u32 = 1;
-const PASS: u32 = 2;
 const PACKET: [u8; 64] = [0x11; 64];
 
-/// Returns the timing thread and the kernel; without them, the test is skipped.
-fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
-    let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let timing_thread =
-        TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    Some((timing_thread, Arc::new(kernel)))
-}
-
 fn witness_of(packet: &[u8]) -> Value {
-    let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
-    json!({ "packet": digits, "maps": {}, "unknowns": [], "environment": [] })
+    support::witness(packet, &json!({}), &json!([]))
 }
 
 fn prepare(
@@ -40,7 +27,7 @@ fn prepare(
     object: &Arc<Object>,
     packet: &[u8],
 ) -> Case {
-    let case = Case::prepare(timing_thread, kernel, object, 0, witness_of(packet), None);
+    let case = support::prepare(timing_thread, kernel, (object, 0), witness_of(packet));
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -83,7 +70,7 @@ fn toggle() -> Arc<Object> {
 }
 
 /// Passes the first packet unchanged. Changes further ones, and passes those not changed before.
-fn marking() -> Arc<Object> {
+fn change_later_packets() -> Arc<Object> {
     counter(&[
         insn(0x55, 1, 0, 4, 0),
         insn(0xb7, 1, 0, 0, 1),
@@ -99,9 +86,9 @@ fn marking() -> Arc<Object> {
     ])
 }
 
-/// Drops packets like the one before, and renumbers others. A packet that came in again as it went
-/// out would therefore be a new one.
-fn renumbering() -> Arc<Object> {
+/// Drops packets with the same number as the one before, and renumbers others. A packet that is not
+/// restored would therefore pass again.
+fn renumber() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
         insn(0x1d, 2, 1, 5, 0),
@@ -116,7 +103,7 @@ fn renumbering() -> Arc<Object> {
 }
 
 /// Changes packets, and passes those that were not changed before; the counter is not changed.
-fn once_changed() -> Arc<Object> {
+fn change_packet() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
         insn(0x72, 8, 0, 14, 0x22),
@@ -139,8 +126,8 @@ fn steady(
     let case = Arc::clone(later.case().expect("is steady"));
     let packets = counted(kernel, object, packet, 4);
     assert_eq!(packets[0], (first.instructions(), first.action()));
-    for another in &packets[1..] {
-        assert_eq!(*another, (later.instructions(), later.action()));
+    for later_packet in &packets[1..] {
+        assert_eq!(*later_packet, (later.instructions(), later.action()));
     }
     assert_eq!((case.instructions(), case.action()), packets[1]);
     assert!(case.subsequent_packets().is_none());
@@ -160,20 +147,20 @@ fn steady(
 }
 
 #[test]
-fn packets_behind_the_first_find_what_it_left() {
+fn later_packets_find_the_changes_of_the_first() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
-    let here = (&timing_thread, &kernel);
-    let (first, later) = steady(here, &limiter(1), &PACKET);
+    let setup = (&timing_thread, &kernel);
+    let (first, later) = steady(setup, &limiter(1), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, DROP));
     assert!(later.instructions() < first.instructions());
     // The second packet is fresh, so it is changed for the first time.
-    let (first, later) = steady(here, &marking(), &PACKET);
+    let (first, later) = steady(setup, &change_later_packets(), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, PASS));
     let Arrangement::Restored(undo) = later.case().expect("is steady").arrangement() else {
         panic!("the packet stays changed");
     };
     assert_eq!((undo.packet.as_slice(), undo.elements.len()), (&[(14, vec![0x11])][..], 0));
-    let (first, later) = steady(here, &renumbering(), &PACKET);
+    let (first, later) = steady(setup, &renumber(), &PACKET);
     assert_eq!((first.action(), later.action()), (PASS, DROP));
     Oracle::Kernel.compared(3, "paths of further packets");
 }
@@ -181,21 +168,15 @@ fn packets_behind_the_first_find_what_it_left() {
 #[test]
 fn a_flow_is_inserted_once() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flow_monitor.bpf.o");
-    let bytes = std::fs::read(file).expect("is there");
-    let object = Arc::new(Object::parse(&bytes).expect("is an object"));
-    // Ethernet, IPv4, UDP.
-    let mut packet = vec![2; 12];
-    packet.extend([8, 0, 0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    packet.extend([0x30, 0x39, 0, 53, 0, 30, 0, 0]);
-    packet.resize(64, 0);
+    let object = support::example("flow_monitor");
+    let packet = support::packet(17, [12345, 53], 64);
     let (first, later) = steady((&timing_thread, &kernel), &object, &packet);
     assert!(later.instructions() != first.instructions());
     Oracle::Kernel.compared(1, "paths of further packets");
 }
 
 #[test]
-fn where_further_packets_differ_there_is_a_reason() {
+fn unsteady_later_packets_have_a_reason() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
     for (object, action) in [(limiter(3), PASS), (toggle(), DROP)] {
         let case = prepare(&timing_thread, &kernel, &object, &PACKET);
@@ -210,12 +191,12 @@ fn where_further_packets_differ_there_is_a_reason() {
 }
 
 #[test]
-fn what_only_the_packet_carries_on_is_no_later_path() {
+fn changes_of_the_packet_alone_make_no_later_path() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
     let counting = prepare(&timing_thread, &kernel, &limiter(1 << 30), &PACKET);
     assert_eq!(*counting.arrangement(), Arrangement::Repeated);
     assert!(counting.subsequent_packets().is_none());
-    let changing = prepare(&timing_thread, &kernel, &once_changed(), &PACKET);
+    let changing = prepare(&timing_thread, &kernel, &change_packet(), &PACKET);
     assert!(matches!(changing.arrangement(), Arrangement::Restored(_)));
     assert!(changing.subsequent_packets().is_none());
     Oracle::Kernel.compared(2, "paths that all packets take");

@@ -1,7 +1,8 @@
 //! Paths on live packets: all packets are accounted for, and unsuitable paths are refused. Times
 //! are not tested.
 
-use std::path::Path;
+use crate::support;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -9,44 +10,40 @@ use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::live::Live;
 use slowpath_kernel::timing::TimingThread;
+use slowpath_measure::MeasureError;
 use slowpath_measure::live::{LiveCase, LiveLoad, LiveSubject};
-use slowpath_measure::{Case, MeasureError};
 use slowpath_oracle::Oracle;
+use support::{REDIRECT, changes, features, program_number, witness};
 
-const FEATURES: &str = "../kernel/tests/objects/features.bpf.o";
-const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
 /// Returns the timing thread and the kernel; without them, the test is skipped.
 fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
-    let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    let (timing_thread, kernel) = support::timing_thread()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    let timing_thread =
-        TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
-    Some((timing_thread, Arc::new(kernel)))
+    Some((timing_thread, kernel))
 }
 
 /// Prepares the path of a packet of zeros with these maps.
 fn prepare(
     timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,
-    (object, program): (&str, &str),
+    (object, program): (&Arc<Object>, &str),
     maps: &Value,
 ) -> Result<LiveCase, MeasureError> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(object);
-    let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
-    let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
-    let witness = json!({ "packet": "00".repeat(64), "maps": maps });
-    let case = Case::prepare(timing_thread, kernel, &Arc::new(object), number, witness, None)?;
+    let program = (object, program_number(object, program));
+    let witness = witness(&[0; 64], maps, &json!([]));
+    let case = support::prepare(timing_thread, kernel, program, witness)?;
     LiveCase::prepare(timing_thread, kernel, &Arc::new(case), 64)
 }
 
 #[test]
-fn what_is_redirected_to_a_device_arrives() {
+fn redirected_packets_arrive() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
     let ports = json!({ "ports": [{ "key": "03000000", "value": "01000000" }] });
-    let case = prepare(&timing_thread, &kernel, (CHANGES, "redirect"), &ports).expect("runs live");
-    assert_eq!((case.case().action(), case.receive_obstacle()), (4, None));
+    let case =
+        prepare(&timing_thread, &kernel, (&changes(), "redirect"), &ports).expect("runs live");
+    assert_eq!((case.case().action(), case.receive_obstacle()), (REDIRECT, None));
     let case = Arc::new(case);
     let load = LiveLoad::new(&timing_thread, &kernel, vec![Arc::clone(&case)]).map(Arc::new);
     let load = load.expect("is loaded");
@@ -68,14 +65,14 @@ fn what_is_redirected_to_a_device_arrives() {
 }
 
 #[test]
-fn what_leads_nowhere_or_needs_a_reader_is_refused() {
+fn paths_without_a_target_or_with_a_reader_are_refused() {
     let Some((timing_thread, kernel)) = timing_thread() else { return };
     // The program returns `XDP_REDIRECT` without redirecting the packet.
-    let refused = prepare(&timing_thread, &kernel, (FEATURES, "answer"), &json!({}))
+    let refused = prepare(&timing_thread, &kernel, (&features(), "answer"), &json!({}))
         .expect_err("goes nowhere");
     assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");
     assert!(refused.to_string().contains("lead nowhere"), "{refused}");
-    let refused = prepare(&timing_thread, &kernel, (CHANGES, "output_anyway"), &json!({}));
+    let refused = prepare(&timing_thread, &kernel, (&changes(), "output_anyway"), &json!({}));
     let refused = refused.expect_err("fills a ring buffer").to_string();
     assert!(refused.contains("ring buffer"), "{refused}");
     Oracle::Kernel.compared(2, "refusals of live packets");

@@ -1,7 +1,6 @@
 //! Tests of timed paths, in a single program that is linked once.
 
-mod assembled;
-mod counter;
+mod support;
 
 mod changes;
 mod cold;

@@ -1,6 +1,7 @@
 //! Paths end where they are cut, confirmed by the kernel's counts; stretches add up to the path.
 
-use std::path::Path;
+use crate::support;
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -12,28 +13,10 @@ use slowpath_kernel::{Context, Kernel, LoadError};
 use slowpath_measure::{Case, Load, Stretches};
 use slowpath_oracle::Oracle;
 use slowpath_replay::Replay;
+use support::{example, kernel, program_number, timing_thread, witness};
 
-fn kernel() -> Option<Arc<Kernel>> {
-    Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
-}
-
-fn object(below: &str) -> Arc<Object> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
-    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
-}
-
-fn example(name: &str) -> Arc<Object> {
-    object(&format!("examples/{name}.bpf.o"))
-}
-
-/// Builds a UDP packet over IPv4.
 fn packet() -> Vec<u8> {
-    let mut packet = vec![2; 12];
-    packet.extend([8, 0, 0x45, 0, 0, 110, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    packet.extend([0x30, 0x39, 0, 53, 0, 90, 0, 0]);
-    packet.resize(124, 0);
-    packet
+    support::packet(17, [12345, 53], 124)
 }
 
 /// Returns the slots of the executed instructions, from the interpreter, which agrees with the
@@ -51,8 +34,8 @@ fn counted(
     places: &[usize],
     at: Option<usize>,
 ) -> Result<(u64, u32), LoadError> {
-    let (counted, switch) = kernel.load_cuttable_counted(object, number, &[], places)?;
-    switch.select(counted.loaded(), at).expect("can be written");
+    let (counted, selector) = kernel.load_cuttable_counted(object, number, &[], places)?;
+    selector.select(counted.loaded(), at).expect("can be written");
     let (run, tally) =
         counted.run_repeated(&packet(), &Context::default(), 1).expect("the kernel runs it");
     Ok((tally.instructions, run.return_value))
@@ -67,7 +50,7 @@ fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn a_path_ends_where_it_is_cut() {
+fn paths_end_at_their_cut() {
     let Some(kernel) = kernel() else { return };
     let mut compared = 0;
     for name in ["firewall", "dns_cache", "tunnel", "count_min.8", "header_parser", "ddos_filter"] {
@@ -98,9 +81,8 @@ fn case(
     object: &Arc<Object>,
     number: usize,
 ) -> Arc<Case> {
-    let digits: String = packet().iter().map(|byte| format!("{byte:02x}")).collect();
-    let witness = json!({"packet": digits, "maps": {}, "unknowns": [], "environment": []});
-    let case = Case::prepare(timing_thread, kernel, object, number, witness, None);
+    let witness = witness(&packet(), &json!({}), &json!([]));
+    let case = support::prepare(timing_thread, kernel, (object, number), witness);
     Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
 }
 
@@ -109,15 +91,15 @@ fn calls(stretches: &Stretches) -> Vec<&str> {
 }
 
 #[test]
-fn stretches_are_the_whole_path_and_each_can_be_timed() {
-    let Some(kernel) = kernel() else { return };
-    let timing_thread = TimingThread::start(None).expect("starts");
+fn stretches_cover_the_path_and_can_be_timed() {
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     let mut compared = 0;
     for name in ["firewall", "flow_monitor", "dns_cache", "tunnel", "count_min.8", "path_explosion"]
     {
         let case = case(&timing_thread, &kernel, &example(name), 0);
-        let cut = case.stretches(&timing_thread, &kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let parts = &cut.stretches;
+        let path =
+            case.stretches(&timing_thread, &kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let parts = &path.stretches;
         let instructions: usize = parts.iter().map(|part| part.instructions).sum();
         assert_eq!(instructions as u64, case.instructions(), "{name}");
         assert_eq!(parts[0].from, 0, "{name}");
@@ -126,7 +108,7 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
             assert!(pair[0].queries < pair[1].queries || pair[1].to.is_none(), "{name}");
         }
         assert_eq!(parts.last().expect("there is one").to, None, "{name}");
-        assert!(parts.len() > 2, "{name}: {:?}", cut.uncut);
+        assert!(parts.len() > 2, "{name}: {:?}", path.uncut);
         let cases = parts.iter().map(|part| Arc::clone(&part.case)).collect();
         let load = Arc::new(Load::new(&timing_thread, &kernel, cases).expect("loads"));
         // In any order: no case depends on the ones that ran before.
@@ -142,32 +124,29 @@ fn stretches_are_the_whole_path_and_each_can_be_timed() {
 }
 
 #[test]
-fn calls_are_stretches_of_their_own() {
-    let Some(kernel) = kernel() else { return };
-    let timing_thread = TimingThread::start(None).expect("starts");
+fn calls_have_separate_stretches() {
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
     let object = example("flow_monitor");
-    let cut = case(&timing_thread, &kernel, &object, 0)
+    let path = case(&timing_thread, &kernel, &object, 0)
         .stretches(&timing_thread, &kernel)
         .expect("is cut");
-    let called = calls(&cut);
+    let called = calls(&path);
     assert!(called.contains(&"bpf_map_lookup_elem"), "{called:?}");
     assert!(called.contains(&"bpf_map_update_elem"), "{called:?}");
     let program = object.link(0, None).expect("links");
-    for stretch in cut.stretches.iter().filter(|stretch| stretch.call.is_some()) {
+    for stretch in path.stretches.iter().filter(|stretch| stretch.call.is_some()) {
         assert!(matches!(program.insns[stretch.from], Insn::Call(_)), "{stretch:?}");
         assert!(stretch.source.is_some());
     }
 }
 
 #[test]
-fn where_a_program_holds_a_lock_it_is_not_cut() {
-    let Some(kernel) = kernel() else { return };
-    let timing_thread = TimingThread::start(None).expect("starts");
-    let object = object("crates/kernel/tests/objects/features.bpf.o");
-    let number = object.programs.iter().position(|program| program.name == "spin_lock");
-    let case = case(&timing_thread, &kernel, &object, number.expect("it is there"));
-    let cut = case.stretches(&timing_thread, &kernel).expect("is cut");
-    assert!(!cut.uncut.is_empty());
-    let instructions: usize = cut.stretches.iter().map(|part| part.instructions).sum();
+fn paths_are_not_cut_under_a_lock() {
+    let Some((timing_thread, kernel)) = timing_thread() else { return };
+    let object = support::features();
+    let case = case(&timing_thread, &kernel, &object, program_number(&object, "spin_lock"));
+    let path = case.stretches(&timing_thread, &kernel).expect("is cut");
+    assert!(!path.uncut.is_empty());
+    let instructions: usize = path.stretches.iter().map(|part| part.instructions).sum();
     assert_eq!(instructions as u64, case.instructions());
 }

@@ -1,6 +1,8 @@
 //! Traces with initial map content: kernel and interpreter agree on packets that find it, and
 //! errors name content that cannot be installed.
 
+use crate::support;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +14,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::timing::TimingThread;
 use slowpath_measure::{MeasureError, Trace, TraceReport};
 use slowpath_oracle::Oracle;
-
-fn kernel() -> Option<Arc<Kernel>> {
-    Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
-}
-
-fn object(below: &str) -> Arc<Object> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
-    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
-}
+use support::{DROP, PASS, REDIRECT, kernel, object, program_number};
 
 /// Writes packets to a new capture file; its name is unique, because tests run in parallel.
 fn capture(packets: &[Vec<u8>]) -> PathBuf {
@@ -47,7 +40,7 @@ fn run(
     content: Value,
 ) -> Result<TraceReport, MeasureError> {
     let timing_thread = TimingThread::start(None).expect("starts");
-    let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
+    let number = program_number(object, program);
     let trace = Trace::start(&timing_thread, kernel, object, number, file, content)?;
     while trace.advance(&timing_thread, Duration::from_secs(1))? {}
     let report = trace.report();
@@ -58,14 +51,8 @@ fn run(
     Ok(report)
 }
 
-/// Builds a TCP packet over IPv4 from one port.
 fn packet(port: u16) -> Vec<u8> {
-    let mut packet = vec![2; 12];
-    packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    packet.extend(port.to_be_bytes());
-    packet.extend([1, 187]);
-    packet.resize(64, 0);
-    packet
+    support::packet(6, [port, 443], 64)
 }
 
 /// Returns the key of this packet's flow in the firewall's rules.
@@ -75,9 +62,9 @@ fn flow(port: u16) -> String {
 }
 
 #[test]
-fn packets_find_what_maps_were_given() {
+fn packets_find_the_initial_map_content() {
     let Some(kernel) = kernel() else { return };
-    let object = object("examples/firewall.bpf.o");
+    let object = support::example("firewall");
     let packets: Vec<Vec<u8>> = (0..40).map(|n| packet(n % 8)).collect();
     let file = capture(&packets);
     let firewall = (&object, "firewall");
@@ -90,14 +77,14 @@ fn packets_find_what_maps_were_given() {
     let text = json!({ "rules": rules, "verdicts": [{ "key": 1, "value": 7 }] }).to_string();
     let content = slowpath::initial_maps(&text, &object).expect("can be read");
     let filled = run(&kernel, firewall, &file, content).expect("runs");
-    let told: Vec<(&str, Option<u64>)> =
+    let entries: Vec<(&str, Option<u64>)> =
         filled.maps.iter().map(|map| (map.name.as_str(), map.entries)).collect();
-    assert_eq!(told, [("rules", Some(2)), ("prefixes", None), ("verdicts", Some(1))]);
+    assert_eq!(entries, [("rules", Some(2)), ("prefixes", None), ("verdicts", Some(1))]);
     assert_eq!(filled.paths.len(), 2);
     for (number, taken) in filled.taken.iter().enumerate() {
         let path = &filled.paths[taken.expect("is known") as usize - 1];
         let denied = [1, 5].contains(&(number % 8));
-        assert_eq!(path.action, if denied { 1 } else { 2 }, "packet {number}");
+        assert_eq!(path.action, if denied { DROP } else { PASS }, "packet {number}");
         assert_eq!(path.path == plain.paths[0].path, !denied, "packet {number}");
     }
     Oracle::Kernel.compared(2 * packets.len(), "packets of a trace");
@@ -105,8 +92,8 @@ fn packets_find_what_maps_were_given() {
 
 /// Runs a trace of packets of zeros through a program of a test object, with map content in the
 /// format of `--maps`.
-fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
-    let object = object("crates/kernel/tests/objects/features.bpf.o");
+fn run_features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
+    let object = support::features();
     let file = capture(&vec![vec![0; 64]; 3]);
     let content = slowpath::initial_maps(&maps.to_string(), &object).map_err(|e| e.to_string())?;
     run(kernel, (&object, program), &file, content).map_err(|e| e.to_string())
@@ -115,41 +102,41 @@ fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceRe
 #[test]
 fn maps_of_all_types_are_filled() {
     let Some(kernel) = kernel() else { return };
-    let (drop, pass, redirect) = (1, 2, 4);
     let pairs = json!([{ "key": 1, "value": 5 }, { "key": 3, "value": 7 }]);
     let cases = [
-        (json!({}), pass),
-        (json!({ "per_cpu": pairs, "table": pairs, "recent": pairs }), pass),
-        (json!({ "table": [{ "key": 1, "value": 5 }, { "others": 7 }] }), pass),
-        (json!({ "routes": [{ "key": [32, 0x0100_000a], "value": 1 }] }), drop),
-        (json!({ "routes": [{ "key": [8, 0x0000_000a], "value": 1 }] }), drop),
-        (json!({ "routes": [{ "key": [8, 0x0000_000b], "value": 1 }] }), pass),
-        (json!({ "ports": [{ "key": 3, "value": 9 }] }), redirect),
+        (json!({}), PASS),
+        (json!({ "per_cpu": pairs, "table": pairs, "recent": pairs }), PASS),
+        (json!({ "table": [{ "key": 1, "value": 5 }, { "others": 7 }] }), PASS),
+        (json!({ "routes": [{ "key": [32, 0x0100_000a], "value": 1 }] }), DROP),
+        (json!({ "routes": [{ "key": [8, 0x0000_000a], "value": 1 }] }), DROP),
+        (json!({ "routes": [{ "key": [8, 0x0000_000b], "value": 1 }] }), PASS),
+        (json!({ "ports": [{ "key": 3, "value": 9 }] }), REDIRECT),
     ];
     for (maps, action) in &cases {
-        let report = features(&kernel, "all_maps", maps).unwrap_or_else(|e| panic!("{maps}: {e}"));
+        let report =
+            run_features(&kernel, "all_maps", maps).unwrap_or_else(|e| panic!("{maps}: {e}"));
         let taken: Vec<u32> = report.paths.iter().map(|path| path.action).collect();
         assert!(taken.iter().all(|taken| taken == action), "{maps}: {taken:?}");
         for map in &report.maps {
-            let told = maps[&map.name].as_array();
-            assert_eq!(map.entries.is_some(), told.is_some(), "{maps}: {map:?}");
+            let given = maps[&map.name].as_array();
+            assert_eq!(map.entries.is_some(), given.is_some(), "{maps}: {map:?}");
         }
     }
-    let full = features(&kernel, "all_maps", &cases[2].0).expect("runs");
+    let full = run_features(&kernel, "all_maps", &cases[2].0).expect("runs");
     let table = full.maps.iter().find(|map| map.name == "table").expect("is reached");
     assert_eq!((table.entries, table.others), (Some(8), 7));
     // Content of maps that the program cannot reach is ignored, like content that equals the
     // default.
     let same = json!({ ".rodata": [{ "key": 0, "value": 3 }], "table": pairs });
-    assert_eq!(features(&kernel, "globals", &same).expect("runs").paths[0].action, 3);
+    assert_eq!(run_features(&kernel, "globals", &same).expect("runs").paths[0].action, 3);
     let slots =
         json!({ "calls": [{ "key": 1, "program": "answer" }, { "key": 2, "program": "again" }] });
-    assert_eq!(features(&kernel, "tail_call", &slots).expect("runs").paths[0].action, redirect);
+    assert_eq!(run_features(&kernel, "tail_call", &slots).expect("runs").paths[0].action, REDIRECT);
     Oracle::Kernel.compared(3 * (cases.len() + 3), "packets of a trace");
 }
 
 #[test]
-fn queues_are_filled_in_their_order() {
+fn queues_are_filled_in_order() {
     let Some(kernel) = kernel() else { return };
     let object = object("crates/kernel/tests/objects/helpers.bpf.o");
     let file = capture(&vec![vec![0; 512]; 4]);
@@ -158,13 +145,13 @@ fn queues_are_filled_in_their_order() {
         let content = slowpath::initial_maps(&text, &object).expect("can be read");
         let report = run(&kernel, (&object, &format!("{map}_steps")), &file, content);
         let report = report.unwrap_or_else(|e| panic!("{map}: {e}"));
-        assert!(report.maps.iter().any(|known| known.name == map && known.entries == Some(2)));
+        assert!(report.maps.iter().any(|report| report.name == map && report.entries == Some(2)));
     }
     Oracle::Kernel.compared(8, "packets of a trace");
 }
 
 #[test]
-fn what_cannot_be_filled_is_named() {
+fn errors_name_content_that_cannot_be_installed() {
     let Some(kernel) = kernel() else { return };
     let cases = [
         (
@@ -195,9 +182,9 @@ fn what_cannot_be_filled_is_named() {
             "map routes: entry 1: `key` has a prefix of 33 bits, and its keys have 32",
         ),
     ];
-    for (program, maps, said) in &cases {
-        let refused = features(&kernel, program, maps).expect_err("is refused");
-        assert!(refused.contains(said), "{refused}");
+    for (program, maps, reason) in &cases {
+        let refused = run_features(&kernel, program, maps).expect_err("is refused");
+        assert!(refused.contains(reason), "{refused}");
     }
     Oracle::Kernel.compared(cases.len(), "refusals of map content");
 }

@@ -1,4 +1,4 @@
-// What runs change that outlives them, one program for each kind: how repetitions take the same path.
+// One program for each kind of lasting change; repetitions of each run must take the same path.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -53,7 +53,7 @@ int output_large(struct xdp_md *ctx)
 	return bpf_ringbuf_output(&large, record, sizeof(record), 0) ? XDP_DROP : XDP_PASS;
 }
 
-// It does not matter to the path whether there is room.
+// The path is the same with and without room.
 SEC("xdp")
 int output_anyway(struct xdp_md *ctx)
 {
@@ -191,7 +191,7 @@ int tell_event(struct xdp_md *ctx)
 	return error ? XDP_DROP : XDP_PASS;
 }
 
-// It changes nothing.
+// Changes no state.
 SEC("xdp")
 int redirect(struct xdp_md *ctx)
 {
