@@ -9,7 +9,7 @@ from typing import Any
 
 from slowpath.core.errors import InputError
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.accelerators.candidates import own, works
+from slowpath.insights.accelerators.candidates import does_work, user_functions
 from slowpath.insights.accelerators.classifier import features
 from slowpath.insights.accelerators.identify import Identification
 from slowpath.insights.accelerators.sequences import sequences
@@ -42,13 +42,15 @@ def examined(
         functions = unit.functions
     except InputError as problem:
         return {"error": problem.reason}
-    names = own(functions)
+    names = user_functions(functions)
     rows = {
         name: {
             "shown": functions[name].shown,
             "file": functions[name].line.file if functions[name].line else "",
             "line": functions[name].line.line if functions[name].line else 0,
-            "computes": any(works(functions[one]) for one in reachable_functions(functions, name)),
+            "computes": any(
+                does_work(functions[one]) for one in reachable_functions(functions, name)
+            ),
             "sequences": [list(one) for one in sequences(functions[name])],
             "plain": features(functions[name], ()),
             "found": None,

@@ -16,7 +16,7 @@ import pytest
 from accelerated.learning import frequent_patterns
 
 from slowpath.core.jobs.child import Child
-from slowpath.insights.accelerators.groups import sensible
+from slowpath.insights.accelerators.groups import names_fit
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc
 from slowpath.insights.accelerators.proofs.routing import Roles
@@ -437,7 +437,7 @@ def test_a_table_of_a_library_is_not_prepared_by_what_looks_or_takes_away() -> N
         for begin in (None, "create", "fib_delete", "free_fib", "select_way")
         for add in ("fib_add", "fib_delete")
     ]
-    found = [one for one in roles if sensible(functions, one)]
+    found = [one for one in roles if names_fit(functions, one)]
     assert [(one.begin, one.add) for one in found] == [(None, "fib_add"), ("create", "fib_add")]
 
 

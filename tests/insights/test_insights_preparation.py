@@ -100,8 +100,8 @@ def test_what_is_the_source_s_own_is_known_wherever_it_lies(
     functions = preparation.CompiledUnit(load_source(str(file), Clang())).functions
     assert {name: one.own for name, one in functions.items()} == {"own": True, "beside": False}
     assert {name: one.supports for name, one in functions.items()} == {"own": False, "beside": True}
-    monkeypatch.setattr(candidates, "_SYSTEM", (str(tmp_path),))
-    assert candidates.own(functions) == ["own"]
+    monkeypatch.setattr(candidates, "_SYSTEM_FOLDERS", (str(tmp_path),))
+    assert candidates.user_functions(functions) == ["own"]
 
 
 def test_names_that_are_not_ascii_are_refused_with_their_line(tmp_path: Path) -> None:

@@ -25,14 +25,14 @@ _SHARES = (
     *("load8", "load16", "load32", "load64", "loadp", "store8", "store32"),
     *("gep", "icmp", "select", "call", "fshl", "bswap"),
 )
-"""Words whose share of all words is a feature; constants behind them are ignored."""
+"""Words whose share of all words is a feature; constants after a word are ignored."""
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
-    """Return the features of a function: shares of words, counts, and one for each pattern."""
-    inside = sequences(function)
-    everything = words(function.blocks)
-    counted = Counter(word.partition(".")[0] for one in inside for word in one)
+    """Return features: shares of words, scaled counts, and 1 or 0 by pattern (occurs or not)."""
+    loop_words = sequences(function)
+    all_words = words(function.blocks)
+    counted = Counter(word.partition(".")[0] for one in loop_words for word in one)
     total = sum(counted.values()) or 1
     found = loops(function)
     tables = sum(
@@ -42,13 +42,13 @@ def features(function: Function, patterns: Sequence[Words]) -> list[float]:
     )
     numbers = [counted[word] / total for word in _SHARES]
     numbers += [
-        math.log1p(len(everything)) / 8,
+        math.log1p(len(all_words)) / 8,
         math.log1p(len(found)) / 2,
         float(max((one.depth for one in found), default=0)) / 3,
         math.log1p(tables) / 4,
         float(chases_pointers(function)),
     ]
-    numbers += [float(any(occurs(one, text) for text in inside)) for one in patterns]
+    numbers += [float(any(occurs(one, text) for text in loop_words)) for one in patterns]
     return numbers
 
 
@@ -56,7 +56,7 @@ MODEL = Path(__file__).with_name("classifier.json")
 
 
 class Machine(NamedTuple):
-    """The weights of one class, and the scaling of its margins to probabilities (Platt)."""
+    """Weights of one class, with slope and offset that turn a margin into a probability (Platt)."""
 
     kind: str
     weights: tuple[float, ...]
@@ -66,7 +66,7 @@ class Machine(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The patterns, and the machine of each class."""
+    """A classifier: patterns that are features, and one machine for each class."""
 
     patterns: tuple[Words, ...]
     machines: tuple[Machine, ...]
@@ -97,7 +97,7 @@ def read_model(text: str) -> Model:
 
 
 def classify(function: Function, model: Model | None = None) -> tuple[str, float]:
-    """Return the kind that a function looks like most (or `none`), and the confidence."""
+    """Return the most likely kind of accelerator (or `none`), and the confidence from 0 to 1."""
     known = shipped() if model is None else model
     numbers = features(function, known.patterns)
     likely = {one.kind: probability(one, numbers) for one in known.machines}
@@ -106,6 +106,6 @@ def classify(function: Function, model: Model | None = None) -> tuple[str, float
 
 
 def probability(machine: Machine, numbers: list[float]) -> float:
-    """Return the probability of one class for the features of a function."""
+    """Return the probability of the machine's class for the features `numbers` of a function."""
     margin = sum(map(float.__mul__, machine.weights, numbers)) + machine.bias
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, machine.slope * margin + machine.offset))))

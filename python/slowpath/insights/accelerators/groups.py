@@ -1,4 +1,4 @@
-"""Groups of functions that share a state."""
+"""Groups of functions that together compute one algorithm on a shared state."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,18 +8,20 @@ from slowpath.insights.accelerators.harness.bench import Bench, kinds
 from slowpath.insights.accelerators.proofs.routing import Roles, entry_layout
 from slowpath.insights.source.functions import Function
 
-_MOST = 48
-"""Limit on groups of a kind; a module with more groups has more than one subject."""
+_MAX_GROUPS = 48
+"""Maximum number of groups of one kind; the groups after the likeliest ones are not tried."""
 _ADDRESS = 32
-_ADDING = tuple(re.compile(one, re.IGNORECASE) for one in ("add|insert", "update|set|put|announce"))
-_LOOKING = tuple(
+_ADD_NAMES = tuple(
+    re.compile(one, re.IGNORECASE) for one in ("add|insert", "update|set|put|announce")
+)
+_LOOKUP_NAMES = tuple(
     re.compile(
         f"^(?!.*(add|insert|update|change|del|remove|free|new|set|put)).*({one})", re.IGNORECASE
     )
     for one in ("look|find|search|match|best", "get|query|route")
 )
-"""Names of functions of routing tables."""
-_STEPS = tuple(
+"""Names of lookup functions of routing tables: likely names first."""
+_STREAM_NAMES = tuple(
     re.compile(one, re.IGNORECASE)
     for one in (
         "init|start|begin|reset",
@@ -28,8 +30,8 @@ _STEPS = tuple(
     )
 )
 """Names of functions that begin, continue and end a digest."""
-_NEITHER = re.compile("del|remove|free|find|look|select", re.IGNORECASE)
-"""Names of functions that neither prepare a table nor add to it."""
+_OTHER_NAMES = re.compile("del|remove|free|find|look|select", re.IGNORECASE)
+"""Names of functions that neither initialise a table nor add entries."""
 _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
@@ -41,7 +43,9 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
         for name, one in patterns.items()
         if one in ("p", "pi", "ip") or not bench.functions[name].parameters
     ]
-    mores = [name for name, one in patterns.items() if sorted(one) in (["i", "p"], ["i", "p", "p"])]
+    updates = [
+        name for name, one in patterns.items() if sorted(one) in (["i", "p"], ["i", "p", "p"])
+    ]
     ends = [
         name
         for name, one in patterns.items()
@@ -49,33 +53,35 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
     ]
     found = [
         (begin, more, end)
-        for more in mores
+        for more in updates
         for begin, end in product(begins, ends)
         if len({begin, more, end}) == 3  # noqa: PLR2004 - three functions
         and related(bench, more, begin)
         and related(bench, more, end)
     ]
-    return sorted(found, key=lambda one: _unlikely_stream(bench, one))[:_MOST]
+    return sorted(found, key=lambda one: _unlikely_stream(bench, one))[:_MAX_GROUPS]
 
 
 def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
-    """Return a sort key: first come functions of one state, with fitting names, side by side."""
+    """Return a sort key: first come functions with a common state, fitting names and neighbours."""
     unnamed = sum(
-        what.search(bench.functions[name].shown) is None
-        for what, name in zip(_STEPS, names, strict=True)
+        pattern.search(bench.functions[name].shown) is None
+        for pattern, name in zip(_STREAM_NAMES, names, strict=True)
     )
     ends = _distance(bench, (names[0], names[-1]))
-    return not akin(bench, names), unnamed, _distance(bench, names), ends
+    return not share_state(bench, names), unnamed, _distance(bench, names), ends
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of functions, of which the first may prepare a key for the second."""
+    """Return pairs (key set-up, user of the key), likely pairs first."""
     found = [
         (start, work)
         for start, work in product(starts, works)
         if start != work and related(bench, start, work)
     ]
-    return sorted(found, key=lambda one: (not akin(bench, one), _distance(bench, one)))[:_MOST]
+    return sorted(found, key=lambda one: (not share_state(bench, one), _distance(bench, one)))[
+        :_MAX_GROUPS
+    ]
 
 
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
@@ -88,14 +94,14 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
         name
         for name in names
         if _adds(bench.functions[name], patterns[name])
-        or _adds_there(bench.functions[name], patterns[name])
+        or _adds_by_address(bench.functions[name], patterns[name])
         or (patterns[name] in ("p", "pp") and entry_layout(bench.functions[name]) is not None)
     ]
     looks = [
         name
         for name in names
-        if _looks(bench.functions[name], patterns[name])
-        or _looks_there(bench.functions[name], patterns[name])
+        if _looks_up(bench.functions[name], patterns[name])
+        or _looks_up_by_address(bench.functions[name], patterns[name])
     ]
     makes = [
         name
@@ -117,37 +123,41 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
     ):
         if add == look or not related(bench, add, look):
             continue
-        mine = [one for one in begins if one not in (add, look) and related(bench, one, add)]
+        initialisers = [
+            one for one in begins if one not in (add, look) and related(bench, one, add)
+        ]
         if "p" in patterns[add]:
             found += [Roles(one, None, add, look) for one in makes if one not in (add, look)]
-        found += [Roles(None, one, add, look) for one in (None, *mine)]
-        if len(found) >= _MOST:
+        found += [Roles(None, one, add, look) for one in (None, *initialisers)]
+        if len(found) >= _MAX_GROUPS:
             break
-    return found[:_MOST]
+    return found[:_MAX_GROUPS]
 
 
 def _configures(function: Function, pattern: str) -> bool:
-    """Return true if a header's function prepares a table from a description of its size."""
+    """Return true if a header function initialises a table from a structure with its size."""
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
 
 
-def sensible(functions: Mapping[str, Function], roles: Roles) -> bool:
-    """Return true if the names of library functions fit the roles for which they are tried.
+def names_fit(functions: Mapping[str, Function], roles: Roles) -> bool:
+    """Return true if the names of library functions do not contradict their roles.
 
-    Names in a library are reliable; names in a source are not.
+    Names of library functions are reliable; names in a user's source are not.
     """
     named = (one for one in (roles.begin, roles.add) if one is not None)
-    return not any(_NEITHER.search(functions[one].shown) for one in named)
+    return not any(_OTHER_NAMES.search(functions[one].shown) for one in named)
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:
-    """Return how poorly the names of two functions fit a routing table."""
-    return _rank(_ADDING, bench.functions[add].shown) + _rank(_LOOKING, bench.functions[look].shown)
+    """Return a penalty for names that do not fit a routing table; 0 is best."""
+    return _rank(_ADD_NAMES, bench.functions[add].shown) + _rank(
+        _LOOKUP_NAMES, bench.functions[look].shown
+    )
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """Return the index of the first pattern that a name matches, or their number."""
+    """Return the index of the first pattern that a name matches; the pattern count if none does."""
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -156,8 +166,8 @@ def _adds(function: Function, pattern: str) -> bool:
     return 2 <= len(numbers) <= 4 and max(numbers) >= _ADDRESS and pattern.count("p") <= 2  # noqa: PLR2004
 
 
-def _adds_there(function: Function, pattern: str) -> bool:
-    """Return true if a function may add a route whose prefix is in memory."""
+def _adds_by_address(function: Function, pattern: str) -> bool:
+    """Return true if a function may add a route whose prefix is passed by address."""
     names = [
         one.described.name if one.described else ""
         for one in function.parameters
@@ -166,12 +176,12 @@ def _adds_there(function: Function, pattern: str) -> bool:
     return (
         1 <= len(names) <= 3  # noqa: PLR2004 - two lengths and a next hop
         and 1 <= pattern.count("p") <= 3  # noqa: PLR2004 - a table, a prefix, a next hop
-        and _addressed(function)
+        and _takes_address(function)
         and (any(map(_LENGTH.search, names)) or not all(names))
     )
 
 
-def _looks(function: Function, pattern: str) -> bool:
+def _looks_up(function: Function, pattern: str) -> bool:
     numbers = [one.bits for one in function.parameters if one.kind == "integer"]
     return (
         1 <= len(numbers) <= 2  # noqa: PLR2004 - an address and a further number
@@ -181,19 +191,19 @@ def _looks(function: Function, pattern: str) -> bool:
     )
 
 
-def _looks_there(function: Function, pattern: str) -> bool:
-    """Return true if a function may look up an address that is in memory."""
+def _looks_up_by_address(function: Function, pattern: str) -> bool:
+    """Return true if a function may look up a network address that is passed by address."""
     pointers = pattern.count("p")
     return (
         pattern.count("i") <= 1
         and 1 <= pointers <= 4  # noqa: PLR2004 - a table, an address, and an output for the next hop
         and (function.result != "void" or pointers >= 2)  # noqa: PLR2004
-        and _addressed(function)
+        and _takes_address(function)
     )
 
 
-def _addressed(function: Function) -> bool:
-    """Return true if a pointer may be to an address: its type is bytes, a word or unknown."""
+def _takes_address(function: Function) -> bool:
+    """Return true if a pointer to bytes, a word, or an unknown type may be to a network address."""
     described = [one.described for one in function.parameters if one.kind == "pointer"]
     return any(one is None or one.size in (0, 1, 4) for one in described)
 
@@ -220,7 +230,7 @@ def _structures(function: Function) -> set[str]:
     }
 
 
-def akin(bench: Bench, names: Sequence[str]) -> bool:
+def share_state(bench: Bench, names: Sequence[str]) -> bool:
     """Return true if all functions take the same structure, or change the same variable."""
     structures = [_structures(bench.functions[name]) for name in names]
     changed = [bench.changeable(name) for name in names]
@@ -228,20 +238,20 @@ def akin(bench: Bench, names: Sequence[str]) -> bool:
 
 
 def _distance(bench: Bench, names: Sequence[str]) -> int:
-    """Return the distance between functions in the module."""
+    """Return how many functions lie between the first and the last of `names` in the module."""
     order = {name: at for at, name in enumerate(bench.functions)}
-    places = [order[name] for name in names]
-    return max(places) - min(places)
+    positions = [order[name] for name in names]
+    return max(positions) - min(positions)
 
 
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield functions that do part of a proved function's work, each with that function."""
-    from slowpath.insights.accelerators.candidates import toils
+    """Yield (part, whole): functions that do part of the work of a proved function `whole`."""
+    from slowpath.insights.accelerators.candidates import is_substantial
     from slowpath.insights.source.calls import reachable_functions
 
     seen = set(proved)
     for name in proved:
         for inner in sorted(reachable_functions(functions, name) - seen):
-            if toils(functions[inner]):
+            if is_substantial(functions[inner]):
                 seen.add(inner)
                 yield inner, name

@@ -1,6 +1,6 @@
-"""Identification of accelerator functions in a module.
+"""Search for functions of a module that an accelerator could replace.
 
-This code runs in its own process, and runs code of the module only in further processes.
+The search runs in its own process. It runs code of the module only in further processes.
 """
 
 import os
@@ -11,13 +11,20 @@ from typing import Any
 
 from slowpath.insights.accelerators.candidates import (
     companions,
+    does_work,
+    header_functions,
     looks_up,
-    of_headers,
-    own,
-    why_not,
-    works,
+    obstacle,
+    user_functions,
 )
-from slowpath.insights.accelerators.groups import akin, pairs, parts, sensible, streams, tables
+from slowpath.insights.accelerators.groups import (
+    names_fit,
+    pairs,
+    parts,
+    share_state,
+    streams,
+    tables,
+)
 from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.library_calls import uses
 from slowpath.insights.accelerators.proofs import block_ciphers, stream_ciphers
@@ -25,7 +32,12 @@ from slowpath.insights.accelerators.proofs.digests import stream_attempts
 from slowpath.insights.accelerators.proofs.routing import Roles
 from slowpath.insights.accelerators.proofs.routing_tables import lookup_attempts
 from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
-from slowpath.insights.accelerators.singles import attempts, left_out, unfound, unproved
+from slowpath.insights.accelerators.singles import (
+    attempts,
+    incomplete_reason,
+    unproved_lookup,
+    unproved_reason,
+)
 from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
 from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.unit import CompiledUnit
@@ -37,39 +49,42 @@ _HEADER_SECONDS = 4.0
 _GROUP_SECONDS = 4.0
 """CPU seconds for a group of functions."""
 _TABLES_SECONDS = 6.0
-"""CPU seconds for all functions that may belong to a routing table, likely ones first."""
-_TOGETHER = 8
-"""Attempts on routing tables in one process: their memory is never freed."""
+"""CPU seconds for all functions that may belong to a routing table; likely functions come first."""
+_ATTEMPTS_PER_PROCESS = 8
+"""Number of attempts on routing tables in one process; their memory is never freed."""
 Found = dict[str, Any]
 """A finding of `proofs`, with the further keys `function`, `together` and `part_of`."""
 
 
 class Identification:
-    """Examination of a module, function by function."""
+    """The search in one module, function by function."""
 
     def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
-        """Take over the module; `begun` limits the work to the functions that these reach.
+        """Select the functions to examine: all, or only those that functions in `begun` reach.
 
-        Functions that prepare tables or keys for these run too, wherever they are called from.
+        Other functions run, too, if they prepare tables or keys for an examined function. `until`
+        is the deadline on the clock of `time.monotonic`.
         """
         self.functions = unit.functions
-        users = [name for name in own(self.functions) if not self.functions[name].supports]
+        users = [
+            name for name in user_functions(self.functions) if not self.functions[name].supports
+        ]
         roots = [one for one in begun if one in self.functions]
         inside = {name for one in roots for name in reachable_functions(self.functions, one)}
-        asked = [name for name in users if not roots or name in inside]
+        examined = [name for name in users if not roots or name in inside]
         needed = bool(roots) or len(users) < len(self.functions)
-        self.uses = uses(self.functions, unit.metadata, asked) if needed else []
+        self.uses = uses(self.functions, unit.metadata, examined) if needed else []
         # Inlined functions have no visible caller.
         inside |= {name for use in self.uses for name in use.within}
         self.own = [name for name in users if not roots or name in inside]
-        """Functions of the source to examine."""
-        self.headers = of_headers(self.functions, self.uses)
-        """Functions of slowpath's headers that these call, to examine as well."""
-        self._asked = frozenset((*self.own, *self.headers))
+        """Functions of the user's source to examine."""
+        self.headers = header_functions(self.functions, self.uses)
+        """Functions of slowpath's headers that `own` calls; they are examined as well."""
+        self._examined = frozenset((*self.own, *self.headers))
         self._known = frozenset(self.functions)
         named = (*users, *self.headers)
         self.refused = {
-            name: reason for name in named if (reason := why_not(self.functions, name)) is not None
+            name: reason for name in named if (reason := obstacle(self.functions, name)) is not None
         }
         self._until = until
         self._bench = Bench(unit.module, self.functions)
@@ -79,25 +94,25 @@ class Identification:
 
     @property
     def names(self) -> list[str]:
-        """Names of all functions to examine, in the order of the module."""
-        return [name for name in self.functions if name in self._asked]
+        """Names of all examined functions, in the order of the module."""
+        return [name for name in self.functions if name in self._examined]
 
     def run(self) -> Iterator[Found]:
-        """Yield findings as they are proved."""
+        """Yield findings of examined functions as soon as they are proved."""
         block_ciphers.prepare()
         stream_ciphers.prepare()
-        before = self._beginnings()
-        for one in self._found(before):
-            if one["function"] in self._asked:
-                yield one
+        before = self._initialisers()
+        for finding in self._findings(before):
+            if finding["function"] in self._examined:
+                yield finding
 
-    def _found(self, before: Sequence[str]) -> Iterator[Found]:
+    def _findings(self, before: Sequence[str]) -> Iterator[Found]:
         for name in self._able:
-            if name in self._asked and self._computes(name):
+            if name in self._examined and self._computes(name):
                 found = self._single(name, before, _SECONDS)
                 if found is not None:
                     yield self._keep(name, found)
-        for each in (self._streams, self._pairs, self._tables, self._of_headers):
+        for each in (self._streams, self._pairs, self._tables, self._header_functions):
             yield from each(before)
         for inner, outer in list(parts(self.functions, list(self._proved))):
             if inner in self.own:
@@ -106,21 +121,23 @@ class Identification:
                 yield self._keep(inner, {**found, **part})
 
     def why(self, name: str) -> str:
-        """Return why a function is not proved."""
-        return unproved(self.functions, name, self.refused.get(name), self._known)
+        """Return the reason why a function is not proved."""
+        return unproved_reason(self.functions, name, self.refused.get(name), self._known)
 
-    def left_out(self) -> Iterator[tuple[str, str]]:
-        """Yield functions not run in all ways, with the reason; call it after `run`."""
+    def incomplete(self) -> Iterator[tuple[str, str]]:
+        """Yield (function, reason) if attempts on it could not all run; call it after `run`."""
         for name in self.names:
             if name in self._proved:
                 continue
             function, refused = self.functions[name], self.refused.get(name)
             if name in self.headers:
-                why = unfound(function, refused, self.uses, self._proved)
+                reason = unproved_lookup(function, refused, self.uses, self._proved)
             else:
-                why = left_out(self.functions, name, refused, self._known, self._hopeless)
-            if why is not None:
-                yield name, why
+                reason = incomplete_reason(
+                    self.functions, name, refused, self._known, self._hopeless
+                )
+            if reason is not None:
+                yield name, reason
 
     def _keep(self, name: str, found: Found) -> Found:
         kept = {"together": [], "part_of": None, **found, "function": name}
@@ -128,10 +145,12 @@ class Identification:
         return kept
 
     def _computes(self, name: str) -> bool:
-        return any(works(self.functions[one]) for one in reachable_functions(self.functions, name))
+        return any(
+            does_work(self.functions[one]) for one in reachable_functions(self.functions, name)
+        )
 
-    def _beginnings(self) -> list[str]:
-        """Return functions without arguments that fill variables, and return."""
+    def _initialisers(self) -> list[str]:
+        """Return the functions without arguments that fill variables and come to an end."""
         named = [
             name
             for name in self._able
@@ -152,11 +171,11 @@ class Identification:
         if found is None and series.given_up:
             self._hopeless.add(name)
             return None
-        mine = {one.address for one in self._bench.variables(name)}
+        variables = {one.address for one in self._bench.variables(name)}
         earlier = [
             one
             for one in before
-            if one != name and mine & {each.address for each in self._bench.variables(one)}
+            if one != name and variables & {each.address for each in self._bench.variables(one)}
         ]
         if found is None and earlier:
             prepare = partial(self._bench.prepare, earlier)
@@ -169,20 +188,19 @@ class Identification:
         return [name for name in self._able if name not in self._proved]
 
     def _fit(self, group: Sequence[str]) -> bool:
-        """Return true if functions may be parts of one algorithm.
+        """Return true if the functions of a group may be parts of one algorithm.
 
-        A function that hangs on arbitrary state may still work on a state that another one
-        prepares.
+        A function that hangs on arbitrary state may work on a state that another function prepares.
         """
-        return not self._hopeless.intersection(group) or akin(self._bench, group)
+        return not self._hopeless.intersection(group) or share_state(self._bench, group)
 
     def _streams(self, before: Sequence[str]) -> Iterator[Found]:
         for group in streams(self._bench, self._unproved()):
-            if not self._asked.intersection(group):
+            if not self._examined.intersection(group):
                 continue
             known = [name for name in group if name in self._proved]
-            # Several digests may share the function that takes data.
-            if group[-1] in known or (known and not akin(self._bench, group)):
+            # Several digests may share the function that adds data.
+            if group[-1] in known or (known and not share_state(self._bench, group)):
                 continue
             if self._fit(group):
                 tried = list(stream_attempts(self._bench, *group))
@@ -191,7 +209,7 @@ class Identification:
 
     def _pairs(self, before: Sequence[str]) -> Iterator[Found]:
         working = [
-            name for name in self._unproved() if name in self._asked and self._computes(name)
+            name for name in self._unproved() if name in self._examined and self._computes(name)
         ]
         if not working:
             return
@@ -206,7 +224,7 @@ class Identification:
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
-        """Return ways to call a function that prepares a key."""
+        """Return the argument lists with which a function sets up a key."""
         tried = list(block_ciphers.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
         series = Series(tried, _GROUP_SECONDS, self._until, prepare)
@@ -215,53 +233,56 @@ class Identification:
     def _tables(self, before: Sequence[str]) -> Iterator[Found]:
         yield from self._routes(tables(self._bench, self._unproved()), before)
 
-    def _routes(self, found: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
-        """Prove functions of routing tables, even if they failed before without a filled table."""
-        end = _spent() + _TABLES_SECONDS
-        for roles in found:
-            if _spent() >= end:
+    def _routes(self, groups: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
+        """Prove functions of routing tables; alone, on an empty table, they may have failed."""
+        end = _children_seconds() + _TABLES_SECONDS
+        for roles in groups:
+            if _children_seconds() >= end:
                 return
-            if roles.look in self._proved or not self._asked.intersection((roles.add, roles.look)):
+            if roles.look in self._proved or not self._examined.intersection(
+                (roles.add, roles.look)
+            ):
                 continue
             named = [one for one in (roles.add, roles.look) if one not in self._proved]
             group = [one for one in (roles.make, roles.begin, roles.add, roles.look) if one]
             tried, fates = lookup_attempts(self._bench, roles)
-            # An attempt must not see variables that an earlier one has left changed.
-            count = _TOGETHER if self._bench.restorable((roles.add, roles.look)) else 1
+            # An attempt must not see variables that an earlier attempt has changed.
+            count = _ATTEMPTS_PER_PROCESS if self._bench.restorable((roles.add, roles.look)) else 1
             for at in range(0, len(tried), count):
-                some = tried[at : at + count]
-                success = list(self._together(group, named, some, before, fates))
-                yield from success
-                if success or monotonic() >= self._until or _spent() >= end:
+                batch = tried[at : at + count]
+                proved = list(self._together(group, named, batch, before, fates))
+                yield from proved
+                if proved or monotonic() >= self._until or _children_seconds() >= end:
                     break
 
-    def _of_headers(self, before: Sequence[str]) -> Iterator[Found]:
-        """Prove functions of the headers: alone, or with others on the same structure."""
+    def _header_functions(self, before: Sequence[str]) -> Iterator[Found]:
+        """Prove header functions: alone, or together with functions on the same structure."""
         # Lookups come first: a proved lookup also proves the function that fills its table.
         for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):
             if name in self.refused or name in self._proved:
                 continue
-            beside = [
+            partners = [
                 one
                 for one in companions(self.functions, name)
-                if one not in self._proved and why_not(self.functions, one) is None
+                if one not in self._proved and obstacle(self.functions, one) is None
             ]
             if looks_up(self.functions[name]):
-                found_with = tables(self._bench, [name, *beside])
-                of_it = [
-                    one for one in found_with if one.look == name and sensible(self.functions, one)
+                groups = [
+                    roles
+                    for roles in tables(self._bench, [name, *partners])
+                    if roles.look == name and names_fit(self.functions, roles)
                 ]
-                yield from (one for one in self._routes(of_it, before) if one["function"] == name)
+                yield from (one for one in self._routes(groups, before) if one["function"] == name)
                 continue
             found = self._single(name, before, _HEADER_SECONDS)
             if found is not None:
                 yield self._keep(name, found)
                 continue
-            for group in streams(self._bench, [name, *beside]):
+            for group in streams(self._bench, [name, *partners]):
                 if name in group and name not in self._proved:
-                    left = [one for one in group if one not in self._proved]
+                    named = [one for one in group if one not in self._proved]
                     tried = list(stream_attempts(self._bench, *group))
-                    yield from self._together(group, left, tried, before)
+                    yield from self._together(group, named, tried, before)
 
     def _together(
         self,
@@ -271,7 +292,7 @@ class Identification:
         before: Sequence[str],
         fates: CrashRecord | None = None,
     ) -> Iterator[Found]:
-        """Prove a group of functions, and yield the finding for each of those in `named`."""
+        """Prove a group of functions, and yield the finding for each function in `named`."""
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
         found = Series(tried, _GROUP_SECONDS, self._until, prepare, fates).first()
@@ -282,7 +303,7 @@ class Identification:
             yield self._keep(name, {**found, "together": others})
 
 
-def _spent() -> float:
+def _children_seconds() -> float:
     """Return the CPU seconds of child processes that have ended."""
     used = os.times()
     return used.children_user + used.children_system

@@ -1,8 +1,8 @@
-"""Calls of library functions that the headers define.
+"""Calls of library functions that slowpath's headers define.
 
-The body of a library function has no line in the source. So each use gets the line of the innermost
-code of the source, and the functions of the headers from there inwards. Debug information has both
-for inlined code too.
+The body of a library function has no line in the user's source. So each use gets the innermost line
+of the source that leads to it, and the header functions between this line and the instruction.
+Debug information has both, also for inlined code.
 """
 
 from collections import Counter
@@ -16,48 +16,48 @@ from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.operands import callee_of
 
-_DEEPEST = 64
-"""Limit on scopes, and on calls around an instruction."""
+_MAX_NESTING = 64
+"""Maximum nesting of scopes, and of inlined calls."""
 
 
 class LibraryUse(NamedTuple):
-    """Instructions of a block that come from the headers, or from functions inlined there."""
+    """Instructions of a block that come from header functions, or from inlined functions."""
 
     within: tuple[str, ...]
-    """Symbols of functions that were inlined around the source's line, outermost first."""
+    """Symbols of inlined functions that contain the source line, outermost first."""
     symbols: tuple[str, ...]
-    """Symbols of the headers' functions, from the one that the source names inwards; empty: the
-    instructions belong to the source."""
+    """Symbols of header functions, from the one that the source line calls to the innermost; empty
+    if the instructions belong to the source."""
     name: str
-    """Name of the first of these in the source."""
+    """Name of the first of `symbols` in the source."""
     file: str
-    """File of the source's line."""
+    """File of the source line."""
     line: int
-    """The source's line."""
+    """Line number."""
     caller: str
     """Symbol of the function that contains the block."""
     block: int
-    """Number of the block in that function."""
+    """Index of the block in `caller`."""
     calls: bool
-    """True if these instructions call the last of `symbols`; false if they are its code."""
+    """True if the instructions call the last of `symbols`; false if they are its inlined code."""
     instructions: int
     """Number of instructions."""
 
 
 class _Frame(NamedTuple):
-    """A function that an instruction belongs to, directly or by inlining."""
+    """A function that an instruction belongs to, directly or after inlining."""
 
     symbol: str
     name: str
     file: str
-    line: int  # of the instruction, or of the call of the next inner frame
+    line: int  # of the instruction, or of the call to the next inner frame
     support: bool
 
 
 def uses(
     functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]
 ) -> list[LibraryUse]:
-    """Return the uses of headers and inlined functions in the functions `names`."""
+    """Return the uses of header functions and of inlined functions in the functions `names`."""
     known = dict[int, list[_Frame]]()
     found = Counter[LibraryUse]()
     for name in names:
@@ -74,7 +74,7 @@ def uses(
 
 
 def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
-    """Return the header function that a use is credited to: the outermost that is proved."""
+    """Return the outermost proved header function of a use; None if none is proved."""
     return next((one for one in use.symbols if one in proved), None)
 
 
@@ -84,7 +84,10 @@ def _use(
     one: Instruction,
     place: tuple[str, int],
 ) -> LibraryUse | None:
-    """Return the use of an instruction; None if it belongs only to the function itself."""
+    """Return the use for an instruction; None if it is the function's own code.
+
+    `place` is the function with the index of the block.
+    """
     own = next((at for at, frame in enumerate(frames) if not frame.support), None)
     if own is None:
         return None
@@ -104,9 +107,12 @@ def _use(
 
 
 def _frames(metadata: Metadata, location: int) -> list[_Frame]:
-    """Return the functions that an instruction belongs to, innermost first; none without lines."""
+    """Return the functions that an instruction belongs to, innermost first.
+
+    Return an empty list if debug information is incomplete.
+    """
     found, at = list[_Frame](), metadata.node(location)
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_NESTING):
         if at is None:
             break
         scope = at.reference("scope")
@@ -124,8 +130,8 @@ def _frames(metadata: Metadata, location: int) -> list[_Frame]:
 
 
 def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
-    """Yield the function that contains a scope."""
-    for _ in range(_DEEPEST):
+    """Yield the function that contains a scope, if there is one."""
+    for _ in range(_MAX_NESTING):
         node = metadata.node(scope)
         if node is None or scope is None:
             return
@@ -135,51 +141,51 @@ def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
         scope = node.reference("scope")
 
 
-def places(
+def call_lines(
     functions: Mapping[str, Function], uses: Sequence[LibraryUse], symbol: str
 ) -> list[Called]:
-    """Return the lines of a source that call a function of the headers, in order."""
+    """Return the lines of the source that call the header function `symbol`, in order."""
     return _lines(functions, [use for use in uses if symbol in use.symbols])
 
 
-def settled(
+def final_changes(
     functions: Mapping[str, Function],
     uses: Sequence[LibraryUse],
     proved: Mapping[str, str | None],
     headers: Collection[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield changes to the findings of header functions, once all proofs are known.
+    """Yield (symbol, changed keys) for findings of header functions, once all proofs are known.
 
-    `proved` has, by symbol, the function that the symbol is a part of. If the source's function
-    that calls a header function is proved itself, an engine does the source's function. If a header
-    function calls another, the engine does the one that the source calls.
+    `proved` maps symbols to the proved function that they are a part of. A header function is part
+    of its caller if the caller is proved: then the accelerator replaces the caller.
     """
-    those = [name for name in proved if name in headers]
+    proved_headers = [name for name in proved if name in headers]
     calls = {name: one.calls for name, one in functions.items()}
     inside = dict[str, str]()
     for name, part in proved.items():
-        if name not in those and part is None:
+        if name not in proved_headers and part is None:
             inside.update(dict.fromkeys(dominated_by(calls, name), name))
-    for name in those:
-        mine = [use for use in uses if name in use.symbols]
-        free = list[LibraryUse]()
+    for name in proved_headers:
+        independent = list[LibraryUse]()
         outer = ""
-        for use in mine:
-            whole = credited_function(use, those)
-            around = next((inside[one] for one in (use.caller, *use.within) if one in inside), None)
-            if around is None and whole == name:
-                free.append(use)
+        for use in uses:
+            if name not in use.symbols:
+                continue
+            credited = credited_function(use, proved_headers)
+            caller = next((inside[one] for one in (use.caller, *use.within) if one in inside), None)
+            if caller is None and credited == name:
+                independent.append(use)
             else:
-                outer = around or whole or ""
-        if free:
-            lines = _lines(functions, free)
+                outer = caller or credited or ""
+        if independent:
+            lines = _lines(functions, independent)
             yield name, {"calls": lines, "file": lines[0]["file"], "line": lines[0]["line"]}
         elif outer:
             yield name, {"part_of": functions[outer].shown}
 
 
 def _lines(functions: Mapping[str, Function], uses: Sequence[LibraryUse]) -> list[Called]:
-    """Return each line once, with all functions that it calls."""
+    """Return each source line once, with all functions that it calls."""
     found = dict[tuple[str, int], Called]()
     names = dict[tuple[str, int], dict[str, None]]()
     for use in sorted(uses, key=lambda one: (one.file, one.line)):

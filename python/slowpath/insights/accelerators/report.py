@@ -30,20 +30,20 @@ _COLUMNS = (
 )
 
 _FEW = 4
-"""Number of functions that are named with a reason."""
+"""Maximum number of functions that are named for each reason."""
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
-    """Yield a line for each proved function, then for each that is alike."""
+    """Yield a header line, then lines of proved functions, then of functions that look alike."""
     yield csv_line(_COLUMNS)
     for one in report["proved"]:
-        said = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
+        parameters = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
         counted = (one["inputs"], one["shortest"], one["longest"])
         status = "part" if one["part_of"] is not None else "called" if one["calls"] else "proved"
         yield csv_line(
             (
                 *(one["function"], one["file"], one["line"], status, one["kind"]),
-                *(one["algorithm"], said, *counted, " ".join(one["together"])),
+                *(one["algorithm"], parameters, *counted, " ".join(one["together"])),
                 *(one["part_of"], one["confidence"]),
             )
         )
@@ -53,10 +53,10 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
 
 
 def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
-    """Yield tables of proved and alike functions, and a line on the confinement of code."""
+    """Yield tables of proved and of alike functions, and a line on how the code was confined."""
     proved, alike = report["proved"], report["alike"]
-    what = f"{report['functions']} functions examined, {len(proved)} for accelerators"
-    yield Line(one_line(f"{report['file']}: {what}"), "bold")
+    counts = f"{report['functions']} functions examined, {len(proved)} for accelerators"
+    yield Line(one_line(f"{report['file']}: {counts}"), "bold")
     if proved:
         yield Line("")
         rows = [(one["function"], _where(one), one["algorithm"], _how(one)) for one in proved]
@@ -91,7 +91,7 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Return the place of a function's definition; for a library function, of its calls."""
+    """Return file and line of a function's definition; for a library function, of its calls."""
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
@@ -105,31 +105,31 @@ def _how(one: Accelerated) -> str:
         if one["shortest"] == one["longest"]
         else f"{one['shortest']} to {one['longest']} bytes"
     )
-    beside = f", with {', '.join(one['together'])}" if one["together"] else ""
-    return f"{one['inputs']} inputs of {sizes}{beside}"
+    companions = f", with {', '.join(one['together'])}" if one["together"] else ""
+    return f"{one['inputs']} inputs of {sizes}{companions}"
 
 
 def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
-    """Yield a line for each set of parameters, with the functions that share it."""
+    """Yield one line for each combination of algorithm and parameters, with its functions."""
     shared = dict[tuple[str, str], list[str]]()
     for one in proved:
         if one["part_of"] is not None:
             continue
-        said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
-        if said:
-            shared.setdefault((one["algorithm"], said), []).append(one["function"])
-    for (algorithm, said), functions in shared.items():
-        yield Line(one_line(f"{', '.join(functions)}: {algorithm}, {said}"))
+        parameters = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+        if parameters:
+            shared.setdefault((one["algorithm"], parameters), []).append(one["function"])
+    for (algorithm, parameters), functions in shared.items():
+        yield Line(one_line(f"{', '.join(functions)}: {algorithm}, {parameters}"))
 
 
 def _left_out(found: list[Unexamined]) -> str:
-    """Return a sentence that names functions by reason."""
+    """Return a sentence that lists the functions that were not run, grouped by reason."""
     reasons = dict[str, list[str]]()
     for one in found:
         reasons.setdefault(one["reason"], []).append(one["function"])
-    said = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
+    listed = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
     count = f"{len(found)} function{'' if len(found) == 1 else 's'}"
-    return f"Not run, or not in all ways, {count} (each in JSON): {said}."
+    return f"Not run, or not in all ways, {count} (each in JSON): {listed}."
 
 
 def _confined(report: AcceleratorsReport) -> str:
@@ -139,8 +139,10 @@ def _confined(report: AcceleratorsReport) -> str:
         ways.append("no network")
     if confinement["system_calls"]:
         ways.append("system calls refused")
-    left = [] if confinement["system_calls"] else ["system calls could not be refused here"]
+    missing = [] if confinement["system_calls"] else ["system calls could not be refused here"]
     if not confinement["network"] and not confinement["system_calls"]:
-        left.append("nor could the network be left")
-    said = f"Code of the file was run by LLVM {report['llvm']} in processes with {', '.join(ways)}"
-    return one_line(f"{said}{'; ' if left else ''}{', '.join(left)}.")
+        missing.append("nor could the network be left")
+    sentence = (
+        f"Code of the file was run by LLVM {report['llvm']} in processes with {', '.join(ways)}"
+    )
+    return one_line(f"{sentence}{'; ' if missing else ''}{', '.join(missing)}.")

@@ -26,7 +26,7 @@ from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvm
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Examine a file, and report functions that an accelerator could replace.
+    """Report the functions of a file that an accelerator could replace.
 
     Raises:
         InputError: if the file cannot be read, compiled or used.
@@ -49,14 +49,14 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     return ExitCode.FINE
 
 
-_ENDLESS = 1e9
-"""Time limit in seconds if no deadline is given."""
-_ALIKE = 0.5
-"""Least confidence at which a function without proof is reported."""
+_NO_DEADLINE = 1e9
+"""Time limit in seconds if the user sets no deadline."""
+_MIN_CONFIDENCE = 0.5
+"""Minimum confidence at which a function without a proof is reported."""
 
 
 def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
-    """Return the result of `examine_unit`, which a worker has started.
+    """Return the report of `examine_unit`, which the worker has started.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
@@ -75,7 +75,7 @@ def examined(source: Source, worker: UnitWorker, seconds: float | None) -> Accel
     }
     order = dict[str, int]()
 
-    def take(message: Message) -> None:
+    def receive(message: Message) -> None:
         match message:
             case ("begun", llvm, network, calls, names):
                 report["llvm"] = llvm
@@ -93,7 +93,7 @@ def examined(source: Source, worker: UnitWorker, seconds: float | None) -> Accel
             case ("unexamined", record):
                 report["unexamined"].append(record)
 
-    report["stopped"] = worker.wait(seconds, take)
+    report["stopped"] = worker.wait(seconds, receive)
     report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
     report["alike"].sort(key=lambda one: -one["confidence"])
     return report
@@ -108,17 +108,17 @@ def examine_unit(
 ) -> Iterator[Message]:
     """Find the functions of a unit that accelerators could replace, in the worker process.
 
-    Functions that an entry reaches are examined, else those that functions in `begun` reach.
-    `begun` are symbols of functions that packets are known to reach.
+    Only functions that `entry` reaches are examined; without an entry, those that `begun` reaches.
+    `begun` has the symbols of functions that packets are known to reach.
     """
-    from slowpath.insights.accelerators.candidates import keep_inlined, without
+    from slowpath.insights.accelerators.candidates import keep_inlined, without_inlined
     from slowpath.insights.accelerators.classifier import classify
     from slowpath.insights.accelerators.identify import Identification
-    from slowpath.insights.accelerators.library_calls import settled
+    from slowpath.insights.accelerators.library_calls import final_changes
     from slowpath.insights.sandbox.confinement import can_refuse_calls, leave_network
     from slowpath.insights.source.modules import llvm_version
 
-    until = monotonic() + (_ENDLESS if seconds is None else seconds)
+    until = monotonic() + (_NO_DEADLINE if seconds is None else seconds)
     network = leave_network()
     alone = unit.variant(keep_inlined, crc_loops=False)
     root = alone.find_entry(entry)
@@ -138,35 +138,39 @@ def examine_unit(
             yield ("stopped", "interrupted")
             return
     functions, headers = identification.functions, identification.headers
-    for symbol, changes in settled(functions, identification.uses, proved, headers):
+    for symbol, changes in final_changes(functions, identification.uses, proved, headers):
         yield "called", symbol, changes
     suspected = [
         name
         for name, (kind, confidence) in likely.items()
-        if name not in proved and kind != "none" and confidence >= _ALIKE
+        if name not in proved and kind != "none" and confidence >= _MIN_CONFIDENCE
     ]
-    along = {one for use in identification.uses for one in use.symbols}
+    header_symbols = {one for use in identification.uses for one in use.symbols}
     alike = set[str]()
     for name in suspected:
-        # A loop that was inlined from a proved function is reported with that function. Loops that
-        # were inlined from a header do not belong to the source.
-        own = without(identification.functions[name], alone.metadata, proved.keys())
-        if own is None or without(own, alone.metadata, along) is None:
+        # A loop that was inlined from a proved function is reported with the proved function. A
+        # loop that was inlined from a header does not belong to the source.
+        own = without_inlined(identification.functions[name], alone.metadata, proved.keys())
+        if own is None or without_inlined(own, alone.metadata, header_symbols) is None:
             continue
         kind, confidence = likely[name]
         if own is not identification.functions[name]:
             kind, confidence = classify(own)
-        if kind != "none" and confidence >= _ALIKE:
+        if kind != "none" and confidence >= _MIN_CONFIDENCE:
             alike.add(name)
             yield "alike", dict(_alike(identification, name, kind, confidence))
-    for name, reason in identification.left_out():
+    for name, reason in identification.incomplete():
         if name not in alike:
             yield "unexamined", dict(_unexamined(identification, name, reason))
-    if monotonic() >= until:  # the deadline has passed, though nothing ended this process
+    if monotonic() >= until:  # the deadline has passed, but nobody has ended this process
         yield ("stopped", "deadline")
 
 
-def _accelerated(identification: Any, found: dict[str, Any], sure: float | None) -> Accelerated:  # noqa: ANN401
+def _accelerated(
+    identification: Any,  # noqa: ANN401
+    found: dict[str, Any],
+    confidence: float | None,
+) -> Accelerated:
     function = identification.functions[found["function"]]
     part = found["part_of"]
     shown = identification.functions
@@ -185,7 +189,7 @@ def _accelerated(identification: Any, found: dict[str, Any], sure: float | None)
         "longest": found["lengths"][1],
         "together": [shown[one].shown for one in found["together"]],
         "part_of": None if part is None else shown[part].shown,
-        "confidence": None if sure is None else round(sure, 3),
+        "confidence": None if confidence is None else round(confidence, 3),
     }
 
 
@@ -216,11 +220,11 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Return file, line and calls; a function of the headers has the place of its first call."""
-    from slowpath.insights.accelerators.library_calls import places
+    """Return file, line and calls; a header function has file and line of its first call."""
+    from slowpath.insights.accelerators.library_calls import call_lines
 
     if name in identification.headers:
-        calls = places(identification.functions, identification.uses, name)
+        calls = call_lines(identification.functions, identification.uses, name)
         if calls:
             return calls[0]["file"], calls[0]["line"], calls
     return *(identification.functions[name].line or ("", 0)), []

@@ -1,25 +1,25 @@
-"""Functions as sequences of words, and patterns in these."""
+"""Functions as sequences of words (normalised instructions), and patterns in such sequences."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowpath.insights.source.functions import Block, Function, Instruction, Loop, loops
 
-_SILENT = frozenset({"br", "phi", "zext", "sext", "trunc", "ret", "bitcast", "freeze", "alloca"})
-"""Instructions that say little about a computation."""
-_WIDE = re.compile(r"\bi(\d+)\b|\bptr\b")
+_SKIPPED = frozenset({"br", "phi", "zext", "sext", "trunc", "ret", "bitcast", "freeze", "alloca"})
+"""Instructions that have no word, because they say little about a computation."""
+_TYPE = re.compile(r"\bi(\d+)\b|\bptr\b")
 _CONSTANT = re.compile(r", (-?\d+)$")
 _INTRINSIC = re.compile(r"@llvm\.(\w+)")
 _BITWISE = frozenset({"xor", "and", "or", "add", "sub", "mul", "urem", "srem", "udiv", "sdiv"})
 _SHIFTS = frozenset({"shl", "lshr", "ashr"})
-_TELLING = {"lshr": (1, 4, 8, 16, 24), "shl": (1, 4, 8, 16, 24), "and": (1, 15, 255, 65535)}
-"""Constants that get a word of their own."""
+_KEPT_CONSTANTS = {"lshr": (1, 4, 8, 16, 24), "shl": (1, 4, 8, 16, 24), "and": (1, 15, 255, 65535)}
+"""Constants that are kept in the word; all other constants become `c`."""
 
 Words = tuple[str, ...]
 
 
 def sequences(function: Function) -> list[Words]:
-    """Return the words of each innermost loop, or of the whole function if it has no loop."""
+    """Return the words of each innermost loop; without loops, those of the whole function."""
     blocks = {block.name: block for block in function.blocks}
     inner = innermost(loops(function))
     if not inner:
@@ -30,7 +30,7 @@ def sequences(function: Function) -> list[Words]:
 
 
 def innermost(found: Sequence[Loop]) -> list[Loop]:
-    """Return the loops that contain no other loop."""
+    """Return the loops that do not contain another loop."""
     return [
         loop
         for loop in found
@@ -39,7 +39,7 @@ def innermost(found: Sequence[Loop]) -> list[Loop]:
 
 
 def words(blocks: Sequence[Block]) -> Words:
-    """Return the words of blocks, in order."""
+    """Return the words of all instructions of the blocks, in order."""
     return tuple(
         word
         for block in blocks
@@ -50,7 +50,7 @@ def words(blocks: Sequence[Block]) -> Words:
 
 def _word(instruction: Instruction) -> str | None:
     opcode, text = instruction.opcode, instruction.text
-    if opcode in _SILENT or not opcode:
+    if opcode in _SKIPPED or not opcode:
         return None
     if opcode in ("load", "store"):
         return f"{opcode}{_width(text)}"
@@ -62,17 +62,17 @@ def _word(instruction: Instruction) -> str | None:
         if constant is None:
             return opcode
         value = int(constant[1])
-        return f"{opcode}.{value}" if value in _TELLING.get(opcode, ()) else f"{opcode}.c"
+        return f"{opcode}.{value}" if value in _KEPT_CONSTANTS.get(opcode, ()) else f"{opcode}.c"
     return "gep" if opcode == "getelementptr" else opcode
 
 
 def _width(text: str) -> str:
-    found = _WIDE.search(text)
+    found = _TYPE.search(text)
     return "" if found is None else found[1] or "p"
 
 
 def chases_pointers(function: Function) -> bool:
-    """Return true if a loop follows pointers that it loads, as walks of tries do."""
+    """Return true if a loop follows pointers that it loads, like the walk of a trie."""
     blocks = {block.name: block for block in function.blocks}
     return any(_chases([blocks[name] for name in loop.blocks]) for loop in loops(function))
 
@@ -87,29 +87,29 @@ def _chases(blocks: Sequence[Block]) -> bool:
     )
 
 
-def _results(block: Block, what: str) -> Iterator[str]:
+def _results(block: Block, start: str) -> Iterator[str]:
     for instruction in block.instructions:
         name, _, rest = instruction.text.partition(" = ")
-        if rest.startswith(what):
+        if rest.startswith(start):
             yield name
 
 
 GAP = 3
-"""Most words of a sequence between two words of a pattern."""
+"""Maximum number of words in a sequence between two consecutive words of a pattern."""
 
 
 Ends = tuple[int, ...]
-"""Positions in a sequence at which the next word of a pattern may stand."""
+"""Positions in a sequence at which the next word of a pattern may be."""
 
 
 def places_after(places: Iterable[int], size: int) -> Ends:
-    """Return where the next word of a pattern may stand in a sequence of this size."""
+    """Return the possible positions of a pattern's next word, if its last one is at `places`."""
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
 
 
 def occurs(pattern: Words, sequence: Words) -> bool:
-    """Return true if a sequence has a pattern."""
+    """Return true if all words of a pattern occur in a sequence, with gaps of at most `GAP`."""
     places: Iterable[int] = [at for at, word in enumerate(sequence) if word == pattern[0]]
     for word in pattern[1:]:
         places = [at for at in places_after(places, len(sequence)) if sequence[at] == word]

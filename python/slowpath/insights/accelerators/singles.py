@@ -1,4 +1,4 @@
-"""Attempts on a single function, and reasons for functions without a proof."""
+"""Attempts to prove a single function, and reasons why functions are not proved."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -7,17 +7,17 @@ from itertools import chain
 from typing import Any
 
 from slowpath.core.terminal import first_few
-from slowpath.insights.accelerators.candidates import looks_up, outside, toils
+from slowpath.insights.accelerators.candidates import is_substantial, looks_up, undefined_callees
 from slowpath.insights.accelerators.harness.bench import Bench, BoundFunction
 from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
 from slowpath.insights.accelerators.harness.signatures import (
     MOST_PARAMETERS,
     Interpretation,
     Slot,
+    interpretations,
     number_for,
     polynomials,
-    readings,
-    sized,
+    sized_interpretations,
 )
 from slowpath.insights.accelerators.harness.steps import (
     Stepping,
@@ -47,62 +47,62 @@ from slowpath.insights.sandbox.trials import Attempt
 from slowpath.insights.source.framework import SUPPORT
 from slowpath.insights.source.functions import Function
 
-_SEVERAL = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
-"""Names of library functions that take several items at once."""
+_BULK_NAME = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
+"""Names of library functions that look up several items in one call."""
 _FEW = 3
-"""Number of functions that a reason names."""
+"""Maximum number of functions that a reason names."""
 _NO_REFERENCE = "agrees with no reference in any way of calling it"
-_ROW = "takes several of what it looks up at once, which is not tried"
+_BULK = "takes several of what it looks up at once, which is not tried"
 _FRAMEWORK = "needs packets, ports or tables that are not there when it is run by itself"
 _GIVEN_UP = "was given up: calls took too long, or too many of them ended their process"
 
 
-def unproved(
+def unproved_reason(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str:
     """Return why a function is not proved."""
     return _cannot(functions, name, refused, known) or _NO_REFERENCE
 
 
-def left_out(
+def incomplete_reason(
     functions: Mapping[str, Function],
     name: str,
     refused: str | None,
     known: frozenset[str],
     hopeless: Collection[str],
 ) -> str | None:
-    """Return why a function was not run in all ways; None if it was, or does little work.
+    """Return why not all attempts on a function ran; None if all did, or if it does little work.
 
-    Inline assembly is unknown, so it may be much work.
+    A function with inline assembly may do much work.
     """
-    if not toils(functions[name]) and functions[name].assembly is False:
+    if not is_substantial(functions[name]) and functions[name].assembly is False:
         return None
-    why = _cannot(functions, name, refused, known)
-    return _GIVEN_UP if why is None and name in hopeless else why
+    reason = _cannot(functions, name, refused, known)
+    return _GIVEN_UP if reason is None and name in hopeless else reason
 
 
-def unfound(
+def unproved_lookup(
     function: Function, refused: str | None, uses: Sequence[LibraryUse], proved: Collection[str]
 ) -> str | None:
-    """Return why a library's lookup is not proved; None if it is proved, or is not a lookup."""
-    mine = [use for use in uses if function.name in use.symbols]
-    if not looks_up(function) or all(credited_function(use, proved) is not None for use in mine):
+    """Return why a library lookup is not proved; None if it is proved, or is not a lookup."""
+    calls = [use for use in uses if function.name in use.symbols]
+    if not looks_up(function) or all(credited_function(use, proved) is not None for use in calls):
         return None
     if refused is not None:
         return f"was not run: it {refused}"
-    return _ROW if _SEVERAL.search(function.shown) else _NO_REFERENCE
+    return _BULK if _BULK_NAME.search(function.shown) else _NO_REFERENCE
 
 
 def _cannot(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str | None:
-    """Return what prevents running a function; None if nothing is known to."""
+    """Return the known reason that prevents running a function; None if there is none."""
     if refused is not None:
         return f"was not run: it {refused}"
     count = len(functions[name].parameters)
     if count > MOST_PARAMETERS:
         return f"takes {count} arguments, where at most {MOST_PARAMETERS} are tried"
-    missing = outside(functions, name, known)
+    missing = undefined_callees(functions, name, known)
     others = [one for one in missing if not one.startswith(SUPPORT)]
     if others:
         return f"calls {first_few(others, _FEW)}, which is not there"
@@ -114,11 +114,11 @@ _MOST_NUMBERS = 24
 
 
 def attempts(bench: Bench, name: str) -> list[Attempt]:
-    """Return all attempts on a function."""
+    """Return all attempts to prove a function, in the order in which they are run."""
     function = bench.functions[name]
     numbers = constants(function)
     return [
-        *(partial(_digest, bench, name, one, numbers) for one in readings(function)),
+        *(partial(_digest, bench, name, one, numbers) for one in interpretations(function)),
         *(partial(_step, bench, name, one, numbers) for one in steppings(function)),
         partial(_words, bench, name, numbers),
         partial(_table, bench, name),
@@ -134,18 +134,22 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
             rc4_attempts(bench, name, name),
             entries_attempts(bench, name),
         ),
-        *(partial(_sized, bench, name, one) for one in sized(function)),
+        *(partial(_sized, bench, name, one) for one in sized_interpretations(function)),
         *(
             partial(_of_text, bench, name, one, numbers)
-            for one in readings(function)
+            for one in interpretations(function)
             if one.extent == "length"
         ),
-        *(partial(_blank, bench, name, one) for one in readings(function) if _states(one)),
+        *(
+            partial(_blank, bench, name, one)
+            for one in interpretations(function)
+            if _may_have_register(one)
+        ),
     ]
 
 
 def constants(function: Function) -> tuple[int, ...]:
-    """Return numbers in a function, which may be seeds."""
+    """Return the constants in a function's code that may be seeds."""
     found = dict[int, None]()
     for block in function.blocks:
         for instruction in block.instructions:
@@ -166,55 +170,55 @@ def _digest(
 
 
 def _sized(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Prove a digest whose size is an argument."""
+    """Prove a digest whose size in bytes or bits is an argument."""
     return prove_whole(BoundFunction(bench, name, reading.binding), reading)
 
 
 def _of_text(
     bench: Bench, name: str, reading: Interpretation, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """Prove a hash that ends at a zero byte, whatever its length argument is."""
+    """Prove a hash that stops at a zero byte before the end of the data."""
     for oracle in digest_oracles(BoundFunction(bench, name, reading.binding), reading):
         oracle.text = True
         found = prove_hash(oracle, numbers)
         if found is not None:
             found["parameters"]["data"] = "without zero bytes"
-            return _placed(found, oracle)
+            return _with_result_location(found, oracle)
     return None
 
 
 def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Prove a CRC whose register, in memory, has to start with zeros."""
+    """Prove a CRC whose register is in memory that must be zero before the call."""
     bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)
         if found is not None:
-            return _placed(found, oracle)
+            return _with_result_location(found, oracle)
     return None
 
 
-def _states(reading: Interpretation) -> bool:
-    """Return true if a memory may be a register."""
+def _may_have_register(reading: Interpretation) -> bool:
+    """Return true if a memory argument may be the register of a CRC."""
     return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(
     bench: Bench, name: str, reading: Interpretation, found: dict[str, Any], at: int
 ) -> dict[str, Any] | None:
-    """Prove a CRC whose polynomial is an argument: a second polynomial must be recovered too."""
+    """Prove a CRC with parameter `at` as polynomial: a second polynomial must be recovered too."""
     parameter = bench.functions[name].parameters[at]
     other = number_for(parameter, 0, choice=1)
     binding = list(reading.binding)
     first, binding[at] = binding[at].value, Slot("number", other)
     changed = reading._replace(binding=tuple(binding))
-    again = _first(digest_oracles(BoundFunction(bench, name, changed.binding), changed), ())
-    values = [int(one["parameters"]["polynomial"], 16) for one in (found, again) if one]
+    second = _first(digest_oracles(BoundFunction(bench, name, changed.binding), changed), ())
+    values = [int(one["parameters"]["polynomial"], 16) for one in (found, second) if one]
     width = int(found["parameters"]["width"])
-    said = parameter.described.name if parameter.described else ""
+    argument = parameter.described.name if parameter.described else ""
     if values == [first, other]:
-        shown = said
+        shown = argument
     elif values == [reverse(one & (1 << width) - 1, width) for one in (first, other)]:
-        shown = f"{said}, its bits in reverse order"
+        shown = f"{argument}, its bits in reverse order"
     else:
         return None
     parameters = {**found["parameters"], "polynomial": shown}
@@ -228,7 +232,7 @@ def _step(
 
 
 def _words(bench: Bench, name: str, numbers: tuple[int, ...]) -> dict[str, Any] | None:
-    """Prove a hash of several numbers."""
+    """Prove a hash of several numeric arguments."""
     tried = (prove_hash(oracle, numbers) for oracle in words_oracles(bench, name))
     return next((found for found in tried if found is not None), None)
 
@@ -248,12 +252,12 @@ def _first(
         found = prove_crc(oracle) or (prove_sum(oracle) if sums else None)
         found = found or prove_hash(oracle, numbers)
         if found is not None:
-            return _placed(found, oracle)
+            return _with_result_location(found, oracle)
     return None
 
 
-def _placed(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
-    """Add the location of the result to a finding, unless it is returned."""
+def _with_result_location(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
+    """Add the location of the result to a finding, unless the result is the return value."""
     if oracle.result:
         found["parameters"]["result"] = oracle.result
     return found

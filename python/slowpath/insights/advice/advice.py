@@ -1,11 +1,11 @@
-"""Advice, gaps, the evidence for both, and cycles as weights.
+"""Types of advice, gaps and evidence; cycles, which rank advice.
 
 An adviser is a function from `Evidence` to advice and gaps. It is independent of other advisers,
 files and formats; `ranking.py` has the list of advisers.
 
-Cycles rank advice; they are not a prediction. An instruction counts one cycle, the price of the
-card's instructions (targets/agilio-cx-2x40.toml). An access to state costs the placement's price
-for its memory: the farthest one, unless the user names another.
+Cycles are weights, not a prediction. An instruction counts one cycle, the price of the card's
+instructions (targets/agilio-cx-2x40.toml). An access to state has the price of the memory that
+holds the state: the farthest memory, unless the user names another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 Kind = Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
 Certainty = Literal["proved", "predicted", "estimated", "learnt", "assumption"]
-"""The weakest basis of a piece of advice.
+"""Basis of a piece of advice; with several bases, the weakest.
 
 `proved`: execution, or an exhaustive search; `predicted`: a model with a known error; `estimated`:
 prices of other functions, with an interval; `learnt`: a classifier; `assumption`: a number that was
@@ -34,7 +34,7 @@ class Advice(NamedTuple):
 
     kind: Kind
     title: str
-    """Title in the imperative: put this there."""
+    """Title in the imperative, such as "Put T into IMEM"."""
     what: str
     """Function or structure to change."""
     file: str
@@ -45,7 +45,7 @@ class Advice(NamedTuple):
     before: float | None
     """Value per packet before the change (for neighbours: a share); None without counts."""
     after: float | None
-    """The same value after the change."""
+    """Value per packet after the change."""
     unit: str
     """Unit of `before` and `after`."""
     saved: float | None
@@ -54,9 +54,9 @@ class Advice(NamedTuple):
     sure: str
     """Certainty and its basis in words."""
     code: str = ""
-    """Code to write instead, if known."""
+    """Code that replaces the present code; empty if unknown."""
     share: float | None = None
-    """Share of a packet's time that the change saves, unless it is given in cycles."""
+    """Share of a packet's time that the change saves; None if `saved` has the effect."""
 
 
 class Gap(NamedTuple):
@@ -65,33 +65,33 @@ class Gap(NamedTuple):
     what: str
     why: str
     remedy: str
-    """Action that makes the advice possible; empty if there is none yet."""
+    """Action of the user that makes the advice possible; empty if none is known."""
 
 
 Findings = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):
-    """Recommended placement of state, with the prices behind it."""
+    """Recommended placement of state, with the prices that it is based on."""
 
     case: PlacementCase
     farthest: str
-    """The level that holds everything: the default for the current place of state."""
+    """The largest level: by default, all state is assumed to be there at present."""
     prices: dict[str, dict[str, float]]
-    """Price of an access by operation and level."""
-    standing: Mapping[str, str]
-    """Current level by structure, from the user; other structures are in the farthest."""
+    """Price of an access in cycles, by operation and level."""
+    stated_levels: Mapping[str, str]
+    """Present level by structure, as the user states it; other structures are in `farthest`."""
 
-    def now(self, structure: str) -> str:
-        """Return the current level of a structure."""
-        return self.standing.get(structure, self.farthest)
+    def present_level(self, structure: str) -> str:
+        """Return the present level of a structure."""
+        return self.stated_levels.get(structure, self.farthest)
 
     def price(self, operation: Literal["read", "write"], structure: str) -> float:
-        """Return the current price of an access to a structure."""
-        return self.prices[operation][self.now(structure)]
+        """Return the present price of an access to a structure, in cycles."""
+        return self.prices[operation][self.present_level(structure)]
 
     def cost(self, one: CountedStructure) -> float:
-        """Return the current cost per packet of all accesses to a structure."""
+        """Return the present cost of all accesses to a structure, in cycles per packet."""
         name = one["structure"]
         reads = one["reads_per_packet"] * self.price("read", name)
         return reads + one["writes_per_packet"] * self.price("write", name)
@@ -102,20 +102,20 @@ class Traced(NamedTuple):
 
     counts: CountsReport
     executed: Executed
-    """Blocks with their runs and instructions: card instructions if they could be counted.
-    All instruction counts per packet come from here."""
+    """Blocks with runs and instructions, the source of all instruction counts per packet.
+    Instructions are the card's if they could be counted, else LLVM's."""
     placed: Placed | None
-    """None if there is no placement."""
+    """None if no placement could be computed."""
     unplaced: str
-    """Reason why there is no placement."""
+    """Reason why `placed` is None."""
     layouts: list[ElementLayout]
-    """Current and best order of the variables that can be reordered."""
+    """Present and best order of variables, by structure."""
     width: int
-    """Bytes that an access fetches, for `layouts`."""
+    """Bytes that one access fetches, as assumed in `layouts`."""
 
     @property
     def entry(self) -> tuple[str, int]:
-        """File and line of the function that gets the packets; empty and 0 if unknown."""
+        """File and line of the function that receives packets; empty and 0 if unknown."""
         for one in self.counts["functions"]:
             if one["function"] == self.counts["entry"]:
                 return one["file"], one["line"]
@@ -145,25 +145,25 @@ _PRICES = (
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """Return the assumptions behind cycles."""
-    ran, placed = traced.executed, traced.placed
+    """Return the assumptions that `cycles` makes, in words."""
+    executed, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
-    if placed is not None and placed.standing:
+    if placed is not None and placed.stated_levels:
         state += ", but for what --placement says"
-    found = [f"{_ON_CARD if ran.on_card else _IN_LLVM}, and {state}", _PRICES]
-    if ran.refused:
-        found.insert(1, _LACKS.format(refused=ran.lacking("; ")))
+    found = [f"{_ON_CARD if executed.on_card else _IN_LLVM}, and {state}", _PRICES]
+    if executed.refused:
+        found.insert(1, _LACKS.format(refused=executed.lacking("; ")))
     return found
 
 
 def unit(traced: Traced) -> str:
-    """Return the unit of instruction counts."""
+    """Return the unit of `instructions`."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 
 def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float:
-    """Return the instructions per packet of all functions, or of some."""
+    """Return the instructions per packet of all functions, or of those with these symbols."""
     return traced.executed.instructions(symbols)
 
 

@@ -1,8 +1,8 @@
 """Advice on the card as a whole: cores and co-located functions.
 
-Instructions are LLVM instructions, like their price. Accesses to packets do not count as work: the
-first 64 bytes are in registers, and in the published functions they are part of the cost per
-packet. Memory without a name counts as external memory.
+Instructions are LLVM instructions, because their price is per LLVM instruction. Accesses to packets
+are not counted: the first 64 bytes are in registers, and the published cost per packet includes
+other accesses. Memory without a name counts as external memory.
 """
 
 import math
@@ -15,23 +15,22 @@ from slowpath.insights.output import percent
 from slowpath.insights.trace.documents import CountedMember, CountedStructure, CountsReport
 
 WINDOW = 16
-"""Approximate bytes per access of the published elements."""
-_WIDEST = 64
-"""Limit on the bytes per access of the source, since members can be whole arrays."""
+"""Bytes per access in published elements (approximate)."""
+_MAX_ACCESS_BYTES = 64
+"""Maximum number of bytes that one access in the source counts; members can be whole arrays."""
 _UNNAMED = "memory without a name"
 
 
 def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
-    """Return the work per packet, with each structure in the memory of the placement.
+    """Return instructions and accesses per packet, if structures are placed as recommended.
 
-    Instructions are LLVM instructions, since their price comes from published elements counted in
-    these (`demands/published.py`). For another unit, both must be counted again.
+    Instructions are LLVM instructions, as in published elements (`demands/published.py`).
     """
     packets = counts["traffic"]["packets"]
     parts = [
         part
         for one in counts["structures"]
-        for part in _parts(one, _near(placed, one["structure"]), packets)
+        for part in _parts(one, _internal_share(placed, one["structure"]), packets)
     ]
     for one in counts["elsewhere"]:
         if one["what"] == "other":
@@ -41,8 +40,8 @@ def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
     return {"instructions": instructions, "parts": parts}
 
 
-def _near(placed: Placed | None, structure: str) -> float:
-    """Return the share of a structure that is in internal memory."""
+def _internal_share(placed: Placed | None, structure: str) -> float:
+    """Return the share of a structure that the placement puts into internal memory."""
     if placed is None:
         return 0.0
     return math.fsum(
@@ -52,13 +51,13 @@ def _near(placed: Placed | None, structure: str) -> float:
     )
 
 
-def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPart]:
+def _parts(one: CountedStructure, internal_share: float, packets: int) -> Sequence[CardPart]:
     fewest = most = 0.0
-    for way, counted in (("reads", one["reads"]), ("writes", one["writes"])):
-        windows = _windows(one["members"], way, counted)
+    for operation, counted in (("reads", one["reads"]), ("writes", one["writes"])):
+        windows = _windows(one["members"], operation, counted)
         fewest += windows / packets
         most += max(counted, windows) / packets
-    shares = ("imem", near), ("emem", 1 - near)
+    shares = ("imem", internal_share), ("emem", 1 - internal_share)
     return [
         {
             "structure": one["structure"],
@@ -71,18 +70,19 @@ def _parts(one: CountedStructure, near: float, packets: int) -> Sequence[CardPar
     ]
 
 
-def _windows(members: Sequence[CountedMember], way: str, accesses: int) -> float:
-    """Return the card's accesses if each fetches a full window of needed bytes."""
+def _windows(members: Sequence[CountedMember], operation: str, accesses: int) -> float:
+    """Return the card's number of accesses if every byte of each window is needed."""
     counts = [
-        (one["size_bytes"], one["reads"] if way == "reads" else one["writes"]) for one in members
+        (one["size_bytes"], one["reads"] if operation == "reads" else one["writes"])
+        for one in members
     ]
     if not all(size for size, count in counts if count):
         return accesses
-    return math.fsum(min(size, _WIDEST) * count for size, count in counts) / WINDOW
+    return math.fsum(min(size, _MAX_ACCESS_BYTES) * count for size, count in counts) / WINDOW
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Return the reason why there is no advice on the card as a whole."""
+    """Return the gap `what`: without a trace, or because of floating-point arithmetic."""
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"
         return Gap(what, why, "a trace: --traffic")
@@ -95,36 +95,36 @@ def gap(evidence: Evidence, what: str) -> Gap:
 
 
 def doubts(traced: Traced) -> str:
-    """Return further assumptions of an estimate, to append to its basis."""
-    ran = traced.executed
-    if ran.refused:
-        listed = ran.lacking(", ")
+    """Return further assumptions of an estimate, as a continuation of a sentence."""
+    executed = traced.executed
+    if executed.refused:
+        listed = executed.lacking(", ")
         return f"; what the card has not ({listed}) is taken for one instruction each"
-    if not ran.on_card:
+    if not executed.on_card:
         return "; whether the card has all that it does could not be looked at"
     return ""
 
 
-_CALLED = {"line": "the line", "IMEM": "the internal memory", "EMEM": "the external memory"}
+_LIMIT_NAMES = {"line": "the line", "IMEM": "the internal memory", "EMEM": "the external memory"}
 _MEGA = 1e6
 _GIGA = 1e9
 
 
 def scaling(evidence: Evidence) -> Findings:
-    """Yield advice to use the number of cores where the curve bends, instead of all 60."""
+    """Yield advice on cores: use as many as the knee of the throughput curve, not all 60."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "how many cores it is worth")
         return
     cores = card["cores"]
-    knee, every = cores["knee_cores"], cores["points"][-1]
-    before = every["cores"] / every["throughput_pps"] * _GIGA
+    knee, all_cores = cores["knee_cores"], cores["points"][-1]
+    before = all_cores["cores"] / all_cores["throughput_pps"] * _GIGA
     after = knee / cores["throughput_pps"] * _GIGA
     file, line = traced.entry
     confidence = percent(card["confidence"], 0)
     yield Advice(
         "cores",
-        f"Give it {knee} cores" if knee < every["cores"] else f"Give it all {knee} cores",
+        f"Give it {knee} cores" if knee < all_cores["cores"] else f"Give it all {knee} cores",
         traced.counts["entry"],
         file,
         line,
@@ -144,23 +144,23 @@ def scaling(evidence: Evidence) -> Findings:
 
 def _reason(cores: CardCores) -> str:
     rate, low, high = (cores[end] / _MEGA for end in ("throughput_pps", "low_pps", "high_pps"))
-    most = cores["limits"][0]
+    first = cores["limits"][0]
     return (
         f"they reach {percent(cores['share'], 0)} of what all reach, {rate:.3g} million "
         f"packets a second ({low:.3g} to {high:.3g}); what holds it back on all is most likely "
-        f"{_CALLED.get(most['limit'], most['limit'])} ({percent(most['share'], 0)})"
+        f"{_LIMIT_NAMES.get(first['limit'], first['limit'])} ({percent(first['share'], 0)})"
     )
 
 
 _PERCENT = 100
-_SHOWN = 8
-"""Largest number of neighbours to name."""
-_SAME = 0.01
-"""Share of solo throughput; neighbours with a smaller difference count as equal."""
+_MAX_NAMED = 8
+"""Maximum number of neighbours that advice names."""
+_MIN_DIFFERENCE = 0.01
+"""Neighbours whose shares of solo throughput differ by less are equally good."""
 
 
 def sharing(evidence: Evidence) -> Findings:
-    """Yield advice to choose the neighbour with which the function keeps most throughput."""
+    """Yield advice to choose the neighbour that reduces the function's throughput least."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "with whom it may share the card")
@@ -168,7 +168,7 @@ def sharing(evidence: Evidence) -> Findings:
     best, worst = card["neighbours"][0], card["neighbours"][-1]
     before = fmean(one["kept"] for one in card["neighbours"])
     after = best["kept"]
-    alike = after - worst["kept"] < _SAME
+    alike = after - worst["kept"] < _MIN_DIFFERENCE
     file, line = traced.entry
     yield Advice(
         "neighbour",
@@ -193,15 +193,15 @@ def sharing(evidence: Evidence) -> Findings:
 
 
 def _listed(neighbours: list[CardNeighbour]) -> str:
-    """List all neighbours, or only the best and the worst ones."""
-    told = [_told(one) for one in neighbours]
-    if len(told) > _SHOWN:
-        left = len(told) - _SHOWN
-        told[_SHOWN // 2 : -(_SHOWN // 2)] = [f"{left:,} others in between"]
-    return "; ".join(told)
+    """List all neighbours, or if there are many, the best and the worst."""
+    described = [_described(one) for one in neighbours]
+    if len(described) > _MAX_NAMED:
+        omitted = len(described) - _MAX_NAMED
+        described[_MAX_NAMED // 2 : -(_MAX_NAMED // 2)] = [f"{omitted:,} others in between"]
+    return "; ".join(described)
 
 
-def _told(one: CardNeighbour) -> str:
+def _described(one: CardNeighbour) -> str:
     return f"{percent(one['kept'], 0)} beside {one['neighbour']}"
 
 

@@ -1,9 +1,9 @@
 """Advice on accelerators.
 
-The matches are those of `slowpath insights accelerators`; this module adds their effect.
+`slowpath insights accelerators` finds the functions; this module adds the effect of replacing them.
 
-Numbers are LLVM instructions that a call of the engine would replace, with those of callees that no
-other function calls. The share of the card's instructions is given, too. The size of the remaining
+The effect is the number of LLVM instructions that a call of the engine would replace, including
+callees that no other function calls. Card instructions are given, too. The size of the remaining
 code on the card is unknown until it is compiled.
 """
 
@@ -27,41 +27,40 @@ from slowpath.insights.blocks.traced import in_llvm
 from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import dominated_by, reachable_from
 
-_ALL = 1 - 1e-6
-"""Share from which calls count as all calls, since counts are rounded."""
+_ALL_CALLS = 1 - 1e-6
+"""Minimum share at which calls count as all calls, because counts are rounded."""
 _Runs = Mapping[tuple[str, int], float]
-"""Runs per packet, by function symbol and number of a block."""
+"""Runs per packet, by function symbol and index of a block."""
 
 
 class Part(NamedTuple):
-    """A part of the work per packet."""
+    """A part of the work for each packet."""
 
     instructions: float
-    """LLVM instructions."""
+    """LLVM instructions per packet."""
     cycles: float
-    """Cycles of its instructions: card instructions if they could be counted, else LLVM's."""
+    """Cycles per packet: card instructions if they could be counted, else LLVM instructions."""
     shared: bool = False
-    """True if calls of several lines were counted together and shared equally by call."""
+    """True if calls in several lines were counted together; each call gets an equal share."""
 
 
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
-    """Return the work of a function and of callees that run only through it; None if unknown.
+    """Return the work of a function, and of callees that only it calls; None if unknown.
 
-    The work is unknown for a function that was inlined without debug information. Its `line` is 0
-    then.
+    The work is unknown if the function was inlined without debug information; `line` is 0 then.
     """
     traced = evidence.traced
     if traced is None:
         return None
     statics = evidence.statics
     symbols = dominated_by(statics.calls, symbol)
-    apart = in_llvm(traced.counts, "").instructions(symbols)
+    own = in_llvm(traced.counts, "").instructions(symbols)
     here = [use for use in statics.uses if use.caller not in symbols and symbols & _inlined(use)]
     ran = any(one["symbol"] in symbols for one in traced.counts["blocks"])
     unknown = not line or symbol in statics.inlined or symbol not in statics.calls
     if unknown and not here and not ran:
         return None
-    llvm = apart + _executed(here, _runs(traced))
+    llvm = own + _executed(here, _runs(traced))
     cycles = instructions(traced, symbols) if traced.executed.on_card else llvm
     others = (use for use in statics.uses if use.caller in symbols and use.symbols)
     return _with_calls(
@@ -70,7 +69,7 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 
 
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
-    """Return the work of a function of the headers for a source line; None without counts."""
+    """Return the work of a header function for the calls in a source line; None without counts."""
     traced = evidence.traced
     if traced is None:
         return None
@@ -92,44 +91,43 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[LibraryUse], own: tuple[float, float]
 ) -> Part:
-    """Return a part that includes its share of the work of called functions of the headers.
+    """Return a part with `own` (instructions, cycles), and its share of called header functions.
 
-    `own` has instructions and cycles without these functions. The share of a function's work is the
-    share of its calls.
+    The share of a header function's work is the share of its calls.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
     for called in {use.symbols[-1] for use in uses if use.calls}:
         symbols = dominated_by(evidence.statics.calls, called)
-        those = [use for use in uses if use.calls and use.symbols[-1] == called]
-        apart = _apart(traced, called, those)
-        share = _share(traced, called, _executed(those, runs)) if apart is None else apart
+        calls = [use for use in uses if use.calls and use.symbols[-1] == called]
+        counted = _counted_share(traced, called, calls)
+        share = _share(traced, called, _executed(calls, runs)) if counted is None else counted
         llvm += share * in_llvm(traced.counts, "").instructions(symbols)
         cycles += share * instructions(traced, symbols)
-        shared |= apart is None and 0 < share < 1
+        shared |= counted is None and 0 < share < 1
     return Part(llvm, cycles, shared)
 
 
-def _apart(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
-    """Return the share of a function's instructions that ran in some of its calls.
+def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
+    """Return the share of a function's instructions that ran in the calls `uses`.
 
-    Return None if its calls were not counted separately.
+    Return None if the function's calls were not counted separately.
     """
     rows = [one for one in traced.counts["calls"] if one["symbol"] == symbol]
-    whole = sum(one["instructions"] for one in rows)
-    if not whole:
+    total = sum(one["instructions"] for one in rows)
+    if not total:
         return None
-    places = {(use.caller, use.file, use.line) for use in uses}
-    here = (one for one in rows if (one["caller_symbol"], one["file"], one["line"]) in places)
-    return sum(one["instructions"] for one in here) / whole
+    lines = {(use.caller, use.file, use.line) for use in uses}
+    here = (one for one in rows if (one["caller_symbol"], one["file"], one["line"]) in lines)
+    return sum(one["instructions"] for one in here) / total
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Return the share of `calls` per packet in all calls of a function."""
+    """Return the share of `calls` (per packet) in all calls of a function."""
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
-    whole = sum(counted) / packets
-    return 0.0 if not whole else 1.0 if calls >= _ALL * whole else calls / whole
+    total = sum(counted) / packets
+    return 0.0 if not total else 1.0 if calls >= _ALL_CALLS * total else calls / total
 
 
 def _runs(traced: Traced) -> _Runs:
@@ -137,12 +135,12 @@ def _runs(traced: Traced) -> _Runs:
 
 
 def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
-    """Return the executed instructions of uses per packet."""
+    """Return the instructions of uses that run per packet."""
     return sum(use.instructions * runs.get((use.caller, use.block), 0.0) for use in uses)
 
 
 def _inlined(use: LibraryUse) -> frozenset[str]:
-    """Return the functions whose code is in a use, without a function that it calls."""
+    """Return the functions whose code is inlined in a use."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
 
@@ -150,14 +148,14 @@ _TABLE = " table"
 
 
 def is_table(one: Accelerated) -> bool:
-    """Return true if a function fills a table, instead of computing a result from data."""
+    """Return true if a function fills a table, and does not compute a result from data."""
     return one["algorithm"].endswith(_TABLE)
 
 
-def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
-    """Return true if a function's result in memory comes from another proved function.
+def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
+    """Return true if another proved function computes a function's result in memory.
 
-    It calls the other function, or the other one ran before; it does not compute the result itself.
+    The function calls the other function, or runs after it.
     """
     if not is_table(one) and "result" not in one["parameters"]:
         return False
@@ -172,26 +170,26 @@ def has_of_another(evidence: Evidence, one: Accelerated) -> bool:
 
 
 def is_slight(evidence: Evidence, one: Alike) -> bool:
-    """Return true if a suspicion is not worth a look.
+    """Return true if an unproved function is not worth advice.
 
-    This holds if only functions that are already proved, among the function and its callees, do
-    real work (a dozen bit operations, or some in a loop). With a trace, it also holds if at least
-    half of the function's work is proved to be something else.
+    This holds if the function and its unproved callees do little work (less than a dozen bit
+    operations, none of them in a loop). With a trace, it also holds if proved functions do at least
+    half of the function's work.
     """
     statics, symbol = evidence.statics, one["symbol"]
     if symbol not in statics.calls:
         return False
     proved = [each for each in evidence.accelerators["proved"] if each["symbol"] != symbol]
     known = {each["symbol"] for each in proved}
-    around = {name: [] if name in known else calls for name, calls in statics.calls.items()}
-    inside = reachable_from(around, [symbol])
-    if not (inside - known) & set(statics.toiling):
+    unproved_calls = {name: [] if name in known else calls for name, calls in statics.calls.items()}
+    inside = reachable_from(unproved_calls, [symbol])
+    if not (inside - known) & set(statics.substantial):
         return True
     part = of_function(evidence, symbol, one["line"])
     if part is None or not part.instructions:
         return False
     alone = dominated_by(statics.calls, symbol)
-    taken = 0.0
+    proved_work = 0.0
     for each in proved:
         if each["part_of"] is not None:
             continue
@@ -200,33 +198,33 @@ def is_slight(evidence: Evidence, one: Alike) -> bool:
             for use in statics.uses
             if use.caller in alone and each["symbol"] in use.symbols
         }
-        theirs = [at_line(evidence, each["symbol"], *line) for line in lines]
+        parts = [at_line(evidence, each["symbol"], *line) for line in lines]
         if each["symbol"] in alone and not each["calls"]:
-            theirs.append(of_function(evidence, each["symbol"], each["line"]))
-        taken += sum(one.instructions for one in theirs if one is not None)
-    return 2 * taken >= part.instructions
+            parts.append(of_function(evidence, each["symbol"], each["line"]))
+        proved_work += sum(one.instructions for one in parts if one is not None)
+    return 2 * proved_work >= part.instructions
 
 
 _FEW = 4
-"""Largest number of functions, or lines, to list."""
+"""Maximum number of functions or lines to list."""
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
-_IDLE = "; no packet of the trace came there"
+_UNREACHED = "; no packet of the trace came there"
 _ENGINE = "; whether the card has such an engine, and what that takes, is in no number here"
 _STANDS = (
     "; what ran is the function of the headers that come along, which stands for the library's"
 )
-_EACH = "each call of it is taken to take as much as the others; "
+_EQUAL_CALLS = "each call of it is taken to take as much as the others; "
 
 
 def accelerating(evidence: Evidence) -> Findings:
-    """Yield advice for each function that is proved, or that looks like an accelerator's.
+    """Yield advice for each function that an accelerator could replace, proved or likely.
 
-    Advice on library functions is given for each line of the source that calls them.
+    Advice on a library function is given for each line of the source that calls it.
     """
     report = evidence.accelerators
     for one in report["proved"]:
-        if one["part_of"] is not None or has_of_another(evidence, one):
+        if one["part_of"] is not None or result_of_another(evidence, one):
             continue
         if not one["calls"]:
             yield _proved(evidence, one)
@@ -242,17 +240,19 @@ def accelerating(evidence: Evidence) -> Findings:
 
 
 def _gaps(evidence: Evidence) -> Findings:
-    """Yield functions that were not fully examined, and calls of unknown target."""
-    left = evidence.accelerators["unexamined"]
-    if left:
+    """Yield gaps for functions that were not fully examined, and for calls with unknown target."""
+    unexamined = evidence.accelerators["unexamined"]
+    if unexamined:
         reasons = dict[str, list[str]]()
-        for one in left:
+        for one in unexamined:
             place = f" ({one['file']}:{one['line']})" if one["line"] else ""
             reasons.setdefault(one["reason"], []).append(f"{one['function']}{place}")
-        said = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
-        which = "one function is" if len(left) == 1 else f"{len(left)} functions are"
-        yield Gap(f"whether {which} for accelerators", said, "")
-    places = dict.fromkeys(f"{one.file}:{one.line}" for one in _untold(evidence))
+        reasons_text = "; ".join(
+            f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items()
+        )
+        subject = "one function is" if len(unexamined) == 1 else f"{len(unexamined)} functions are"
+        yield Gap(f"whether {subject} for accelerators", reasons_text, "")
+    places = dict.fromkeys(f"{one.file}:{one.line}" for one in _unseen_calls(evidence))
     if places:
         yield Gap(
             f"what is called through a pointer in {first_few(list(places), _FEW)}",
@@ -262,8 +262,8 @@ def _gaps(evidence: Evidence) -> Findings:
         )
 
 
-def _untold(evidence: Evidence) -> Iterator[Unknown]:
-    """Return the calls through pointers whose target no run has shown."""
+def _unseen_calls(evidence: Evidence) -> Iterator[Unknown]:
+    """Return the calls through pointers with unknown target that the trace did not reach."""
     counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
     ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}
     return (one for one in evidence.statics.unknown if (one.symbol, one.block) not in ran)
@@ -288,7 +288,7 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _by_line(evidence: Evidence, one: Accelerated) -> str:
-    """Describe the LLVM instructions for each line that calls a function, if several do."""
+    """Describe the LLVM instructions per packet for each counted line that calls a function."""
     traced = evidence.traced
     calls = () if traced is None else traced.counts["calls"]
     rows = [
@@ -300,7 +300,7 @@ def _by_line(evidence: Evidence, one: Accelerated) -> str:
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
-    """Return advice on a library function for a line that calls it, or calls it indirectly."""
+    """Return advice on a library function for a line that calls it, directly or indirectly."""
     part = at_line(evidence, one["symbol"], place["file"], place["line"])
     name, function = place["name"], one["function"]
     itself = name == function
@@ -323,8 +323,8 @@ def _engine(one: Accelerated | Alike) -> str:
 
 
 def _computed(one: Accelerated) -> str:
-    said = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
-    return f"{one['algorithm']}{f' ({said})' if said else ''}"
+    parameters = ", ".join(f"{key} {value}" for key, value in one["parameters"].items())
+    return f"{one['algorithm']}{f' ({parameters})' if parameters else ''}"
 
 
 def _agreed(one: Accelerated) -> str:
@@ -336,14 +336,14 @@ def _agreed(one: Accelerated) -> str:
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
-    """Return the certainty and its reason."""
+    """Return the certainty, and its basis in words."""
     if part is not None and part.shared:
-        return "assumption", f"{_EACH}{why}"
+        return "assumption", f"{_EQUAL_CALLS}{why}"
     return "proved", why
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
-    """Return the values before and after, their unit, and the saved cycles."""
+    """Return instructions before and after, their unit, and saved cycles, for an `Advice`."""
     if part is None:
         return None, None, _UNIT, None
     return part.instructions, 0.0, _UNIT, part.cycles
@@ -353,7 +353,7 @@ def _on_card(evidence: Evidence, part: Part | None) -> str:
     if part is None or evidence.traced is None:
         return ""
     if not part.instructions:
-        return _IDLE
+        return _UNREACHED
     if not evidence.traced.executed.on_card:
         return ""
     if not part.cycles:
@@ -365,17 +365,17 @@ def _alike(evidence: Evidence, one: Alike) -> Advice:
     sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
     part = of_function(evidence, one["symbol"], one["line"])
     idle = part is not None and not part.instructions
-    taken = ""
+    instructions_text = ""
     if part is not None and part.instructions:
         each = quantity(rounded(part.instructions, 3), "LLVM instruction")
-        taken = f"; with all that only it calls, it takes {each} for each packet"
+        instructions_text = f"; with all that only it calls, it takes {each} for each packet"
     return Advice(
         "accelerator",
         f"See whether {one['function']} is a {_engine(one)}",
         one["function"],
         one["file"],
         one["line"],
-        f"its code looks like what an accelerator does{_IDLE if idle else taken}",
+        f"its code looks like what an accelerator does{_UNREACHED if idle else instructions_text}",
         *_effect(part if idle else None),
         "learnt",
         f"{sure}: {one['reason']}",

@@ -10,12 +10,12 @@ from slowpath.insights.output import quantity
 from slowpath.insights.placement.documents import PlacedPart
 from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
-_NONE, _FREE = "variables", "variables that are in no struct"
-"""Element name for the plain variables of a program, and their description in titles."""
+_NO_STRUCT, _NO_STRUCT_TITLE = "variables", "variables that are in no struct"
+"""Element name of variables outside of structures, and their description in titles."""
 
 
 def packing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure that needs more accesses in the source's order."""
+    """Yield advice for each structure whose order in the source needs unnecessary accesses."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -26,18 +26,18 @@ def packing(evidence: Evidence) -> Findings:
         return
     placed = traced.placed
     for one in traced.layouts:
-        before = now(one)
+        before = accesses_in_source(one)
         if not before > one["accesses"]:
             continue
-        those = _structures(traced.counts, one)
-        file, line = (those[0]["file"], those[0]["line"]) if those else ("", 0)
+        structures = _structures(traced.counts, one)
+        file, line = (structures[0]["file"], structures[0]["line"]) if structures else ("", 0)
         proved = one["verdict"] == "optimal"
         searched = (
             "no order takes fewer" if proved else f"no order takes less than {one['bound']:g}"
         )
         yield Advice(
             "coalescing",
-            f"Order {_named(one)} as below",
+            f"Order {_title(one)} as below",
             one["element"],
             file,
             line,
@@ -45,65 +45,69 @@ def packing(evidence: Evidence) -> Findings:
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
-            None if placed is None else (before - one["accesses"]) * _price(placed, those),
+            None if placed is None else (before - one["accesses"]) * _price(placed, structures),
             "proved" if proved else "predicted",
             f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
-            f"window once and to keep it{_apart(one)}",
+            f"window once and to keep it{_remark(one)}",
             one["struct"],
         )
 
 
-def _named(layout: ElementLayout) -> str:
-    return _FREE if layout["element"] == _NONE else f"the variables of {layout['element']}"
+def _title(layout: ElementLayout) -> str:
+    return (
+        _NO_STRUCT_TITLE
+        if layout["element"] == _NO_STRUCT
+        else f"the variables of {layout['element']}"
+    )
 
 
-def _price(placed: Placed, those: Sequence[CountedStructure]) -> float:
-    """Return the highest current price of a read of these structures."""
-    return max((placed.price("read", one["structure"]) for one in those), default=0.0)
+def _price(placed: Placed, structures: Sequence[CountedStructure]) -> float:
+    """Return the highest present price of a read of these structures."""
+    return max((placed.price("read", one["structure"]) for one in structures), default=0.0)
 
 
-def _apart(layout: ElementLayout) -> str:
-    """Return a remark on variables that are not a struct in the source."""
+def _remark(layout: ElementLayout) -> str:
+    """Return a remark for variables that are not members of one struct in the source."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
     return "; before is of these variables alone, as one struct in the source's order"
 
 
-def now(layout: ElementLayout) -> float:
-    """Return the accesses per packet in the source's order."""
+def accesses_in_source(layout: ElementLayout) -> float:
+    """Return the accesses per packet if variables have the order of the source."""
     return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
 
 
 def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStructure]:
     """Return the structures that contain the variables of a layout."""
     name = layout["element"]
-    alone = {one["variable"] for one in layout["members"]}
+    variables = {one["variable"] for one in layout["members"]}
     found = list[CountedStructure]()
     for one in counts["structures"]:
         owner, _, last = one["structure"].rpartition("::")
         inside = name.startswith(
             tuple(f"{one['structure']}{of} (" for of in ("", " key", " value"))
         )
-        if inside or ((owner or _NONE) == name and last in alone):
+        if inside or ((owner or _NO_STRUCT) == name and last in variables):
             found.append(one)
     return found
 
 
 _SMALL = 0.01
-"""Share of a packet's cycles; structures that save less are combined in one piece of advice."""
-_ROWS = re.compile(r"rte_(lpm|fib)6?\b")
-"""Tables of DPDK that the headers implement differently."""
-_COMPARED = (
+"""Structures that save less than this share of cycles are combined in one piece of advice."""
+_DPDK_TABLES = re.compile(r"rte_(lpm|fib)6?\b")
+"""DPDK tables that slowpath's headers implement in another way than DPDK."""
+_LINEAR_SEARCH = (
     "here they have their prefixes in a row, all of which each look-up compares, as a card without "
     "a unit for that may; tables of DPDK take fewer accesses and more memory (for IPv4, DIR-24-8: "
     "one or two of some 64 MiB)"
 )
 _EQUAL = 1e-9
-"""Relative difference below which costs count as equal."""
+"""Relative difference up to which costs are equal."""
 
 
 def placing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure that should move, if the whole placement saves cycles."""
+    """Yield advice for each structure that should move, if the placement saves cycles in total."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -115,23 +119,25 @@ def placing(evidence: Evidence) -> Findings:
     if traced.placed is None:
         yield Gap("the memory of each structure", traced.unplaced, "")
         return
-    rows = [
-        one["structure"] for one in traced.counts["structures"] if _ROWS.match(one["structure"])
+    dpdk_tables = [
+        one["structure"]
+        for one in traced.counts["structures"]
+        if _DPDK_TABLES.match(one["structure"])
     ]
-    if rows:
-        yield Gap(f"accesses to {', '.join(rows)} as DPDK has them", _COMPARED, "")
+    if dpdk_tables:
+        yield Gap(f"accesses to {', '.join(dpdk_tables)} as DPDK has them", _LINEAR_SEARCH, "")
     placed = traced.placed
     counted = {one["structure"]: one for one in traced.counts["structures"]}
-    now = math.fsum(map(placed.cost, counted.values()))
-    if now <= placed.case["cost"] * (1 + _EQUAL):
+    accesses_in_source = math.fsum(map(placed.cost, counted.values()))
+    if accesses_in_source <= placed.case["cost"] * (1 + _EQUAL):
         return
     small = dict[str, list[PlacedPart]]()
-    least = _SMALL * cycles(traced)
+    min_saving = _SMALL * cycles(traced)
     for part in placed.case["structures"]:
-        if part["level"] == placed.now(part["structure"]):
+        if part["level"] == placed.present_level(part["structure"]):
             continue
         saved = placed.cost(counted[part["structure"]]) - part["cost"]
-        if 0 <= saved < least:
+        if 0 <= saved < min_saving:
             small.setdefault(part["level"], []).append(part)
         else:
             yield _advice(placed, [part], counted)
@@ -142,14 +148,14 @@ def placing(evidence: Evidence) -> Findings:
 def _advice(
     placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
 ) -> Advice:
-    """Return the advice to move structures to the level of the first one."""
-    those = [counted[part["structure"]] for part in parts]
-    before = math.fsum(map(placed.cost, those))
+    """Return the advice to move all `parts` to their common level."""
+    structures = [counted[part["structure"]] for part in parts]
+    before = math.fsum(map(placed.cost, structures))
     after = math.fsum(part["cost"] for part in parts)
-    names = ", ".join(one["structure"] for one in those)
-    reads = math.fsum(one["reads_per_packet"] for one in those)
-    writes = math.fsum(one["writes_per_packet"] for one in those)
-    size = sum(one["size_bytes"] for one in those)
+    names = ", ".join(one["structure"] for one in structures)
+    reads = math.fsum(one["reads_per_packet"] for one in structures)
+    writes = math.fsum(one["writes_per_packet"] for one in structures)
+    size = sum(one["size_bytes"] for one in structures)
     proved = placed.case["verdict"] == "optimal"
     each = f"{quantity(reads, 'read')} and {quantity(writes, 'write')} for each packet,"
     touched = f"{quantity(size, 'byte')}, with {each}"
@@ -157,8 +163,8 @@ def _advice(
         "placement",
         f"Put {names} into {parts[0]['level']}",
         names,
-        those[0]["file"],
-        those[0]["line"],
+        structures[0]["file"],
+        structures[0]["line"],
         f"{touched} have room there" if before >= after else f"{touched} make room for others",
         before,
         after,

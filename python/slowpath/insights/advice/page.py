@@ -40,8 +40,8 @@ def advice_page(report: AdviceReport) -> str:
         _numbers(report),
         _notes(report),
         *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
-        _unsaid(report),
-        *map(_of_card, card_tables(report["card"])),
+        _gaps(report),
+        *map(_card_table, card_tables(report["card"])),
         *_sources(report),
         _structures(report),
     ]
@@ -68,13 +68,15 @@ def _notes(report: AdviceReport) -> Html | None:
     traffic = report["traffic"]
     if traffic is None or not traffic["notes"]:
         return None
-    said = (element("li", one) for one in traffic["notes"])
-    return element("section", element("h2", NOTES), element("ul", *said))
+    notes = (element("li", one) for one in traffic["notes"])
+    return element("section", element("h2", NOTES), element("ul", *notes))
 
 
 def _piece(rank: int, one: AdviceGiven) -> Html:
-    where = place(one)
-    link = element("a", where, href=f"#{_anchor(one['file'], one['line'])}") if where else None
+    location = place(one)
+    link = (
+        element("a", location, href=f"#{_anchor(one['file'], one['line'])}") if location else None
+    )
     code = one["code"].splitlines()
     return element(
         "section",
@@ -95,11 +97,11 @@ def _code(lines: list[str]) -> Html:
 
 
 def _line(text: str) -> Html:
-    """Return a line of C with its indentation."""
+    """Return a line of C; indentation is kept."""
     return element("code", text.replace("\t", "    "), class_="line")
 
 
-def _unsaid(report: AdviceReport) -> Html:
+def _gaps(report: AdviceReport) -> Html:
     rows = [(one["what"], one["why"], one["remedy"]) for one in report["unsaid"]]
     columns = [Column("what"), Column("why not"), Column("what helps")]
     return element("section", element("h2", "Not known"), table(columns, rows, stack=True))
@@ -111,7 +113,7 @@ def _structures(report: AdviceReport) -> Html:
     return element("section", element("h2", "State"), table(columns, rows, stack=True))
 
 
-def _of_card(one: CardTable) -> Html:
+def _card_table(one: CardTable) -> Html:
     first, *others = one.titles
     columns = [Column(first), *(Column(name, number=True) for name in others)]
     return element("section", element("h2", one.heading), table(columns, one.rows, stack=True))
@@ -122,7 +124,7 @@ def _anchor(file: str, line: int) -> str:
 
 
 def _sources(report: AdviceReport) -> Iterator[Html]:
-    """Yield the source files on disk that the report mentions."""
+    """Yield a section for each source file that the report mentions, with its text if available."""
     named = defaultdict[str, set[int]](set)
     for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
         if one["line"]:

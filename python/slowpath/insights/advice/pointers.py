@@ -1,10 +1,10 @@
 """Possible targets of calls through pointers.
 
-A function can call the functions in the values of variables that it names: initial values, as in
-`static const struct ops fast = {.hash = f}`, and stored or copied ones, also through other
-variables. Stores through pointer parameters are not followed. A call is unknown if no function of
-its type is found in this way. Virtual methods of C++ are excluded: a call may reach any class's
-method.
+A function may call each function whose address is in a variable that it names. Such addresses are
+in initial values, as in `static const struct ops fast = {.hash = f}`, or are stored or copied,
+perhaps through other variables. Stores through pointer parameters are ignored. A call is unknown if
+no function of its type is found. Virtual methods of C++ are exempt: a call may reach the method of
+any class.
 """
 
 import re
@@ -24,48 +24,48 @@ _CALL = re.compile(r"^(?:%\S+ = )?(?:\w+ )*?(?:call|invoke)\b(.*?) (%[\w.$-]+)(\
 _METHODS = "_ZTV"
 """Prefix of the symbols of virtual method tables."""
 _REGISTER = re.compile(r"%[\w.$-]+")
-_COPIED = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
-_FOLLOWED = ("select", "phi", "getelementptr", "load")
-"""Instructions that compute an address from others, or read one."""
+_COPY = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
+_ADDRESS_OPCODES = ("select", "phi", "getelementptr", "load")
+"""Instructions that compute an address from other addresses, or read an address."""
 _Shape = tuple[str, tuple[str, ...]]
 """Types of the result and of the arguments."""
 
 
 class Unknown(NamedTuple):
-    """A call whose target is unknown."""
+    """A call through a pointer with unknown target."""
 
     symbol: str
-    """Symbol of the function with the call."""
+    """Symbol of the calling function."""
     block: int
-    """Number of the block in the function."""
+    """Index of the block in the function."""
     file: str
     line: int
 
 
-def pointed(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
+def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
     """Return, by function, the functions whose addresses are in variables that it names."""
-    initial = {
-        name: those for name, those in _initial(text).items() if not name.startswith(_METHODS)
+    addresses = {
+        name: named for name, named in _initial(text).items() if not name.startswith(_METHODS)
     }
     for variable, named in chain.from_iterable(map(_stored, functions.values())):
-        initial.setdefault(variable, set()).update(named)
+        addresses.setdefault(variable, set()).update(named)
     found = {}
     for name, function in functions.items():
-        seen, left = set[str](), [one for one in function.globals if one in initial]
-        while left:
-            new = initial[left.pop()] - seen
+        seen, pending = set[str](), [one for one in function.globals if one in addresses]
+        while pending:
+            new = addresses[pending.pop()] - seen
             seen |= new
-            left += [one for one in new if one in initial]
-        those = sorted(seen & functions.keys())
-        if those:
-            found[name] = those
+            pending += [one for one in new if one in addresses]
+        targets = sorted(seen & functions.keys())
+        if targets:
+            found[name] = targets
     return found
 
 
 def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
-    """Yield each variable that a function writes, with the symbols whose address it may store.
+    """Yield each variable that a function writes, with symbols whose address it may store there.
 
-    For a value that is read or copied from another variable, that variable's symbol stands for its
+    If a value is read or copied from another variable, the variable's symbol stands for its
     content.
     """
     known = dict[str, set[str]]()
@@ -76,46 +76,46 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 
     for block in function.blocks:
         for one in block.instructions:
-            if one.opcode in _FOLLOWED:
-                result, _, made = one.text.partition(" = ")
-                known[result] = named(made)
-            for value, place in _put(one):
+            if one.opcode in _ADDRESS_OPCODES:
+                result, _, expression = one.text.partition(" = ")
+                known[result] = named(expression)
+            for value, place in _stores(one):
                 for variable in named(place):
                     yield variable, named(value)
 
 
-def _put(one: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield value and address of a store of a pointer, or both addresses of a copy."""
+def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
+    """Yield (value, address) of a store of a pointer; for a copy, (source, destination)."""
     if one.opcode == "store":
         value, place, *_ = split_at_commas(one.text.removeprefix("store "))
         if re.search(r"\bptr\b", value):
             yield value, place
-    copied = _COPIED.search(one.text) if one.opcode == "call" else None
+    copied = _COPY.search(one.text) if one.opcode == "call" else None
     if copied is not None:
         place, value, *_ = split_at_commas(bracketed_prefix(copied[1])[1:-1])
         yield value, place
 
 
 def _initial(text: str) -> dict[str, set[str]]:
-    """Return the symbols in the initial value of each variable of a module."""
+    """Return, by variable of a module, the symbols in its initial value."""
     return {
         one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
         for one in _VARIABLE.finditer(text)
     }
 
 
-def unknown(
+def unknown_calls(
     functions: Mapping[str, Function],
     names: Collection[str],
-    through: Mapping[str, Collection[str]],
+    indirect: Mapping[str, Collection[str]],
     text: str,
     metadata: Metadata,
 ) -> Iterator[Unknown]:
-    """Yield the calls of unknown target in the functions `names` of a source."""
-    methods = [those for name, those in _initial(text).items() if name.startswith(_METHODS)]
-    targets = {one for those in methods for one in those if one in functions}
+    """Yield the calls with unknown target in the functions `names` of a source."""
+    tables = [named for name, named in _initial(text).items() if name.startswith(_METHODS)]
+    targets = {one for methods in tables for one in methods if one in functions}
     for name in names:
-        targets |= {*through.get(name, ()), *_named(functions, functions[name])}
+        targets |= {*indirect.get(name, ()), *_named(functions, functions[name])}
     shapes = {_shape(functions[one]) for one in targets}
     for name in names:
         if functions[name].supports:
@@ -131,7 +131,7 @@ def unknown(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Yield the functions whose address a function takes."""
+    """Yield the functions whose addresses a function's code uses, except for calls."""
     for block in function.blocks:
         for one in block.instructions:
             target = call_target(one.text) if one.opcode in ("call", "invoke") else None
@@ -151,7 +151,7 @@ def _shape(function: Function) -> _Shape:
 
 
 def _pointer(one: Instruction) -> _Shape | None:
-    """Return the types of a call through a pointer; None for other instructions."""
+    """Return the types of a call through a pointer; None for any other instruction."""
     found = _CALL.match(one.text) if one.opcode in ("call", "invoke") else None
     if found is None or re.search(r"\basm\b", one.text):
         return None

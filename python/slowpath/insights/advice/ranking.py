@@ -1,4 +1,4 @@
-"""All advice on a source, ranked by effect.
+"""Report with all advice on a source, ranked by effect.
 
 Advice on code that no packet of the trace reached comes last.
 """
@@ -29,13 +29,13 @@ from slowpath.insights.advice.documents import (
     PresentStructure,
 )
 from slowpath.insights.advice.engines import accelerating
-from slowpath.insights.advice.memory import now, packing, placing
+from slowpath.insights.advice.memory import accesses_in_source, packing, placing
 from slowpath.insights.source.sources import is_source
 from slowpath.insights.trace.documents import CountedStructure
 
 
-def unsaid(evidence: Evidence) -> Findings:
-    """Yield gaps: missing counts of instructions, and recursion, which the card lacks."""
+def missing_counts(evidence: Evidence) -> Findings:
+    """Yield gaps for recursive functions, and for missing instruction counts."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(
@@ -58,34 +58,36 @@ def unsaid(evidence: Evidence) -> Findings:
         )
 
 
-_ADVISING: Sequence[Callable[[Evidence], Findings]] = (
+_ADVISERS: Sequence[Callable[[Evidence], Findings]] = (
     accelerating,
     placing,
     packing,
     scaling,
     sharing,
-    unsaid,
+    missing_counts,
 )
 _CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 
 
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
     """Return the report with all advice, ranked."""
-    said = [one for advising in _ADVISING for one in advising(evidence)]
+    findings = [one for adviser in _ADVISERS for one in adviser(evidence)]
     traced = evidence.traced
-    whole = 0.0 if traced is None else cycles(traced)
-    advice = sorted((_given(one, whole) for one in said if isinstance(one, Advice)), key=_order)
+    total_cycles = 0.0 if traced is None else cycles(traced)
+    advice = sorted(
+        (_as_document(one, total_cycles) for one in findings if isinstance(one, Advice)), key=_order
+    )
     return {
         "slowpath": engine.version(),
         **provenance(compiled=is_source(evidence.file)),
         "file": evidence.file,
         "target": target,
-        "traffic": None if traced is None else _traffic(traced, whole),
+        "traffic": None if traced is None else _traffic(traced, total_cycles),
         "assumptions": [] if traced is None else assumptions(traced),
         "advice": advice,
         "unsaid": [
             {"what": one.what, "why": one.why, "remedy": one.remedy}
-            for one in said
+            for one in findings
             if isinstance(one, Gap)
         ],
         "unexamined": evidence.accelerators["unexamined"],
@@ -99,13 +101,13 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
 
 
 def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
-    """Return the sort key: unknown effects come after known ones, unreached code comes last."""
+    """Return the sort key: first known effects, then unknown effects, then unreached code."""
     known, idle = one["effect"] is not None, one["before"] == 0
     sure = _CERTAINTIES.index(one["certainty"])
     return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
 
 
-def _given(one: Advice, whole: float) -> AdviceGiven:
+def _as_document(one: Advice, total_cycles: float) -> AdviceGiven:
     return {
         "kind": one.kind,
         "title": one.title,
@@ -117,14 +119,18 @@ def _given(one: Advice, whole: float) -> AdviceGiven:
         "after": one.after,
         "unit": one.unit,
         "saved_cycles": one.saved,
-        "effect": one.share if one.saved is None else one.saved / whole if whole else None,
+        "effect": one.share
+        if one.saved is None
+        else one.saved / total_cycles
+        if total_cycles
+        else None,
         "certainty": one.certainty,
         "sure": one.sure,
         "code": one.code,
     }
 
 
-def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
+def _traffic(traced: Traced, total_cycles: float) -> AdviceTraffic:
     counts = traced.counts
     return {
         "file": counts["traffic"]["file"],
@@ -132,30 +138,36 @@ def _traffic(traced: Traced, whole: float) -> AdviceTraffic:
         "entry": counts["entry"],
         "instructions": instructions(traced),
         "unit": unit(traced),
-        "cycles": whole,
+        "cycles": total_cycles,
         "notes": counts["notes"],
     }
 
 
 def _present(traced: Traced) -> Present:
-    """Return the present values of everything that advice can change."""
+    """Return present memory and costs of structures, and present accesses of variables."""
     placed = traced.placed
     structures = (
-        [] if placed is None else [_standing(placed, one) for one in traced.counts["structures"]]
+        []
+        if placed is None
+        else [_present_structure(placed, one) for one in traced.counts["structures"]]
     )
     return {
         "structures": structures,
         "orders": [
-            {"what": one["element"], "accesses": now(one), "access_bytes": traced.width}
+            {
+                "what": one["element"],
+                "accesses": accesses_in_source(one),
+                "access_bytes": traced.width,
+            }
             for one in traced.layouts
         ],
     }
 
 
-def _standing(placed: Placed, one: CountedStructure) -> PresentStructure:
+def _present_structure(placed: Placed, one: CountedStructure) -> PresentStructure:
     return {
         "structure": one["structure"],
-        "level": placed.now(one["structure"]),
+        "level": placed.present_level(one["structure"]),
         "reads_per_packet": one["reads_per_packet"],
         "writes_per_packet": one["writes_per_packet"],
         "cycles": placed.cost(one),

@@ -30,9 +30,9 @@ _COLUMNS = (
 )
 _CYCLES = "a packet's cycles"
 _SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}
-"""Quantities that effects are shares of, by kind of advice, if not cycles."""
-_EACH = 6
-"""Show multiples of this number of cores, and the recommended number."""
+"""The whole of which an effect is a share, by kind of advice; else `_CYCLES`."""
+_CORE_STEP = 6
+"""Rows are shown for multiples of this number of cores, and for the recommended number."""
 _MEGA = 1e6
 _WIDTH = 96
 CYCLES = "cycles for each packet"
@@ -40,7 +40,7 @@ NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
-    """Yield a CSV line for each piece of advice."""
+    """Yield a header line, and a line for each piece of advice."""
     yield csv_line(_COLUMNS)
     for rank, one in enumerate(report["advice"], 1):
         place = (one["title"], one["what"], one["file"], one["line"])
@@ -51,7 +51,7 @@ def advice_csv(report: AdviceReport) -> Iterator[str]:
 
 
 def advice_text(report: AdviceReport) -> Iterator[Line]:
-    """Yield the advice, the gaps, notes, tables for the card and state, and assumptions."""
+    """Yield advice, gaps, notes, tables for card and state, and assumptions."""
     yield Line(one_line(headline(report)), "bold")
     for rank, one in enumerate(report["advice"], 1):
         yield Line("")
@@ -59,8 +59,8 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     if report["unsaid"]:
         yield Line("")
         yield Line("Not known:", "bold")
-        for said in unsaid(report):
-            yield from _wrapped(said, "  - ", "    ")
+        for line in gaps(report):
+            yield from _wrapped(line, "  - ", "    ")
     if report["traffic"] is not None and report["traffic"]["notes"]:
         yield Line("")
         yield Line(f"{NOTES}:", "bold")
@@ -74,14 +74,14 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     yield from _source(report)
     if report["assumptions"]:
         yield Line("")
-        said = "; ".join(report["assumptions"])
-        text = f"The order assumes {said}. Each effect is of that change alone; they do not add up."
+        line = "; ".join(report["assumptions"])
+        text = f"The order assumes {line}. Each effect is of that change alone; they do not add up."
         yield from _wrapped(text, "", "")
     yield from provenance_lines(report)
 
 
-def unsaid(report: AdviceReport) -> list[str]:
-    """Return the missing advice, one line per reason."""
+def gaps(report: AdviceReport) -> list[str]:
+    """Return a line for each reason of gaps."""
     reasons = dict[tuple[str, str], list[str]]()
     for gap in report["unsaid"]:
         reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
@@ -92,7 +92,7 @@ def unsaid(report: AdviceReport) -> list[str]:
 
 
 class CardTable(NamedTuple):
-    """A table about the card: row names, then numbers."""
+    """A table about the card; its first column has names, the others numbers."""
 
     heading: str
     titles: tuple[str, ...]
@@ -100,17 +100,17 @@ class CardTable(NamedTuple):
 
 
 def card_tables(card: CardUse | None) -> Iterator[CardTable]:
-    """Yield tables of throughput by cores and beside neighbours; none without `card`."""
+    """Yield tables of throughput by cores, and next to neighbours; none if `card` is None."""
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
         yield CardTable("Predicted throughput by cores", titles, _curve_rows(card))
         titles = ("neighbour", "keeps", "from", "to", "the other keeps")
         heading = "Predicted beside others, with 30 cores each"
-        yield CardTable(heading, titles, _beside_rows(card))
+        yield CardTable(heading, titles, _neighbour_rows(card))
 
 
 def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return rows for some numbers of cores, and for the recommended one."""
+    """Return rows for selected numbers of cores, and for the recommended number."""
     return [
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
@@ -118,12 +118,12 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
             *(f"{one[end] / _MEGA:.3g}" for end in ("throughput_pps", "low_pps", "high_pps")),
         )
         for one in card["cores"]["points"]
-        if one["cores"] % _EACH == 0 or one["cores"] == card["cores"]["knee_cores"]
+        if one["cores"] % _CORE_STEP == 0 or one["cores"] == card["cores"]["knee_cores"]
     ]
 
 
-def _beside_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return a row for each neighbour, the best first."""
+def _neighbour_rows(card: CardUse) -> list[tuple[str, ...]]:
+    """Return a row for each neighbour, best neighbours first."""
     return [
         (
             one["neighbour"],
@@ -134,14 +134,14 @@ def _beside_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def headline(report: AdviceReport) -> str:
-    """Return the source, trace and number of pieces of advice in one line."""
+    """Return a line with the source, the number of pieces of advice, and the trace."""
     count = len(report["advice"])
     pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
     traffic = report["traffic"]
     if traffic is None:
         return f"{report['file']}: {pieces}; without a trace nothing is counted"
-    ran = f"{traffic['entry']} on {traffic['packets']:,} packets of {traffic['file']}"
-    return f"{report['file']}: {pieces} for {ran}"
+    run = f"{traffic['entry']} on {traffic['packets']:,} packets of {traffic['file']}"
+    return f"{report['file']}: {pieces} for {run}"
 
 
 def effect(one: AdviceGiven) -> str:
@@ -157,7 +157,7 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Return the values before and after; empty without counts, or if nothing ran."""
+    """Return the values before and after; empty without counts, or if no packet came there."""
     if not one["before"] or one["after"] is None:
         return ""
     each = "" if one["kind"] == "neighbour" else " for each packet"
@@ -165,23 +165,23 @@ def numbers(one: AdviceGiven) -> str:
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
-    """Return file and line of an item; empty if unknown."""
+    """Return `file:line` of an item; empty if unknown."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
 def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return a table of structures; with a trace, it includes current memory and cost."""
+    """Return titles and rows of structures; with a trace, with present memory and cost."""
     titles: tuple[str, ...] = ("structure", "bytes", "declared")
     rows: list[tuple[str, ...]] = [
         (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
     ]
     if report["present"] is None:
         return titles, rows
-    there = {
+    present = {
         one["structure"]: (one["level"], f"{one['cycles']:,.6g}")
         for one in report["present"]["structures"]
     }
-    return (*titles, "now in", CYCLES), [(*row, *there.get(row[0], ("", ""))) for row in rows]
+    return (*titles, "now in", CYCLES), [(*row, *present.get(row[0], ("", ""))) for row in rows]
 
 
 def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
@@ -195,7 +195,7 @@ def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
 
 
 def _source(report: AdviceReport) -> Iterator[Line]:
-    """Yield static facts of the source: state and loops."""
+    """Yield tables of the source's state and loops."""
     size = sum(one["size_bytes"] for one in report["structures"])
     yield Line(
         f"State: {quantity(len(report['structures']), 'structure')}, {quantity(size, 'byte')}"

@@ -12,7 +12,7 @@ from slowpath.insights.source.unit import require_llvmlite, require_numpy
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Collect evidence about a source, and print advice.
+    """Gather evidence about a source, and print advice.
 
     Raises:
         InputError: when a file cannot be read, compiled, used or written.
@@ -29,7 +29,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     from slowpath.insights.advice.ranking import report_on
 
     setting = run_settings(given, maps)
-    asked = AdviceRequest(
+    request = AdviceRequest(
         work.source,
         work.clang,
         given.traffic,
@@ -40,7 +40,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         given.placement,
     )
     with heeding_signals() as stopping:
-        evidence = gather(asked, stopping)
+        evidence = gather(request, stopping)
     report = report_on(evidence, given.target)
     if given.html is not None:
         from slowpath.insights.advice.page import advice_page

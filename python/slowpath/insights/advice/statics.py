@@ -1,8 +1,7 @@
 """Static facts of a source: state sizes, accesses by line, loops.
 
-An access is described by the base of its address: a variable, the object of a method (`this`), a
-parameter, or an address that is not followed, such as one read from memory. There are no run counts
-here.
+The base of its address describes an access: a variable, the object of a method (`this`), a
+parameter, or an unknown address, such as an address that was read from memory.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import NamedTuple, TypedDict
 
 from slowpath.core.errors import InputError
 from slowpath.insights.accelerators.library_calls import LibraryUse, uses
-from slowpath.insights.advice.pointers import Unknown, pointed, unknown
+from slowpath.insights.advice.pointers import Unknown, pointer_targets, unknown_calls
 from slowpath.insights.source.calls import reachable_from, recursive, source_functions
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.framework import is_ours
@@ -26,7 +25,7 @@ from slowpath.insights.trace.memory import Structure, memory_map
 from slowpath.insights.trace.xdp_maps import tables_of
 
 _VALUE = re.compile(r"^(%\S+) = (\w+) (.*)$")
-_THROUGH = ("getelementptr", "bitcast", "addrspacecast", "freeze")
+_ADDRESS_OPCODES = ("getelementptr", "bitcast", "addrspacecast", "freeze")
 _POINTER = re.compile(r"ptr (?:[\w()]+ )*?([%@](?:\"(?:[^\"\\]|\\.)*\"|[\w.$-]+))")
 _FLOATING = re.compile(
     r"^%\S+ = (?:f(?:add|sub|mul|div|rem|neg|cmp|pext|ptrunc|ptosi|ptoui)|[su]itofp)\b"
@@ -36,8 +35,8 @@ _NOTES = re.compile(
     r'\bsection "(?:license|version|features|\.xdp_run_config|xdp_metadata)"',
     re.MULTILINE,
 )
-"""Variables for the loader of XDP programs, which programs do not access."""
-_DEEPEST = 64
+"""Variables that only the loader of an XDP program reads."""
+_MAX_STEPS = 64
 _OBJECT = "this"
 UNKNOWN = "an address that is not followed"
 
@@ -89,27 +88,27 @@ class StaticLoop(TypedDict):
 
 
 class Statics(NamedTuple):
-    """Static facts of a source, without functions of the headers."""
+    """Static facts of a source; functions of slowpath's headers are left out."""
 
     structures: list[StaticStructure]
     accesses: list[StaticAccess]
     loops: list[StaticLoop]
     calls: dict[str, list[str]]
-    """Callees by function symbol; includes functions of the headers."""
+    """Callees by function symbol, including functions of slowpath's headers."""
     floating: str | None
-    """Place of the first floating-point computation; None if there is none."""
+    """Location of the first floating-point computation; None without any."""
     uses: list[LibraryUse]
-    """Code of the headers and of inlined functions in the source's functions."""
+    """Uses of header functions and of inlined functions in the source's functions."""
     inlined: list[str]
     """Symbols of functions that are always inlined."""
     through: dict[str, list[str]]
-    """By function symbol, the functions whose addresses are in variables that it names."""
+    """Possible targets of calls through pointers, by symbol of the calling function."""
     unknown: list[Unknown]
     """Calls through pointers with unknown target."""
     recursive: list[tuple[str, str]]
-    """Functions of the source that may call themselves, with their places."""
-    toiling: list[str]
-    """Symbols of functions whose own code has many bit operations, or some in loops."""
+    """Functions of the source that may call themselves, with `file:line`."""
+    substantial: list[str]
+    """Symbols of functions whose own code does much work (bit operations)."""
 
 
 def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
@@ -130,18 +129,18 @@ def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
             continue
         symbols.append((name, at, size, layouts.variable(name)))
         at += size
-    through = pointed(text, functions)
+    indirect = pointer_targets(text, functions)
     calls = {name: sorted(one.calls) for name, one in functions.items()}
-    those = set(functions) if entry is None else reachable_from(calls, [entry], through)
-    own = [one for name, one in functions.items() if name in those and not one.supports]
-    structures = [one for one in memory_map(symbols, []).structures if not _comes_along(one)]
-    made = {one.name: one for one in Allocations(unit).all()}
+    reached = set(functions) if entry is None else reachable_from(calls, [entry], indirect)
+    own = [one for name, one in functions.items() if name in reached and not one.supports]
+    structures = [one for one in memory_map(symbols, []).structures if not _is_support(one)]
+    allocations = {one.name: one for one in Allocations(unit).all()}
     structures += [
         Structure(name, one.type, 0 if one.type is None else one.type.size, one.line, "")
-        for name, one in made.items()
+        for name, one in allocations.items()
     ]
     used = uses(functions, metadata, [one.name for one in own])
-    again = recursive({name: functions[name] for name in those})
+    recursive_functions = recursive({name: functions[name] for name in reached})
     return Statics(
         [
             {
@@ -158,18 +157,18 @@ def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
         next((place for one in own for place in _floating(one, metadata)), None),
         used,
         [name for name, one in functions.items() if one.inlined],
-        through,
-        list(unknown(functions, sorted(those), through, text, metadata)),
-        [(one.shown, one.place) for one in own if one.name in again],
-        [one.name for one in own if _toils(one, metadata, used)],
+        indirect,
+        list(unknown_calls(functions, sorted(reached), indirect, text, metadata)),
+        [(one.shown, one.place) for one in own if one.name in recursive_functions],
+        [one.name for one in own if _is_substantial(one, metadata, used)],
     )
 
 
 def first_functions(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
-    """Return the symbols of functions that packets may reach first; empty if any function may be.
+    """Return the symbols of functions that may be the entry; empty if any function may be it.
 
-    If the source does not determine one, all functions but `main` are returned, as `main` takes no
-    packets.
+    If the source does not determine its entry, return all its functions except `main`, which takes
+    no packets.
     """
     if entry is not None:
         return [entry]
@@ -181,17 +180,17 @@ def first_functions(file: str, functions: Mapping[str, Function], entry: str | N
         return others if len(others) < len(own) else []
 
 
-def _toils(function: Function, metadata: Metadata, used: Sequence[LibraryUse]) -> bool:
-    """Return true if a function does bit operations outside of inlined header functions."""
-    from slowpath.insights.accelerators.candidates import toils, without
+def _is_substantial(function: Function, metadata: Metadata, used: Sequence[LibraryUse]) -> bool:
+    """Return true if a function's own code, without inlined header functions, does much work."""
+    from slowpath.insights.accelerators.candidates import is_substantial, without_inlined
 
     others = {name for use in used for name in use.symbols}
-    left = without(function, metadata, others)
-    return left is not None and toils(left)
+    own_code = without_inlined(function, metadata, others)
+    return own_code is not None and is_substantial(own_code)
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
-    """Yield places with floating-point arithmetic, which the card does not support."""
+    """Yield the locations of floating-point arithmetic, which the card does not support."""
     for block in function.blocks:
         for one in block.instructions:
             if _FLOATING.match(one.text):
@@ -199,19 +198,19 @@ def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
                 yield function.shown if line is None else f"{line.file}:{line.line}"
 
 
-def _comes_along(structure: Structure) -> bool:
-    """Return true for structures of the headers or the compiler, such as guard variables."""
+def _is_support(structure: Structure) -> bool:
+    """Return true for structures of slowpath's headers, and for guard variables of the compiler."""
     line = structure.line
     return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
 
 
 def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
-    made = dict[str, tuple[str, str]]()
+    definitions = dict[str, tuple[str, str]]()
     for block in function.blocks:
         for one in block.instructions:
             value = _VALUE.match(one.text)
             if value:
-                made[value[1]] = value[2], value[3]
+                definitions[value[1]] = value[2], value[3]
     names = _parameters(function)
     found = Counter[tuple[Line, str, str]]()
     for block in function.blocks:
@@ -220,23 +219,23 @@ def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
             if line is None:
                 continue
             for touch in accesses(one.opcode, one.text):
-                of = _base(touch.pointer, made, names)
-                if of is not None:
-                    found[line, of, touch.kind] += 1
-    lines = dict.fromkeys((line, of) for line, of, _ in found)
-    for line, of in sorted(lines):
+                base = _base(touch.pointer, definitions, names)
+                if base is not None:
+                    found[line, base, touch.kind] += 1
+    lines = dict.fromkeys((line, base) for line, base, _ in found)
+    for line, base in sorted(lines):
         yield {
             "function": function.shown,
             "file": line.file,
             "line": line.line,
-            "of": of,
-            "reads": found[line, of, "read"],
-            "writes": found[line, of, "write"],
+            "of": base,
+            "reads": found[line, base, "read"],
+            "writes": found[line, base, "write"],
         }
 
 
 def _parameters(function: Function) -> dict[str, str]:
-    """Return the names of parameters by value; LLVM numbers these values from 0."""
+    """Return the names of parameters by LLVM value; these values are numbered from 0."""
     found = {}
     for at, one in enumerate(function.parameters):
         described = one.described
@@ -248,24 +247,24 @@ def _parameters(function: Function) -> dict[str, str]:
 
 
 def _base(
-    pointer: str, made: Mapping[str, tuple[str, str]], names: Mapping[str, str]
+    pointer: str, definitions: Mapping[str, tuple[str, str]], names: Mapping[str, str]
 ) -> str | None:
-    """Return the base of an address; None for a local variable, which is not state."""
-    for _ in range(_DEEPEST):
-        within = _POINTER.search(pointer)
-        if within is not None:
-            pointer = within[1]
+    """Return the name of an address's base; None for a local variable, which is not state."""
+    for _ in range(_MAX_STEPS):
+        operand = _POINTER.search(pointer)
+        if operand is not None:
+            pointer = operand[1]
         if pointer.startswith("@"):
             return pointer[1:].strip('"')
         if pointer in names:
             return names[pointer]
-        opcode, text = made.get(pointer, ("", ""))
+        opcode, text = definitions.get(pointer, ("", ""))
         if opcode == "alloca":
             return None
-        inside = _POINTER.search(text) if opcode in _THROUGH else None
-        if inside is None:
+        operand = _POINTER.search(text) if opcode in _ADDRESS_OPCODES else None
+        if operand is None:
             return UNKNOWN
-        pointer = inside[1]
+        pointer = operand[1]
     return UNKNOWN
 
 
@@ -279,7 +278,7 @@ def _loops(function: Function, metadata: Metadata) -> Iterator[StaticLoop]:
             for one in blocks[name].instructions
             if one.place is not None and (line := metadata.line(one.place)) is not None
         ]
-        # The condition comes first in the source, but its code may follow the body.
+        # In the source, the condition comes before the body; in the code, it may come later.
         first = min((one for one in lines if one.file == file), default=None)
         yield {
             "function": function.shown,

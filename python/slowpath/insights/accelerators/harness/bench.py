@@ -22,21 +22,21 @@ Noise = random.Random
 
 
 def noise_of(seed: int) -> Noise:
-    """Return a random number generator; each place that draws numbers has its own seed."""
+    """Return a random number generator; each caller uses its own seed."""
     return random.Random(seed)  # noqa: S311 - not used for security
 
 
 REGIONS = 8
 _MOST_VARIABLES = 64
 _SEED = 20211026
-"""Fixed seed, so that the same input gives the same output."""
+"""Fixed seed, so that equal input gives equal output."""
 
 
 class Bench:
-    """The functions of a module, ready to run, and memory to run them with."""
+    """The compiled functions of a module, and memory regions for their arguments."""
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
-        """Take over the module."""
+        """Compile the module."""
         self.functions = functions
         self.code = CompiledModule(module, guarded=True)
         self.regions = [Region() for _ in range(REGIONS)]
@@ -44,7 +44,7 @@ class Bench:
         self.noise = [noise.randbytes(SIZE) for _ in range(REGIONS)]
         for region, text in zip(self.regions, self.noise, strict=True):
             region.write(text)
-        # Addresses are looked up here once, and not in each process that runs attempts.
+        # Addresses are looked up once here, before the processes that run attempts are forked.
         self._natives = {name: self.code.native(one) for name, one in functions.items()}
         self.image = dict[int, bytes]()
         """Content of variables before each call, by address; set by `prepare`."""
@@ -52,26 +52,26 @@ class Bench:
         """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Run functions that fill variables; call it first in each process that runs attempts."""
+        """Run the functions `before`, which fill variables; call it first in each process."""
         self.code.construct()
-        self.fresh = self._now()
+        self.fresh = self._contents()
         for name in before:
             native = self.native(name)
             if native is not None:
                 native([])
-        self.image = self._now()
+        self.image = self._contents()
 
-    def _now(self) -> dict[int, bytes]:
+    def _contents(self) -> dict[int, bytes]:
         return {one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables}
 
     def native(self, name: str) -> Native | None:
-        """Return a callable for a function; None if it cannot be called."""
+        """Return a callable for the function `name`; None if it cannot be called."""
         return self._natives[name]
 
     def changeable(self, name: str) -> set[str]:
-        """Return the names of variables that a function may change, directly or through calls.
+        """Return the names of variables that a function or its callees may change.
 
-        Variables that are too large to be restored are included.
+        This includes variables that are too large to be restored.
         """
         named = {
             one
@@ -82,27 +82,27 @@ class Bench:
         return named & self.code.changeable
 
     def restorable(self, names: Sequence[str]) -> bool:
-        """Return true if all variables that functions may change are restored before each run."""
+        """Return true if all variables that these functions may change can be restored."""
         return all(
             self.code.variable(one) is not None for name in names for one in self.changeable(name)
         )
 
     def variables(self, name: str) -> list[Variable]:
-        """Return the restorable variables that a function may change, directly or through calls."""
+        """Return the restorable variables that a function or its callees may change."""
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
         return [one for one in found if one is not None][:_MOST_VARIABLES]
 
 
 class Memory:
-    """Memory that a call may write: a region or a variable."""
+    """Memory that a call may write: a region that a parameter points to, or a variable."""
 
     def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
-        self.parameter = parameter  # None: a variable
-        self.variable = variable  # its name; empty: a parameter
+        self.parameter = parameter  # index; None for a variable
+        self.variable = variable  # name; empty for a region
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset (default: as many as the memory has)."""
+        """Return `size` bytes from an offset (default: the size of the memory)."""
         return ctypes.string_at(self.address + offset, self.size if size is None else size)
 
     def write(self, text: bytes, offset: int = 0) -> None:
@@ -111,10 +111,10 @@ class Memory:
 
 
 class State:
-    """Variables of a module that can be restored to their prepared content."""
+    """Variables of a module that can be restored to their content after the preparation."""
 
     def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
-        """Select variables; `fresh` restores their content from before the preparation."""
+        """Select variables; with `fresh`, restore their content from before the preparation."""
         self._bench, self._fresh = bench, fresh
         self._variables = variables
 
@@ -138,7 +138,7 @@ class InitialBytes(NamedTuple):
 
 
 class BoundFunction:
-    """A function whose arguments have roles."""
+    """A callable function whose arguments have roles."""
 
     def __init__(
         self,
@@ -149,9 +149,10 @@ class BoundFunction:
         blank: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Bind a function; memories hold noise, but with `blank` those that it writes hold zeros.
+        """Bind a function to roles of its arguments; its memories hold noise before each call.
 
-        With `fresh`, variables have their content from before the preparation.
+        With `blank`, memories that it writes hold zeros instead. With `fresh`, variables have their
+        content from before the preparation.
         """
         native = bench.native(name)
         if native is None:
@@ -170,7 +171,7 @@ class BoundFunction:
             self._contents |= dict.fromkeys(written, bytes(WINDOW))
         self._plain = tuple(slot.value for slot in binding)
         self.memories = [Memory(self._regions[at].address, WINDOW, at) for at in written]
-        """Memories that the function may write, parameters first."""
+        """Memories that the function may write: first those of parameters, then variables."""
         self.memories += [
             Memory(one.address, min(one.size, WINDOW), None, one.name) for one in variables
         ]
@@ -183,8 +184,9 @@ class BoundFunction:
         given: Sequence[InitialBytes] = (),
         shift: int = 0,
     ) -> int:
-        """Call the function on restored memory, except for `numbers` and `given`.
+        """Restore memories and variables, call the function, and return its result.
 
+        `numbers` replaces numeric arguments, by index; `given` replaces initial bytes of memories.
         `shift` is the offset of the data from the start of a page in bytes.
         """
         self._state.restore()
@@ -207,13 +209,13 @@ class BoundFunction:
         return self.again(arguments, numbers or {})
 
     def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
-        """Call the function without restoring memories and variables."""
+        """Call the function like `call`, but keep the content of memories and variables."""
         for at, value in numbers.items():
             arguments[at] = value
         return self._native(arguments)
 
     def addresses(self) -> list[int]:
-        """Return arguments for `again`: addresses of memories, and numbers as bound."""
+        """Return arguments for `again`: addresses of memories, and the default numbers."""
         arguments = list(self._plain)
         for at, region in self._regions.items():
             arguments[at] = region.address
@@ -221,13 +223,13 @@ class BoundFunction:
 
 
 CONTEXT, DATA, OUT, KEY, NONCE = range(5)
-"""Numbers of regions, by purpose."""
+"""Indices of regions, by purpose."""
 _WINDOW = 2048
-"""Bytes of each region that are initialised for a run."""
+"""Number of bytes of each region that are initialised before a run."""
 
 
 class SharedMemoryRun:
-    """Functions that run on the same memory."""
+    """Functions that run one after another on shared regions and variables."""
 
     def __init__(self, bench: Bench, names: Sequence[str]) -> None:
         variables = dict[int, Variable]()
@@ -238,9 +240,9 @@ class SharedMemoryRun:
         self.regions = bench.regions[: NONCE + 1]
 
     def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
-        """Restore variables and initialise the regions.
+        """Restore variables, and fill the regions: those in `zero` with zeros, others with noise.
 
-        Regions in `zero` get zeros, the others noise; `contents` go on top.
+        Then the bytes in `contents`, by region, overwrite the start of their regions.
         """
         self._state.restore()
         for at, region in enumerate(self.regions):
@@ -250,11 +252,11 @@ class SharedMemoryRun:
                 region.write(contents[at])
 
     def variables(self) -> bytes:
-        """Return the content of the variables."""
+        """Return the content of the variables, joined."""
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:
-        """Call a function that can be called according to `kinds`."""
+        """Call a function by name; `kinds` says whether it can be called."""
         native = self._bench.native(name)
         if native is None:
             raise ValueError(f"{name} cannot be called")
@@ -270,7 +272,7 @@ class SharedMemoryRun:
 
 
 def kinds(bench: Bench, name: str) -> str:
-    """Return a letter for each parameter: p (pointer), i (integer); empty if not callable."""
+    """Return a pattern with p (pointer) or i (integer) for each parameter; empty if uncallable."""
     function = bench.functions[name]
     if bench.native(name) is None:
         return ""
@@ -278,6 +280,6 @@ def kinds(bench: Bench, name: str) -> str:
 
 
 def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
-    """Merge pointers and numbers into arguments in the order of a pattern."""
-    left, right = iter(pointers), iter(numbers)
-    return [next(left) if kind == "p" else next(right) for kind in pattern]
+    """Return arguments for a pattern of `kinds`: in order, the next pointer or the next number."""
+    next_pointer, next_number = iter(pointers), iter(numbers)
+    return [next(next_pointer if kind == "p" else next_number) for kind in pattern]

@@ -1,4 +1,4 @@
-"""Functions of bytes and a seed, independent of their C signature."""
+"""Oracles: functions of bytes and a seed, independent of their C signature."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -14,55 +14,55 @@ from slowpath.insights.accelerators.harness.signatures import Interpretation
 from slowpath.insights.sandbox.native import differing_ranges
 
 _PROBE = 8
-"""Number of data elements in a first call."""
+"""Length of the data in a first call, in elements."""
 _MOST_BYTES = 4096
 _CONTENTS = 2
-"""Number of other memory contents to try, as one may give the same result by chance."""
+"""Number of further memory contents to try; one of them may give an equal result by chance."""
 
 
 class Oracle(Protocol):
-    """A function of bytes, and of a seed if it takes one."""
+    """A function of bytes, and perhaps of a seed."""
 
     bits: int
     """Width of the result in bits."""
     unit: int
-    """The length of data is a multiple of this number of bytes."""
+    """Length of data in bytes is a multiple of this number."""
     fixed: int | None
-    """The only length of data in bytes; None: any."""
+    """Only possible length of data in bytes; None if any length is possible."""
     most: int
-    """Largest length of data in bytes."""
+    """Maximum length of data in bytes."""
     text: bool
     """True if data must not contain a zero byte."""
     seed_bits: int
-    """Width of the seed in bits; 0: no seed."""
+    """Width of the seed in bits; 0 without a seed."""
     seed_name: str
     shift: int
     """Offset of the data from the start of a page in bytes."""
     words: int
-    """Declared size in bytes of an element of data, and alignment of its addresses."""
+    """Declared size in bytes of an element of data; it is also the alignment of the data."""
     result: str
-    """Location of the result; empty: it is returned."""
+    """Location of the result; empty for the return value."""
 
     def value(self, data: bytes, seed: int = 0) -> int:
         """Return the result for data and a seed."""
 
 
 class ResultLocation(NamedTuple):
-    """Location of a result: the return value, or bytes of a memory."""
+    """Location of a result: bytes of a memory; without a memory, the return value."""
 
     bits: int
     memory: Memory | None = None
     offset: int = 0
 
     def read(self, result: int) -> int:
-        """Return the result of the last call, which returned `result`."""
+        """Return the result of the last call, whose return value was `result`."""
         if self.memory is None:
             return result
         return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
 
 
 class SeedLocation(NamedTuple):
-    """Location of a seed: a numeric parameter, or bytes of a memory."""
+    """Location of a seed: the numeric parameter with an index, or bytes of a memory."""
 
     bits: int
     parameter: int | None
@@ -100,13 +100,15 @@ class DigestOracle:
         """Return the result for data and a seed."""
         length = 8 * len(data) // self._unit_bits
         written = data + b"\0" if self.text else data
-        numbers, given = seeded(self._seed, seed)
+        numbers, given = seed_arguments(self._seed, seed)
         result = self._bound.call(written, length, numbers, given, self.shift)
         return self._place.read(result)
 
 
-def seeded(seed: SeedLocation | None, value: int) -> tuple[dict[int, int], list[InitialBytes]]:
-    """Return a seed as numbers to pass, and as initial bytes of a memory."""
+def seed_arguments(
+    seed: SeedLocation | None, value: int
+) -> tuple[dict[int, int], list[InitialBytes]]:
+    """Return the seed as numeric arguments by index, and as initial bytes of a memory."""
     if seed is None:
         return {}, []
     if seed.memory is None:
@@ -122,12 +124,12 @@ def seed_name(bound: BoundFunction, seed: SeedLocation) -> str:
 
 
 def result_name(bound: BoundFunction, place: ResultLocation) -> str:
-    """Return the location of a result in terms of the source; empty if it is returned."""
+    """Describe the location of a result with names of the source; empty for the return value."""
     return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
 
 
 def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
-    """Return the name of bytes of a memory in the source."""
+    """Describe an offset in a memory with names of the source."""
     if memory.parameter is None:
         named = f"the variable {memory.variable}"
         return named if not offset else f"{named} + {offset}"
@@ -136,7 +138,7 @@ def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
 
 
 def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[DigestOracle]:
-    """Yield oracles that fit a function of data; none if data does not matter."""
+    """Yield oracles for a function of data; none if its result does not depend on the data."""
     extent = _extent(bound, reading)
     if extent is None:
         return
@@ -145,7 +147,7 @@ def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[Di
     seeds = [
         SeedLocation(parameters[at].bits, at) for at in reading.numbers if parameters[at].bits > 1
     ]
-    for place in _places(bound, reading, unit_bits, fixed):
+    for place in _result_locations(bound, reading, unit_bits, fixed):
         inside = list[SeedLocation | None](seeds)
         if place.memory is not None:
             inside = [SeedLocation(place.bits, None, place.memory, place.offset), *inside]
@@ -154,7 +156,7 @@ def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[Di
 
 
 def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[bytes]]:
-    """Call a function; return its return value, and the content of its memories."""
+    """Call a function; return its return value, and the content of its memories after the call."""
     result = bound.call(data, length)
     return result, [memory.read() for memory in bound.memories]
 
@@ -162,9 +164,9 @@ def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
     bound: BoundFunction, reading: Interpretation
 ) -> tuple[int, int | None] | None:
-    """Return the unit of the length in bits, and the only length in bytes or None.
+    """Return the unit of the length in bits, and the only possible length in bytes (else None).
 
-    Return None if data does not matter.
+    Return None if the result does not depend on the data.
     """
     noise = noise_of(7)
     data = bytearray(noise.randrange(1, 256) for _ in range(256))
@@ -182,7 +184,7 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
 
     before = outcome(None)
     if outcome(None) != before:
-        return None  # the result depends on something else too
+        return None  # equal calls give different results
     if reading.extent in ("text", "end"):
         return (8, None) if outcome(0) != before and outcome(_PROBE - 1) != before else None
     if reading.extent == "fixed":
@@ -192,36 +194,36 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
         return 8, matters[-1] + 1
     for size in (8, 4, 2, 1):
         if outcome(_PROBE * size - 1) != before:
-            beyond = outcome(_PROBE * size) != before or outcome(_PROBE * size + 1) != before
-            if beyond or (size == 1 and outcome(0) == before):
+            reads_beyond = outcome(_PROBE * size) != before or outcome(_PROBE * size + 1) != before
+            if reads_beyond or (size == 1 and outcome(0) == before):
                 return None
             return 8 * size, None
-    # The length counts bits: 8 of them are the first byte.
+    # The length counts bits: a length of 8 includes only the first byte.
     if outcome(0) != before and outcome(None, 2 * _PROBE) != before:
         return 1, None
     return None
 
 
-def _places(
+def _result_locations(
     bound: BoundFunction, reading: Interpretation, unit_bits: int, fixed: int | None
 ) -> Iterator[ResultLocation]:
-    """Yield locations of a result that depends on the data."""
+    """Yield locations whose content after a call depends on the data."""
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
     length = 8 * size // unit_bits
-    behind = b"" if reading.extent == "end" else bytes(8)
-    texts = [bytes(noise.randrange(1, 256) for _ in range(size)) + behind for _ in range(4)]
-    return places(bound, [partial(bound.call, text, length, None) for text in texts])
+    padding = b"" if reading.extent == "end" else bytes(8)
+    texts = [bytes(noise.randrange(1, 256) for _ in range(size)) + padding for _ in range(4)]
+    return result_locations(bound, [partial(bound.call, text, length, None) for text in texts])
 
 
-def places(
+def result_locations(
     bound: BoundFunction, calls: Sequence[Callable[[Sequence[InitialBytes]], int]]
 ) -> Iterator[ResultLocation]:
-    """Yield locations of a result that differs between calls with different data.
+    """Yield locations whose content differs between `calls`, which pass different data.
 
     The return value comes first, because callers regard it as the result. But memory comes first if
-    the return value depends on earlier content of written memory. Such memory is a register that a
-    call continues, and the return value has no initial value of its own.
+    the return value depends on the earlier content of written memory. Such memory is a register
+    that a call continues.
     """
     seen = list[tuple[int, list[bytes]]]()
     for call in calls:
@@ -232,9 +234,9 @@ def places(
         for number, memory in enumerate(bound.memories)
         for offset, width in varying([one[1][number] for one in seen])
     ]
-    inside = [place for one in written for place in fields(*one)]
+    in_memory = [place for one in written for place in integer_locations(*one)]
     if bound.function.result in ("void", "pointer") or len({one[0] for one in seen}) == 1:
-        yield from inside
+        yield from in_memory
         return
     returned = ResultLocation(int(bound.function.result[1:]))
     noise = noise_of(17)
@@ -243,11 +245,11 @@ def places(
         for _ in range(_CONTENTS if written else 0)
     ]
     continued = any(calls[0](given) != seen[0][0] for given in others)
-    yield from (*inside, returned) if continued else (returned, *inside)
+    yield from (*in_memory, returned) if continued else (returned, *in_memory)
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return the ranges in which some text differs from the first one."""
+    """Return the ranges (offset, size) in which any text differs from the first text."""
     joined = bytearray(len(texts[0]))
     for one in texts[1:]:
         for offset, size in differing_ranges(texts[0], one):
@@ -255,8 +257,8 @@ def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
     return differing_ranges(bytes(len(joined)), bytes(joined))
 
 
-def fields(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
-    """Yield the numbers that a range of memory may hold."""
+def integer_locations(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
+    """Yield the locations of integers that a range of memory may hold."""
     for size in (1, 2, 4, 8):
         start = offset // size * size
         if start + size >= offset + width and (size == 1 or width > size // 2):
@@ -288,13 +290,13 @@ def _pointee(bound: BoundFunction, at: int) -> int:
 
 
 class WholeWordOracle:
-    """An oracle whose data has whole 16-bit words only."""
+    """An oracle that accepts only data of whole 16-bit words."""
 
     fixed: int | None = None
     unit = 2
 
     def __init__(self, oracle: Oracle) -> None:
-        """Wrap an oracle that takes data of any length."""
+        """Wrap an oracle that accepts data of any length."""
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name

@@ -1,4 +1,4 @@
-"""Possible roles of arguments: data, length, seed."""
+"""Possible roles of a function's arguments, such as data and length."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ POLYNOMIALS = {
     32: (0x814141AB, 0xA833982B),
     64: (0xAD93D23594C935A9, 0x9A6C9329AC4BC9B5),
 }
-"""By width in bits, polynomials to pass; with their bits reversed, they are polynomials too."""
+"""Polynomials to pass, by width in bits; with reversed bits, they are polynomials as well."""
 _DIGESTS = (64, 32, 28, 48, 256, 512)
-"""Sizes of digests in bytes or bits, for functions that take such a size."""
+"""Sizes of digests in bytes or bits, for functions that take the size as an argument."""
 MOST_PARAMETERS = 8
 _MOST_POINTERS = 4
 
@@ -36,20 +36,20 @@ class Slot(NamedTuple):
 Binding = tuple[Slot, ...]
 """Roles in the order of parameters."""
 Extent = Literal["length", "text", "fixed", "end"]
-"""End of the data: given as a length, by a zero byte, fixed in the function, or as an address."""
+"""How the end of the data is known: a length argument, a zero byte, a fixed length, an address."""
 
 
 class Interpretation(NamedTuple):
-    """An interpretation of a function as one of data."""
+    """An interpretation of a function as a function of data."""
 
     binding: Binding
-    data: int  # index of the parameter
+    data: int  # index of the parameter that points to the data
     extent: Extent
-    numbers: tuple[int, ...]  # numeric parameters without another role
+    numbers: tuple[int, ...]  # indices of numeric parameters without another role
 
 
-def readings(function: Function) -> list[Interpretation]:
-    """Return the interpretations of a function, likely ones first."""
+def interpretations(function: Function) -> list[Interpretation]:
+    """Return the interpretations of a function, likely interpretations first."""
     parameters = function.parameters
     pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
     if len(parameters) > MOST_PARAMETERS or not 1 <= len(pointers) <= _MOST_POINTERS:
@@ -58,25 +58,25 @@ def readings(function: Function) -> list[Interpretation]:
         one
         for data in pointers
         if parameters[data].reads
-        for one in _readings(parameters, data, pointers)
+        for one in _interpretations(parameters, data, pointers)
     ]
     return sorted(found, key=lambda one: _unlikeliness(parameters, one))
 
 
-def sized(function: Function) -> Iterator[Interpretation]:
-    """Yield interpretations in which one number is the size of the result."""
-    for reading in readings(function):
+def sized_interpretations(function: Function) -> Iterator[Interpretation]:
+    """Yield interpretations in which one numeric argument is the size of the result."""
+    for reading in interpretations(function):
         if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
             continue
         if any(reading.binding[at].value for at in reading.numbers):
-            continue  # the same interpretation with other numbers
+            continue  # it differs from an earlier interpretation only in default numbers
         for at, size in product(reading.numbers, _DIGESTS):
             binding = list(reading.binding)
             binding[at] = Slot("number", size)
             yield reading._replace(binding=tuple(binding))
 
 
-def _readings(
+def _interpretations(
     parameters: Sequence[Parameter], data: int, pointers: Sequence[int]
 ) -> Iterator[Interpretation]:
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
@@ -109,14 +109,17 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """Return the value of a number without another role: a polynomial if its name says so."""
+    """Return a polynomial if the parameter's name says so, else `value`.
+
+    `choice` is the index of the polynomial in `POLYNOMIALS`.
+    """
     if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
         return POLYNOMIALS[parameter.bits][choice]
     return value
 
 
 def polynomials(function: Function) -> list[int]:
-    """Return the parameters that are polynomials, by their names."""
+    """Return the indices of parameters that are polynomials according to their names."""
     return [
         at
         for at, one in enumerate(function.parameters)
@@ -125,7 +128,7 @@ def polynomials(function: Function) -> list[int]:
 
 
 def _unlikeliness(parameters: Sequence[Parameter], one: Interpretation) -> tuple[int, ...]:
-    """Return a sort key: interpretations that names and types support come first."""
+    """Return a sort key: interpretations that fit names and types come first."""
     described = parameters[one.data].described
     structured = described is not None and bool(described.members)
     length = next((at for at, slot in enumerate(one.binding) if slot.role == "length"), None)

@@ -1,4 +1,4 @@
-"""Functions that take one byte or word per call, and tables that functions fill."""
+"""Oracles for functions that take one byte or word per call, and for tables that functions fill."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,23 +13,23 @@ from slowpath.insights.accelerators.harness.bench import (
 from slowpath.insights.accelerators.harness.oracles import (
     ResultLocation,
     SeedLocation,
-    places,
+    result_locations,
     result_name,
+    seed_arguments,
     seed_name,
-    seeded,
 )
 from slowpath.insights.accelerators.harness.signatures import MOST_PARAMETERS, Slot, number_for
 from slowpath.insights.sandbox.native import WINDOW
 from slowpath.insights.source.functions import Function
 
 _MOST_BYTES = 64
-"""Largest length of a message in bytes, as each byte takes a call."""
+"""Maximum length of a message in bytes; each byte takes one call."""
 _ENTRIES = 256
 _WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
-    """Common attributes of simple oracles."""
+    """Default attributes of oracles."""
 
     unit = 1
     text = False
@@ -44,7 +44,7 @@ class Plain:
 
 
 class StepOracle(Plain):
-    """A function that maps a state and a piece of data to the next state."""
+    """An oracle for a function that maps a state and a piece of data to the next state."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class StepOracle(Plain):
             int.from_bytes(data[at : at + self.unit], "little")
             for at in range(0, len(data), self.unit)
         ]
-        numbers, given = seeded(self._seed, seed)
+        numbers, given = seed_arguments(self._seed, seed)
         state, mask = seed, (1 << self.seed_bits) - 1
         for count, piece in enumerate(pieces):
             numbers[self._data] = piece
@@ -83,7 +83,7 @@ class StepOracle(Plain):
 
 
 class WordOracle(Plain):
-    """A function that maps a number, which is the message, to a number."""
+    """An oracle for a function whose message is one numeric argument."""
 
     def __init__(self, bound: BoundFunction, data: int, size: int, bits: int) -> None:
         self._bound, self._data = bound, data
@@ -91,13 +91,13 @@ class WordOracle(Plain):
         self.bits = bits
         self.most = size
 
-    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has no seed
-        """Return the function's value for a message."""
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - no seed
+        """Return the function's result for a message."""
         return self._bound.call(numbers={self._data: int.from_bytes(data, "little")})
 
 
 class WordsOracle(Plain):
-    """A function that maps several numbers, which together are the message, to a number."""
+    """An oracle for a function whose message consists of several numeric arguments."""
 
     def __init__(
         self, bound: BoundFunction, data: Sequence[int], seed: int | None, bits: int
@@ -113,7 +113,7 @@ class WordsOracle(Plain):
         )
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the function's value for a message."""
+        """Return the function's result for a message."""
         numbers = {} if self._seed is None else {self._seed: seed}
         for at, number in enumerate(self._data):
             piece = data[at * self._size : (at + 1) * self._size]
@@ -122,7 +122,7 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """A table, filled by a function, that maps a byte to its entry."""
+    """An oracle for a table that a function fills: it maps a byte to its entry."""
 
     fixed: int | None = 1
     most = 1
@@ -131,22 +131,22 @@ class TableOracle(Plain):
         self._table, self._size = table, size
         self.bits = 8 * size
 
-    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - it has no seed
-        """Return the entry of the table for one byte."""
+    def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - no seed
+        """Return the table entry for one byte."""
         at = data[0] * self._size
         return int.from_bytes(self._table[at : at + self._size], "little")
 
 
 class Stepping(NamedTuple):
-    """An interpretation of a function as one step."""
+    """An interpretation of a function as one step of a computation."""
 
     binding: tuple[Slot, ...]
-    data: int
-    numbers: tuple[int, ...]  # the other numeric parameters
+    data: int  # index of the parameter that is data
+    numbers: tuple[int, ...]  # indices of the remaining numeric parameters
 
 
 def steppings(function: Function) -> list[Stepping]:
-    """Return the interpretations of a function that takes one number per call."""
+    """Return the interpretations of a function as a step that takes one number of data."""
     parameters = function.parameters
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
     if len(parameters) > MOST_PARAMETERS or not numbers or len(numbers) > 4:  # noqa: PLR2004
@@ -156,16 +156,16 @@ def steppings(function: Function) -> list[Stepping]:
         for one in parameters
     )
     found = [Stepping(binding, at, tuple(one for one in numbers if one != at)) for at in numbers]
-    # Data is likely the narrowest parameter, else the last one.
+    # Data is likely the narrowest parameter; of equal ones, the last.
     return sorted(found, key=lambda one: (parameters[one.data].bits, -one.data))
 
 
 def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOracle | WordOracle]:
-    """Yield oracles that fit a function with one number per call."""
+    """Yield oracles for a function that takes one number of data per call."""
     bound = BoundFunction(bench, name, stepping.binding)
     parameters = bound.function.parameters
     wide = parameters[stepping.data].bits // 8
-    for place in _places(bound, stepping):
+    for place in _result_locations(bound, stepping):
         seeds = [SeedLocation(parameters[at].bits, at) for at in stepping.numbers]
         if place.memory is not None:
             seeds = [SeedLocation(place.bits, None, place.memory, place.offset)]
@@ -179,15 +179,15 @@ def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOr
                     yield WordOracle(bound, stepping.data, size, place.bits)
 
 
-def _places(bound: BoundFunction, stepping: Stepping) -> Iterator[ResultLocation]:
+def _result_locations(bound: BoundFunction, stepping: Stepping) -> Iterator[ResultLocation]:
     noise = noise_of(13)
     bits = bound.function.parameters[stepping.data].bits
     pieces = [{stepping.data: noise.getrandbits(min(8, bits))} for _ in range(5)]
-    return places(bound, [partial(bound.call, b"", 0, numbers) for numbers in pieces])
+    return result_locations(bound, [partial(bound.call, b"", 0, numbers) for numbers in pieces])
 
 
 def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
-    """Yield oracles for a function of words, of which the last or the first may be a seed."""
+    """Yield oracles for a function of words; its last or its first word may be a seed."""
     function = bench.functions[name]
     every = tuple(range(len(function.parameters)))
     wide = {(one.kind, one.bits) for one in function.parameters}
@@ -201,10 +201,10 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
-    """Yield tables of 256 numbers that a function fills, in given memory or in variables.
+    """Yield tables of 256 numbers that a function fills, in an argument's memory or in variables.
 
-    Another function may have filled a variable before, so the function runs with noise in it. A
-    second run has unprepared variables, because some functions fill a table only once.
+    Another function may already have filled a variable, so the variable holds noise in the first
+    run. Some functions fill a table only once, so the second run has unprepared variables.
     """
     function = bench.functions[name]
     kinds = [one.kind for one in function.parameters]
@@ -229,12 +229,12 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
 
 
 def _tables(before: bytes, after: bytes) -> Iterator[TableOracle]:
-    """Yield tables in the content `after`, unless most entries are as they were `before`."""
+    """Yield tables at the start of `after`, if most of their entries differ from `before`."""
     for size in (4, 2, 1, 8):
         entries = _entries(after, size)
         kept = sum(one == other for one, other in zip(entries, _entries(before, size), strict=True))
-        whole = len(after) >= _ENTRIES * size
-        if whole and len(set(entries)) > _ENTRIES // 2 and kept < _ENTRIES // 2:
+        complete = len(after) >= _ENTRIES * size
+        if complete and len(set(entries)) > _ENTRIES // 2 and kept < _ENTRIES // 2:
             yield TableOracle(after[: _ENTRIES * size], size)
 
 

@@ -1,7 +1,7 @@
 """Proofs for block ciphers: AES, DES, triple DES, TEA, XTEA.
 
-The output for a known key and block is looked up among the outputs of all ciphers, in both orders
-of bytes in words. A cipher that matches is then compared on many keys and blocks.
+The output of a function for one key and block is looked up among the outputs of all ciphers, with
+both byte orders of words. The matching cipher is then compared on many keys and blocks.
 """
 
 import zlib
@@ -21,6 +21,7 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
+from slowpath.insights.accelerators.proofs.inputs import finding, swap_words
 from slowpath.insights.accelerators.references.ciphers import (
     AES_KEY_SIZES,
     AES_SIZE,
@@ -39,18 +40,18 @@ from slowpath.insights.accelerators.references.ciphers import (
 from slowpath.insights.sandbox.trials import Attempt
 
 _TRIALS = 24
-_SPARE = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)
-"""Further numbers that ciphers take: sizes of keys and blocks, rounds, directions."""
-_FEWER = (0, 1, 16, 8, 128, 32)
-_WAYS = (0, 1, ord("e"), ord("d"), 2)
-"""Numbers that tell functions whether to encrypt."""
+_NUMBER_VALUES = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)
+"""Values to try for one numeric argument: sizes of keys and blocks, rounds, directions."""
+_FEW_VALUES = (0, 1, 16, 8, 128, 32)
+_DIRECTIONS = (0, 1, ord("e"), ord("d"), 2)
+"""Values of an argument that says whether to encrypt or to decrypt."""
 _KEY_BYTES = 32
 _STARTS = 6
-"""Limit on different results of a key set-up that are followed."""
+"""Maximum number of calls of a key set-up that are tried further."""
 
 
 class Cipher(NamedTuple):
-    """A block cipher in one direction, with one size of keys and one order of bytes in words."""
+    """A block cipher in one direction, with one key size and one byte order of words."""
 
     name: str
     size: int
@@ -59,13 +60,9 @@ class Cipher(NamedTuple):
     parameters: tuple[tuple[str, str], ...]
 
 
-def _swapped(text: bytes) -> bytes:
-    return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))
-
-
 @cache
 def known_ciphers() -> tuple[Cipher, ...]:
-    """Return all ciphers among which outputs are looked up."""
+    """Return all ciphers that functions are compared with."""
     found = list[Cipher]()
     plain = (
         *(("AES", AES_SIZE, key, aes_encrypt, aes_decrypt) for key in AES_KEY_SIZES),
@@ -75,9 +72,9 @@ def known_ciphers() -> tuple[Cipher, ...]:
         ("XTEA", TEA_SIZE, 16, xtea_encrypt, xtea_decrypt),
     )
     for name, size, key, encrypt, decrypt in plain:
-        for way, apply in (("encrypt", encrypt), ("decrypt", decrypt)):
+        for direction, apply in (("encrypt", encrypt), ("decrypt", decrypt)):
             for swapped in (False, True):
-                found.append(_cipher(name, size, key, way, apply, swapped=swapped))
+                found.append(_cipher(name, size, key, direction, apply, swapped=swapped))
     return tuple(found)
 
 
@@ -85,20 +82,20 @@ def _cipher(  # noqa: PLR0913 - properties of a cipher
     name: str,
     size: int,
     key: int,
-    way: str,
+    direction: str,
     apply: Callable[[bytes, bytes], bytes],
     *,
     swapped: bool,
 ) -> Cipher:
     def swapping(block: bytes, text: bytes) -> bytes:
-        return _swapped(apply(_swapped(block), _swapped(text)))
+        return swap_words(apply(swap_words(block), swap_words(text)))
 
-    said = [("key", f"{8 * key} bits"), ("direction", way)]
+    parameters = [("key", f"{8 * key} bits"), ("direction", direction)]
     little = swapped != (name in ("TEA", "XTEA"))
     if swapped or name in ("TEA", "XTEA"):
-        said.append(("words", "little endian" if little else "big endian"))
+        parameters.append(("words", "little endian" if little else "big endian"))
     shown = f"{name}-{8 * key}" if name == "AES" else name
-    return Cipher(shown, size, key, swapping if swapped else apply, tuple(said))
+    return Cipher(shown, size, key, swapping if swapped else apply, tuple(parameters))
 
 
 class Case(NamedTuple):
@@ -110,7 +107,7 @@ class Case(NamedTuple):
 
 @cache
 def _known() -> tuple[Case, dict[bytes, Cipher]]:
-    """Return a case, and by output for this case the cipher."""
+    """Return one key and block, and the ciphers by their output for it."""
     noise = noise_of(29)
     case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
     return case, {
@@ -119,13 +116,13 @@ def _known() -> tuple[Case, dict[bytes, Cipher]]:
 
 
 def prepare() -> None:
-    """Compute once the table in which all attempts look up outputs."""
+    """Fill the caches that all attempts use, before processes for attempts are forked."""
     _known()
     schedule(bytes(16))
 
 
 def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of key and block."""
+    """Yield attempts on a function that takes addresses of key and block."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
         return
@@ -136,11 +133,11 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
             stage.start({KEY: case.key, DATA: case.block}, zero=(CONTEXT, OUT))
             stage.call(name, filled(pattern, [stage.address(at) for at in order], numbers))
 
-        yield partial(_looked_up, stage, run)
+        yield partial(_identified, stage, run)
 
 
 def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of key and block that are numbers of 64 bits."""
+    """Yield attempts on a function that takes key and block as numbers of 64 bits."""
     function = bench.functions[name]
     wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
     others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
@@ -148,7 +145,7 @@ def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
     if function.result != "i64" or len(wide) != 2 or "p" in pattern or len(others) > 1:  # noqa: PLR2004
         return
     stage = SharedMemoryRun(bench, [name])
-    for (block, key), value in product(permutations(wide), _WAYS if others else (0,)):
+    for (block, key), value in product(permutations(wide), _DIRECTIONS if others else (0,)):
 
         def run(case: Case, block: int = block, key: int = key, value: int = value) -> None:
             arguments = [value] * len(pattern)
@@ -157,7 +154,7 @@ def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
             stage.start({}, zero=(CONTEXT, OUT))
             stage.regions[OUT].write(stage.call(name, arguments).to_bytes(8))
 
-        yield partial(_looked_up, stage, run)
+        yield partial(_identified, stage, run)
 
 
 def _orders(pattern: str) -> Iterator[tuple[int, ...]]:
@@ -173,13 +170,13 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
     if count == 0:
         yield ()
     elif count == 1:
-        yield from ((one,) for one in _SPARE)
+        yield from ((one,) for one in _NUMBER_VALUES)
     else:
-        yield from product(_FEWER, repeat=count)
+        yield from product(_FEW_VALUES, repeat=count)
 
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
-    """Yield ways to call a key set-up."""
+    """Yield attempts to call a key set-up; successes have the arguments that work."""
     return _keyed(bench, begin, _started)
 
 
@@ -188,17 +185,17 @@ def _keyed(
     name: str,
     tried: Callable[[SharedMemoryRun, str, list[int]], dict[str, Any] | None],
 ) -> Iterator[Attempt]:
-    """Yield ways to call a function with a key, perhaps with memory for its result."""
+    """Yield attempts `tried` with each list of arguments that has a key, and perhaps an output."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
     stage = SharedMemoryRun(bench, [name])
-    for start in _starts(stage, pattern):
+    for start in _start_arguments(stage, pattern):
         yield partial(tried, stage, name, start)
 
 
 def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, Any] | None:
-    """Return the call, and a checksum of its effect; None if the key does not matter."""
+    """Return the arguments, and a checksum of the call's effect; None if the key has no effect."""
     images = []
     for key in (_known()[0].key, bytes(_KEY_BYTES)):
         stage.start({KEY: key}, zero=(CONTEXT, OUT))
@@ -208,7 +205,7 @@ def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, 
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Return the calls of a key set-up that have different effects."""
+    """Return arguments of a key set-up: one list for each different effect."""
     by_image = dict[int, list[int]]()
     for one in found:
         by_image.setdefault(one["image"], one["start"])
@@ -218,12 +215,12 @@ def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
 def pair_attempts(
     bench: Bench, begin: str, work: str, starts: Sequence[Sequence[int]]
 ) -> Iterator[Attempt]:
-    """Yield attempts on a key set-up and a function that applies its result to a block."""
+    """Yield attempts on a key set-up `begin`, and `work`, which uses its result for a block."""
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
     stage = SharedMemoryRun(bench, [begin, work])
-    for start, arguments in product(starts, _works(stage, pattern)):
+    for start, arguments in product(starts, _work_arguments(stage, pattern)):
 
         def run(
             case: Case,
@@ -235,19 +232,18 @@ def pair_attempts(
             stage.call(begin, start)
             stage.call(work, arguments)
 
-        # Memory that the key set-up leaves unset, such as a whitening key, must not affect the
-        # result.
-        yield partial(_looked_up, stage, run, partial(run, zero=(OUT,)))
+        # The result must not depend on memory that the key set-up does not write.
+        yield partial(_identified, stage, run, partial(run, zero=(OUT,)))
 
 
-def _starts(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
+def _start_arguments(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
     context, key = stage.address(CONTEXT), stage.address(KEY)
     orders = [(context, key), (key, context)] if pattern.count("p") > 1 else [(key,)]
     for order, numbers in product(orders, _numbers(pattern.count("i"))):
         yield filled(pattern, order, numbers)
 
 
-def _works(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
+def _work_arguments(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
     context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
     orders: dict[int, list[tuple[int, ...]]] = {
         1: [(data,)],
@@ -258,10 +254,10 @@ def _works(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]:
         yield filled(pattern, order, numbers)
 
 
-def _looked_up(
+def _identified(
     stage: SharedMemoryRun, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
-    """Return the finding for the cipher of a block; `again` is a further run that has to agree."""
+    """Return the finding for the cipher that `run` computes; `again`, if given, must agree, too."""
     case, known = _known()
     run(case)
     for region in (OUT, DATA):
@@ -270,15 +266,10 @@ def _looked_up(
             cipher = known.get(text[:size])
             if cipher is None or cipher.size != size:
                 continue
-            ways = (run,) if again is None else (run, again)
-            if all(_agrees(stage, one, cipher, region) for one in ways):
-                return {
-                    "kind": "cipher",
-                    "algorithm": cipher.name,
-                    "parameters": dict(cipher.parameters),
-                    "inputs": _TRIALS,
-                    "lengths": [cipher.size, cipher.size],
-                }
+            runs = (run,) if again is None else (run, again)
+            if all(_agrees(stage, one, cipher, region) for one in runs):
+                parameters = dict(cipher.parameters)
+                return finding("cipher", cipher.name, parameters, _TRIALS, [cipher.size])
     return None
 
 
@@ -296,7 +287,7 @@ def _agrees(
 
 
 def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that leaves the round keys of AES in memory."""
+    """Yield attempts on a function that writes the round keys of AES to memory."""
     return _keyed(bench, name, _scheduled)
 
 
@@ -314,21 +305,15 @@ def _scheduled(stage: SharedMemoryRun, name: str, start: Sequence[int]) -> dict[
 
         def expected(key: bytes, size: int = size, swapped: bool = swapped) -> bytes:
             keys = schedule(key[:size])
-            return _swapped(keys) if swapped else keys
+            return swap_words(keys) if swapped else keys
 
-        place = text.find(expected(case.key))
-        if place < 0:
+        position = text.find(expected(case.key))
+        if position < 0:
             continue
         keys = [noise.randbytes(_KEY_BYTES) for _ in range(_TRIALS)]
-        if all(memory(key)[place:].startswith(expected(key)) for key in keys):
-            return {
-                "kind": "cipher",
-                "algorithm": f"AES-{8 * size} key schedule",
-                "parameters": {
-                    "key": f"{8 * size} bits",
-                    "words": "little endian" if swapped else "as bytes",
-                },
-                "inputs": _TRIALS,
-                "lengths": [size, size],
-            }
+        if all(memory(key)[position:].startswith(expected(key)) for key in keys):
+            order = "little endian" if swapped else "as bytes"
+            parameters = {"key": f"{8 * size} bits", "words": order}
+            name = f"AES-{8 * size} key schedule"
+            return finding("cipher", name, parameters, _TRIALS, [size])
     return None

@@ -1,9 +1,9 @@
-"""Recovery of the parameters of CRCs by linear equations over GF(2), and proofs.
+"""Proofs for CRCs, whose parameters linear equations over GF(2) recover.
 
-A CRC is affine over GF(2). A bit of the message changes the result by a difference that does not
-depend on the other bits. This difference is x times that of the next bit, modulo the polynomial. So
-the results reveal the polynomial. Source: R. Williams, A Painless Guide to CRC Error Detection
-Algorithms (1993); G. Ewing, Reverse-Engineering a CRC Algorithm (2010).
+A CRC is affine over GF(2). Flipping a message bit changes the result by a difference that does not
+depend on other bits. This difference is x times the difference of the next bit, modulo the
+polynomial. So the results reveal the polynomial. Source: R. Williams, A Painless Guide to CRC Error
+Detection Algorithms (1993); G. Ewing, Reverse-Engineering a CRC Algorithm (2010).
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,34 +12,37 @@ from typing import Any, NamedTuple
 
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.inputs import samples
+from slowpath.insights.accelerators.proofs.inputs import finding, samples, swap_words
 from slowpath.insights.accelerators.references.sums import Crc, name_of, reverse, times_x
 
 _MOST_FREE = 8
-"""Limit on free unknowns: all of their values are tried."""
+"""Maximum number of free unknowns; all of their values are tried."""
 
 
-def kernel_and_solution(images: Sequence[int], wanted: int) -> list[int] | None:
-    """Return all sets of images (as bits) whose xor is `wanted`; None for none or too many."""
-    basis = dict[int, tuple[int, int]]()  # by highest bit: a sum, and its summands
+def kernel_and_solution(images: Sequence[int], target: int) -> list[int] | None:
+    """Return all sets of images whose xor is `target`; None if there are none or too many.
+
+    Bit n of a set says whether it contains `images[n]`.
+    """
+    basis = dict[int, tuple[int, int]]()  # by highest bit: an xor, and the set of its images
     kernel = list[int]()
     for at, image in enumerate(images):
-        value, of = _reduced(image, 1 << at, basis)
+        value, images_of = _reduced(image, 1 << at, basis)
         if value:
-            basis[value.bit_length()] = (value, of)
+            basis[value.bit_length()] = (value, images_of)
         else:
-            kernel.append(of)
-    rest, solution = _reduced(wanted, 0, basis)
+            kernel.append(images_of)
+    rest, solution = _reduced(target, 0, basis)
     if rest or len(kernel) > _MOST_FREE:
         return None
     return [solution ^ one for one in _sums(kernel)]
 
 
-def _reduced(value: int, of: int, basis: dict[int, tuple[int, int]]) -> tuple[int, int]:
+def _reduced(value: int, chosen: int, basis: dict[int, tuple[int, int]]) -> tuple[int, int]:
     while value and value.bit_length() in basis:
-        other, what = basis[value.bit_length()]
-        value, of = value ^ other, of ^ what
-    return value, of
+        basis_value, basis_set = basis[value.bit_length()]
+        value, chosen = value ^ basis_value, chosen ^ basis_set
+    return value, chosen
 
 
 def _sums(parts: Sequence[int]) -> Iterator[int]:
@@ -52,16 +55,15 @@ def _sums(parts: Sequence[int]) -> Iterator[int]:
 
 _LEAST_WIDTH = 3
 _BASE = 0xC0
-"""Value of all bytes of a message before bits are flipped. No flip makes a byte zero, which would
-end a text."""
+"""Value of all message bytes before bits are flipped; no flip gives zero, the end of a text."""
 _MESSAGE = 16
 _TRIES = 12
 _LEAST_LENGTH = 32
-"""Message length in bytes from which on a mismatch counts as the function's own length limit."""
+"""If results agree up to this length in bytes, a later mismatch is the function's length limit."""
 
 
 class Layout(NamedTuple):
-    """The position of the register in the result."""
+    """Position and form of the register in the result."""
 
     width: int
     at: int  # lowest bit of the register
@@ -77,17 +79,17 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and its form in a function."""
+    """A CRC, and how a function passes its operands and result."""
 
-    crc: Crc  # for a seed of zero
+    crc: Crc  # with a seed of zero
     layout: Layout
-    word: int  # bytes of a data word in reverse order; 1: none
-    seeds: tuple[int, ...]  # by bit of the seed, its effect on the register; empty: none
-    plain: bool  # the seed is an earlier result, before the final xor
+    word: int  # size of data words with reversed bytes; 1 if no bytes are reversed
+    seeds: tuple[int, ...]  # effect of each seed bit on the register; empty if no bit has one
+    plain: bool  # true if the seed is an earlier register, before the final xor
 
 
 def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
-    """Return the finding for the CRC of an oracle, compared on many inputs; None if it is none."""
+    """Return the finding for a CRC that agrees with the oracle on many inputs, or None."""
     found = recover(oracle)
     if found is None:
         return None
@@ -96,7 +98,7 @@ def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def recover(oracle: Oracle) -> Recovered | None:
-    """Return the only CRC that fits the results; other inputs still have to confirm it."""
+    """Return the CRC that explains the oracle's results; further inputs have to confirm it."""
     size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
     if size > oracle.most or not _affine(oracle, size):
         return None
@@ -112,9 +114,9 @@ def recover(oracle: Oracle) -> Recovered | None:
     if mask == 0:
         return None
     for word in (1,) if oracle.unit == 1 else (1, oracle.unit):
-        rows = [differences[_swapped(at, word)] for at in range(size)]
+        rows = [differences[_swapped_index(at, word)] for at in range(size)]
         layouts = _layouts(oracle, mask, 8 * size)
-        # A few polynomials fit several layouts: the usual one comes first.
+        # A few polynomials fit several layouts: the usual layout comes first.
         for augmented, layout, reflected_in in product((True, False), layouts, (True, False)):
             value = _polynomial(rows, layout, reflected_in=reflected_in, augmented=augmented)
             if value is None:
@@ -129,7 +131,7 @@ def recover(oracle: Oracle) -> Recovered | None:
 def _affine(oracle: Oracle, size: int) -> bool:
     noise = noise_of(3)
     for _ in range(_TRIES):
-        # The highest bit keeps each byte from being zero, also in the sum.
+        # With the highest bit set, no byte is zero, not even in the xor of three texts.
         one, two, three = (bytes(byte | 0x80 for byte in noise.randbytes(size)) for _ in range(3))
         four = bytes(a ^ b ^ c for a, b, c in zip(one, two, three, strict=True))
         values = [oracle.value(text) for text in (one, two, three, four)]
@@ -144,18 +146,18 @@ def _flipped(base: bytes, at: int, bit: int) -> bytes:
     return bytes(text)
 
 
-def _swapped(at: int, word: int) -> int:
+def _swapped_index(at: int, word: int) -> int:
     return at // word * word + word - 1 - at % word
 
 
 def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
-    """Return possible layouts of the register; the bits in `mask` depend on the message."""
+    """Return possible layouts of the register if the bits in `mask` depend on the message."""
     at = (mask & -mask).bit_length() - 1
     span = (mask >> at).bit_length()
     places = set[tuple[int, int]]()
     if mask >> at == (1 << span) - 1:
         places.add((span, at))
-    if bits <= span + 8 or bits <= oracle.bits:  # few bits may not reach all of the register
+    if bits <= span + 8 or bits <= oracle.bits:  # few bits may not affect the whole register
         places |= {(width, 0) for width in (8, 16, 24, 32, 64) if mask.bit_length() <= width}
     return [
         Layout(width, low, swapped, reflected)
@@ -169,9 +171,10 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
 def _polynomial(
     rows: Sequence[Sequence[int]], layout: Layout, *, reflected_in: bool, augmented: bool
 ) -> int | None:
-    """Return the polynomial that explains all differences; None if none does.
+    """Return the polynomial that explains all differences, or None.
 
-    With `augmented`, zero bits follow the message.
+    `rows` has the difference for each bit of each byte. With `augmented`, zero bits follow the
+    message.
     """
     bits = range(7, -1, -1) if reflected_in else range(8)
     effects = [layout.read(row[bit]) for row in reversed(rows) for bit in bits]
@@ -185,9 +188,9 @@ def _polynomial(
             return None
         value = effects[width]
     if not value & 1 or value == 1:
-        return None  # not a CRC: it loses bits, or adds bytes without carries
+        return None  # not a CRC: the function loses bits, or adds bytes without carries
     if not any(one >> (width - 1) for one in effects[:-1]):
-        return None  # no reduction occurred: it may be a shift and an xor
+        return None  # no reduction by the polynomial occurred: it may be a shift and an xor
     for one, following in pairwise(effects):
         if times_x(one, value, width) != following:
             return None
@@ -195,13 +198,14 @@ def _polynomial(
 
 
 def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
-    """Add initial value, final xor and effect of the seed; None if there are no such values."""
+    """Return `found` with initial value, final xor and effect of the seed; None if none fit."""
     crc = found.crc
     sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
-    rests = {}  # by length, the result without the message's part
+    rests = {}  # by length: the result without the message's contribution
     for size in sizes:
         text = base[:1] * size
-        rests[size] = found.layout.read(oracle.value(text)) ^ crc.run(0, _as_read(text, found.word))
+        message = crc.run(0, swap_words(text, found.word))
+        rests[size] = found.layout.read(oracle.value(text)) ^ message
     solved = _initial_and_final(crc, rests)
     if solved is None:
         return None
@@ -227,24 +231,15 @@ def _sizes(oracle: Oracle) -> list[int]:
     ]
 
 
-def _as_read(text: bytes, word: int) -> bytes:
-    """Reverse the bytes in each word of data."""
-    if word == 1:
-        return text
-    return b"".join(text[at : at + word][::-1] for at in range(0, len(text), word))
-
-
 def _initial_and_final(crc: Crc, rests: dict[int, int]) -> tuple[int, int] | None:
-    """Return the initial register and the final xor, both not reflected.
+    """Return the initial register and the final xor, both not reflected; prefer usual values.
 
-    Usual values are preferred.
-
-    `rests` has, by length, the initial register times x for each bit of the message, plus the final
-    xor.
+    For each message length, `rests` has (initial register times x to the power of the bits) xor
+    (final xor).
     """
     ones = (1 << crc.width) - 1
     (first, one), *others = rests.items()
-    if not others:  # with only one length, the two cannot be separated
+    if not others:  # one length does not determine both values
         for final in (0, ones):
             initial = _shifted(crc, one ^ final, -8 * first)
             if initial in (0, ones):
@@ -263,21 +258,21 @@ def _initial_and_final(crc: Crc, rests: dict[int, int]) -> tuple[int, int] | Non
         final = one ^ _shifted(crc, initial, 8 * first)
         if all(_shifted(crc, initial, 8 * size) ^ final == rest for size, rest in rests.items()):
             choices.append((initial, final))
-    return min(choices, key=lambda pair: _unusual(pair, ones), default=None)
+    return min(choices, key=lambda pair: _unusualness(pair, ones), default=None)
 
 
-def _unusual(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
+def _unusualness(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
     initial, final = pair
     return int(final not in (0, ones)), int(initial not in (0, ones)), final + initial
 
 
 def _shifted(crc: Crc, register: int, bits: int) -> int:
-    """Return a register times a power of x, which may be negative."""
+    """Return a register times x to the power of `bits`, which may be negative."""
     for _ in range(bits):
         register = times_x(register, crc.polynomial, crc.width)
     for _ in range(-bits):
-        whole = register ^ (crc.polynomial | 1 << crc.width if register & 1 else 0)
-        register = whole >> 1
+        multiple = register ^ (crc.polynomial | 1 << crc.width if register & 1 else 0)
+        register = multiple >> 1
     return register
 
 
@@ -287,23 +282,22 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
     by_size = []
     for size in (sizes[0], sizes[-1]):
         text = noise.randbytes(size) if not oracle.text else bytes([_BASE]) * size
-        without = oracle.value(text, 0)
-        effects = [read(oracle.value(text, 1 << bit) ^ without) for bit in range(oracle.seed_bits)]
-        some = noise.getrandbits(oracle.seed_bits)
+        unseeded = oracle.value(text, 0)
+        effects = [read(oracle.value(text, 1 << bit) ^ unseeded) for bit in range(oracle.seed_bits)]
+        seed = noise.getrandbits(oracle.seed_bits)
         expected = 0
         for bit, one in enumerate(effects):
-            expected ^= one if some >> bit & 1 else 0
-        if read(oracle.value(text, some) ^ without) != expected:
+            expected ^= one if seed >> bit & 1 else 0
+        if read(oracle.value(text, seed) ^ unseeded) != expected:
             return None
         by_size.append(tuple(_shifted(found.crc, one, -8 * size) for one in effects))
     return by_size[0] if by_size[0] == by_size[-1] else None
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """Return the number of inputs, and least and largest length; None if one disagrees.
+    """Return number, least and largest length of inputs that agree; None if results disagree.
 
-    A function that disagrees from some length on, because its own memory ends there, is a CRC up to
-    that length.
+    A function with a buffer of limited size is a CRC up to this size: longer inputs may disagree.
     """
     crc, layout = found.crc, found.layout
     rest: int | None = None
@@ -313,7 +307,7 @@ def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
         register = crc.initial
         for bit, one in enumerate(found.seeds):
             register ^= one if sample.seed >> bit & 1 else 0
-        expected = crc.run(register, _as_read(sample.data, found.word))
+        expected = crc.run(register, swap_words(sample.data, found.word))
         final = reverse(crc.final, crc.width) if crc.reflected_out else crc.final
         oracle.shift = sample.shift
         value = oracle.value(sample.data, sample.seed)
@@ -354,10 +348,4 @@ def _finding(oracle: Oracle, found: Recovered, count: int, least: int, most: int
         parameters["byte order of the result"] = "swapped"
     if found.word > 1:
         parameters["bytes of words"] = "highest first"
-    return {
-        "kind": "crc",
-        "algorithm": name_of(crc.width, crc.polynomial),
-        "parameters": parameters,
-        "inputs": count,
-        "lengths": [least, most],
-    }
+    return finding("crc", name_of(crc.width, crc.polynomial), parameters, count, [least, most])

@@ -26,29 +26,29 @@ from slowpath.insights.sandbox.trials import Attempt
 
 _SIZES = (*range(70), 111, 112, 119, 120, 127, 128, 129, 200, 255, 256, 1000)
 _BLOCKS = 48
-"""Number of random blocks on which a compression function is compared."""
+"""Number of random blocks for the comparison of a compression function."""
 _OFFSETS = 256
 _FIRST = 40
 
 
 def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any] | None:
-    """Return the finding for a function that leaves the digest of a message in memory, or None."""
+    """Return the finding for a function that writes the digest of a message to memory, or None."""
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
     noise = noise_of(17)
     text = reading.extent == "text"
-    behind = b"\0" if text else b""
+    terminator = b"\0" if text else b""
     first = some_data(noise, _FIRST, text=text)
-    _, texts = outcomes(bound, first + behind, _FIRST)
-    for name, whole in WHOLE.items():
-        digest = whole(first)
+    _, texts = outcomes(bound, first + terminator, _FIRST)
+    for name, digest_of in WHOLE.items():
+        digest = digest_of(first)
         places = [(at, text.find(digest)) for at, text in enumerate(texts) if digest in text]
         for number, offset in places:
             sizes = []
             for size in _SIZES:
                 data = some_data(noise, size, text=text)
-                _, after = outcomes(bound, data + behind, size)
-                if after[number][offset : offset + len(digest)] != whole(data):
+                _, after = outcomes(bound, data + terminator, size)
+                if after[number][offset : offset + len(digest)] != digest_of(data):
                     break
                 sizes.append(size)
             if len(sizes) == len(_SIZES):
@@ -78,23 +78,25 @@ def _block(stage: SharedMemoryRun, name: str, arguments: Sequence[int]) -> dict[
         after = stage.read(state, len(before))
         pieces = [one for one in differing_ranges(before, after) if one[1] >= 12]  # noqa: PLR2004 - a state
         for offset, _ in pieces[:2]:
-            for found in _places(texts, state, offset, after):
+            for found in _operands(texts, state, offset, after):
                 count = _confirmed(stage, name, arguments, found, noise)
                 if count:
                     digest, *_ = found
-                    said = {"state": "in memory", "block": f"{16 * digest.word} bytes"}
-                    return finding("hash", f"{digest.name} block", said, count, [16 * digest.word])
+                    parameters = {"state": "in memory", "block": f"{16 * digest.word} bytes"}
+                    return finding(
+                        "hash", f"{digest.name} block", parameters, count, [16 * digest.word]
+                    )
     return None
 
 
-Place = tuple[Digest, int, int, int, int, str]
-"""Digest; region and offset of the state; region and offset of the block; order of its bytes."""
+Operands = tuple[Digest, int, int, int, int, str]
+"""Digest, region and offset of its state, region and offset of the block, byte order of words."""
 
 
-def _places(texts: Sequence[bytes], state: int, near: int, after: bytes) -> Iterator[Place]:
+def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) -> Iterator[Operands]:
     for digest in DIGESTS:
         size = digest.words * digest.word
-        start = near // digest.word * digest.word
+        start = changed // digest.word * digest.word
         for at in (start, start - digest.word):
             if at < 0:
                 continue
@@ -128,10 +130,10 @@ def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offse
 
 
 def _confirmed(
-    stage: SharedMemoryRun, name: str, arguments: Sequence[int], place: Place, noise: Noise
+    stage: SharedMemoryRun, name: str, arguments: Sequence[int], operands: Operands, noise: Noise
 ) -> int:
-    """Return the number of blocks if all agree, else 0."""
-    digest, state, at, region, offset, order = place
+    """Return the number of compared blocks if all agree, else 0."""
+    digest, state, at, region, offset, order = operands
     size = digest.words * digest.word
     for _ in range(_BLOCKS):
         texts = [noise.randbytes(1024) for _ in range(3)]
@@ -144,25 +146,25 @@ def _confirmed(
 
 
 def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
-    """Yield attempts on three functions of a digest that share memory or variables."""
+    """Yield attempts on functions that begin, continue and end a digest."""
     stage = SharedMemoryRun(bench, [begin, more, end])
     patterns = [kinds(bench, one) for one in (begin, more, end)]
     if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):
         return
-    for way in _ways(stage, patterns):
-        yield partial(_stream, stage, (begin, more, end), patterns, way)
+    for arguments in _stream_arguments(stage, patterns):
+        yield partial(_stream, stage, (begin, more, end), patterns, arguments)
 
 
-Ways = list[tuple[int, ...]]
-Way = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Pointers for the second function, number for the first and the last, pointers for the last."""
+Pointers = list[tuple[int, ...]]
+StreamArguments = tuple[tuple[int, ...], int, tuple[int, ...]]
+"""Pointers for the second function; number for the first and the last; pointers for the last."""
 
 
-def _ways(stage: SharedMemoryRun, patterns: Sequence[str]) -> Iterator[Way]:
+def _stream_arguments(stage: SharedMemoryRun, patterns: Sequence[str]) -> Iterator[StreamArguments]:
     context, data, out = (stage.address(one) for one in (CONTEXT, DATA, OUT))
     first = patterns[0]
-    seconds: dict[str, Ways] = {"p": [(data,)], "pp": [(context, data), (data, context)]}
-    lasts: dict[str, Ways] = {
+    seconds: dict[str, Pointers] = {"p": [(data,)], "pp": [(context, data), (data, context)]}
+    lasts: dict[str, Pointers] = {
         "": [()],
         "p": [(context,), (out,)],
         "pp": [(context, out), (out, context)],
@@ -174,9 +176,12 @@ def _ways(stage: SharedMemoryRun, patterns: Sequence[str]) -> Iterator[Way]:
 
 
 def _stream(
-    stage: SharedMemoryRun, names: Sequence[str], patterns: Sequence[str], way: Way
+    stage: SharedMemoryRun,
+    names: Sequence[str],
+    patterns: Sequence[str],
+    arguments: StreamArguments,
 ) -> dict[str, Any] | None:
-    second, value, last = way
+    second, value, last = arguments
     noise = noise_of(23)
 
     def digest(data: bytes, cut: int) -> bytes:
@@ -193,14 +198,14 @@ def _stream(
 
     first = noise.randbytes(_FIRST)
     text = digest(first, 0)
-    for name, whole in WHOLE.items():
-        place = text.find(whole(first))
-        if place < 0:
+    for name, digest_of in WHOLE.items():
+        offset = text.find(digest_of(first))
+        if offset < 0:
             continue
         for size in _SIZES:
             data = noise.randbytes(size)
-            expected = whole(data)
-            if digest(data, noise.randrange(size + 1))[place : place + len(expected)] != expected:
+            expected = digest_of(data)
+            if digest(data, noise.randrange(size + 1))[offset : offset + len(expected)] != expected:
                 return None
         return finding("hash", name, {}, len(_SIZES), list(_SIZES))
     return None

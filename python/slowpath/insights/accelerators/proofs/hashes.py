@@ -17,27 +17,49 @@ from slowpath.insights.accelerators.harness.bench import (
     noise_of,
 )
 from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
+from slowpath.insights.accelerators.proofs.inputs import (
+    Sample,
+    evaluate,
+    finding,
+    samples,
+    swap_words,
+)
 from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Hash, siphash, toeplitz
 from slowpath.insights.sandbox.trials import Attempt
 
-_LEAST = 4
-"""Shortest message of fixed length in bytes; for shorter ones, other functions can equal a hash."""
-_COMMON = (0, 1, 0x9747B28C, 0xDEADBEEF, 0x12345678, 0xBC9F1D34, 42, 31, 17, 0xEE6B27EB, 97, 0x1234)
-"""Seeds that are common in programs."""
+_MIN_LENGTH = 4
+"""Minimum fixed message length in bytes; on shorter messages, other functions may equal a hash."""
+_COMMON_SEEDS = (
+    0,
+    1,
+    0x9747B28C,
+    0xDEADBEEF,
+    0x12345678,
+    0xBC9F1D34,
+    42,
+    31,
+    17,
+    0xEE6B27EB,
+    97,
+    0x1234,
+)
+"""Common seeds in programs."""
 
 
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
-    """Return the finding for the hash of an oracle; `constants` of the program may be seeds."""
-    if oracle.fixed is not None and oracle.fixed < _LEAST:
+    """Return the finding for a hash that agrees with the oracle, or None.
+
+    `constants` are numbers in the program that may be seeds.
+    """
+    if oracle.fixed is not None and oracle.fixed < _MIN_LENGTH:
         return None
     inputs = list(samples(oracle))
-    longer = [one for one in inputs if len(one.data) > 2]  # noqa: PLR2004 - longer data tells more
+    longer = [one for one in inputs if len(one.data) > 2]  # noqa: PLR2004 - short data is ambiguous
     few = longer[:: max(1, len(longer) // 4)][:4] or inputs[:4]
     if not few:
         return None
-    seeds = tuple(dict.fromkeys((*_COMMON, *constants)))
-    values = [answered(oracle, one._replace(seed=0)) for one in few]
+    seeds = tuple(dict.fromkeys((*_COMMON_SEEDS, *constants)))
+    values = [evaluate(oracle, one._replace(seed=0)) for one in few]
     for one in (*SIMPLE, *MIXERS):
         if one.bits > oracle.bits:
             continue
@@ -50,40 +72,40 @@ def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | Non
 
 
 def _seeded(
-    oracle: Oracle, one: Hash, few: list[Sample], inputs: list[Sample]
+    oracle: Oracle, reference: Hash, few: list[Sample], inputs: list[Sample]
 ) -> dict[str, Any] | None:
     """Prove a hash whose seed is an argument."""
-    if oracle.seed_bits < one.bits:
+    if oracle.seed_bits < reference.bits:
         return None
-    mask = (1 << one.bits) - 1
+    mask = (1 << reference.bits) - 1
 
     def expected(sample: Sample) -> int:
-        return one.of(sample.data, sample.seed & mask)
+        return reference.of(sample.data, sample.seed & mask)
 
-    return _compared(oracle, one, few, inputs, expected, oracle.seed_name)
+    return _compared(oracle, reference, few, inputs, expected, oracle.seed_name)
 
 
 def _constant(  # noqa: PLR0913, PLR0917 - values computed before
     oracle: Oracle,
-    one: Hash,
+    reference: Hash,
     few: list[Sample],
     values: list[int],
     inputs: list[Sample],
     seeds: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """Prove a hash with a constant seed; an argument that may be a seed is then ignored."""
-    starts = (one.start, *seeds) if one.start is not None else seeds
-    if one.stepwise and oracle.fixed is None:
-        starts = (*starts, oracle.value(b""))  # the hash of no data is the seed
+    """Prove a hash with a constant seed, with 0 as the seed argument, if the function has one."""
+    starts = (reference.start, *seeds) if reference.start is not None else seeds
+    if reference.stepwise and oracle.fixed is None:
+        starts = (*starts, oracle.value(b""))  # the hash of empty data is the seed
     for seed in starts:
-        seed &= (1 << one.bits) - 1  # noqa: PLW2901
-        if one.of(few[0].data, seed) != values[0]:
+        seed &= (1 << reference.bits) - 1  # noqa: PLW2901
+        if reference.of(few[0].data, seed) != values[0]:
             continue
 
         def expected(sample: Sample, seed: int = seed) -> int:
-            return one.of(sample.data, seed)
+            return reference.of(sample.data, seed)
 
-        found = _compared(oracle, one, few, inputs, expected, hex(seed))
+        found = _compared(oracle, reference, few, inputs, expected, hex(seed))
         if found is not None:
             return found
     return None
@@ -91,7 +113,7 @@ def _constant(  # noqa: PLR0913, PLR0917 - values computed before
 
 def _compared(  # noqa: PLR0913, PLR0917 - both sides of a comparison
     oracle: Oracle,
-    one: Hash,
+    reference: Hash,
     few: list[Sample],
     inputs: list[Sample],
     expected: Callable[[Sample], int],
@@ -100,8 +122,8 @@ def _compared(  # noqa: PLR0913, PLR0917 - both sides of a comparison
     constant = seed != oracle.seed_name
 
     def agrees(sample: Sample) -> bool:
-        asked = sample._replace(seed=0) if constant else sample
-        return answered(oracle, asked) == expected(sample)
+        unseeded = sample._replace(seed=0) if constant else sample
+        return evaluate(oracle, unseeded) == expected(sample)
 
     if not all(map(agrees, few)):
         return None
@@ -113,20 +135,20 @@ def _compared(  # noqa: PLR0913, PLR0917 - both sides of a comparison
     if len(checked) < min(len(inputs), 120):
         return None
     lengths = [len(sample.data) for sample in checked]
-    said = {"bits": str(one.bits), "seed": seed}
-    return finding("hash", one.name, said, len(checked), lengths)
+    parameters = {"bits": str(reference.bits), "seed": seed}
+    return finding("hash", reference.name, parameters, len(checked), lengths)
 
 
 _KEY_BYTES = 128
 _SIZES = (*range(4, 41, 4), 8, 9, 15, 16, 31)
-_WHOLE = (4, 8, 12, 16, 32, 36)
-"""Sizes in bytes of data that receive-side scaling hashes, in whole words."""
+_TOEPLITZ_SIZES = (4, 8, 12, 16, 32, 36)
+"""Sizes in bytes of data for receive-side scaling: whole words."""
 _LENGTH = 12
 Call = Callable[[bytes, bytes], int]
 
 
 def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of data, its length and a key."""
+    """Yield attempts on a function of data, its length, and a key."""
     pattern = kinds(bench, name)
     result = bench.functions[name].result
     if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
@@ -140,26 +162,26 @@ def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 def _calls(
     stage: SharedMemoryRun, name: str, pattern: str, result: str
 ) -> Iterator[tuple[Call, int]]:
-    """Yield ways to call the function with data and key, with the width of the result in bits."""
+    """Yield pairs of a function of data and key, and the width of its result in bits."""
     regions: dict[int, list[tuple[int, ...]]] = {
         1: [(DATA,)],
         2: [(DATA, KEY), (DATA, OUT)],
         3: [(DATA, KEY, OUT)],
     }
     count = pattern.count("i")
-    for some in regions[pattern.count("p")]:
-        for order in permutations(some):
-            for places in _placings(count, keyed=KEY in some):
+    for used in regions[pattern.count("p")]:
+        for order in permutations(used):
+            for places in _number_meanings(count, keyed=KEY in used):
                 yield _call(stage, name, pattern, order, places), 64
-                if result.startswith("i") and OUT not in some:
+                if result.startswith("i") and OUT not in used:
                     yield _call(stage, name, pattern, order, places, returned=True), int(result[1:])
 
 
 Numbers = tuple[str, ...]
-"""Meaning of each numeric argument: `length`, `words`, a constant, or one half of the key."""
+"""Meaning of each numeric argument: `length`, `words`, a constant, `low` or `high` of the key."""
 
 
-def _placings(count: int, *, keyed: bool) -> Iterator[Numbers]:
+def _number_meanings(count: int, *, keyed: bool) -> Iterator[Numbers]:
     if keyed:
         for places in product(("length", "words", "8", "2", "4"), repeat=count):
             if "length" in places or "words" in places:
@@ -204,8 +226,10 @@ def _siphash(call: Call, bits: int) -> dict[str, Any] | None:
             return call(data, key) == siphash(data, key, each, last)
 
         if all(agrees(size) for size in (_LENGTH, *_SIZES * 4)):
-            said = {"key": "128 bits", "bits": "64"}
-            return finding("hash", f"SipHash-{each}-{last}", said, len(_SIZES) * 4, list(_SIZES))
+            parameters = {"key": "128 bits", "bits": "64"}
+            return finding(
+                "hash", f"SipHash-{each}-{last}", parameters, len(_SIZES) * 4, list(_SIZES)
+            )
     return None
 
 
@@ -217,17 +241,16 @@ def _toeplitz(call: Call, bits: int) -> dict[str, Any] | None:
 
         def agrees(size: int, swap_data: bool = swap_data, swap_key: bool = swap_key) -> bool:
             data, key = noise.randbytes(size), noise.randbytes(_KEY_BYTES)
-            seen = _swapped(data) if swap_data else data
-            with_key = _swapped(key) if swap_key else key
-            return call(data, key) & 0xFFFFFFFF == toeplitz(seen, with_key)
+            expected = toeplitz(
+                swap_words(data) if swap_data else data, swap_words(key) if swap_key else key
+            )
+            return call(data, key) & 0xFFFFFFFF == expected
 
-        if all(agrees(size) for size in (_LENGTH, *_WHOLE * 8)):
-            said = {"words": "host order" if swap_data else "network order"}
+        if all(agrees(size) for size in (_LENGTH, *_TOEPLITZ_SIZES * 8)):
+            parameters = {"words": "host order" if swap_data else "network order"}
             if swap_key:
-                said["key words"] = "host order"
-            return finding("hash", "Toeplitz", said, len(_WHOLE) * 8, list(_WHOLE))
+                parameters["key words"] = "host order"
+            return finding(
+                "hash", "Toeplitz", parameters, len(_TOEPLITZ_SIZES) * 8, list(_TOEPLITZ_SIZES)
+            )
     return None
-
-
-def _swapped(text: bytes) -> bytes:
-    return b"".join(text[at : at + 4][::-1] for at in range(0, len(text), 4))

@@ -1,4 +1,4 @@
-"""Inputs for comparisons: lengths, main loops, tails, alignments."""
+"""Inputs on which functions and references are compared, and findings of such comparisons."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ _SEED = 4116
 _SHORT, _MIDDLE = 40, 300
 _LONG = (511, 512, 1000, 1024, 2047, 4096)
 _FIXED = 256
-"""Number of inputs for a function whose data has one length."""
-_AGAIN = 3
+"""Number of inputs for a function whose data has one fixed length."""
+_SHORT_REPETITIONS = 3
 
 
 class Sample(NamedTuple):
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
 
 
 def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
-    """Yield random inputs, short ones first."""
+    """Yield random inputs, short inputs first; with `seeds`, they have random seeds."""
     noise = noise_of(_SEED)
     sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
     for size in sizes:
@@ -33,7 +33,7 @@ def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
         yield Sample(some_data(noise, size, text=oracle.text), seed, shift)
 
 
-def answered(oracle: Oracle, sample: Sample) -> int:
+def evaluate(oracle: Oracle, sample: Sample) -> int:
     """Return the result of a function for an input."""
     oracle.shift = sample.shift
     return oracle.value(sample.data, sample.seed)
@@ -42,7 +42,7 @@ def answered(oracle: Oracle, sample: Sample) -> int:
 def finding(
     kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
 ) -> dict[str, Any]:
-    """Return the finding for a function that agreed on `count` inputs of some lengths."""
+    """Return the finding for a function that agreed on `count` inputs with these lengths."""
     return {
         "kind": kind,
         "algorithm": name,
@@ -53,9 +53,9 @@ def finding(
 
 
 def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
-    """Return random bytes, sometimes all zeros or all ones, where sums overflow.
+    """Return random data; sometimes all bits are 0 or 1, which makes sums overflow.
 
-    A text has no zeros.
+    With `text`, no byte is zero.
     """
     kind = noise.randrange(16)
     if kind == 0 and not text:
@@ -67,9 +67,16 @@ def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
     return bytes(noise.randrange(1, 256) for _ in range(size))
 
 
+def swap_words(text: bytes, size: int = 4) -> bytes:
+    """Reverse the bytes in each word of `size` bytes."""
+    if size == 1:
+        return text
+    return b"".join(text[at : at + size][::-1] for at in range(0, len(text), size))
+
+
 def _sizes(oracle: Oracle, noise: Noise) -> list[int]:
     unit = oracle.unit
-    short = [size * unit for size in range(1, _SHORT)] * _AGAIN
+    short = [size * unit for size in range(1, _SHORT)] * _SHORT_REPETITIONS
     middle = sorted(noise.randrange(_SHORT, _MIDDLE) * unit for _ in range(100))
     long = [size // unit * unit for size in _LONG]
     return [size for size in (*short, *middle, *long) if size <= oracle.most]

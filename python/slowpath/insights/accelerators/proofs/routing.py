@@ -1,4 +1,4 @@
-"""Longest prefix match: proofs over arrays of entries, and ways to call routing tables."""
+"""Longest prefix match: proofs for arrays of entries, and ways to call routing tables."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
+from slowpath.insights.accelerators.proofs.inputs import finding
 from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
 from slowpath.insights.sandbox.trials import Attempt
 from slowpath.insights.source.functions import Function
@@ -24,13 +25,13 @@ from slowpath.insights.source.metadata import Member
 _ROUTES = 120
 _ADDRESSES = 1500
 _HOPS = 200
-"""Limit of next hops; some tables keep them in a byte. 0 often means that there is none."""
+"""Exclusive limit of next hops, which fit into a byte; they start at 1, as 0 may mean no route."""
 _NESTED = 2
 Answer = Callable[[int], int]
 
 
 def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) -> list[Route]:
-    """Return random prefixes without duplicates, half of them inside others."""
+    """Return random routes with different prefixes; half of them are nested in other prefixes."""
     found = dict[tuple[int, int], Route]()
     if default:
         found[0, 0] = Route(0, 0, 1)
@@ -51,42 +52,42 @@ def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) ->
 
 
 def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
-    """Return addresses inside prefixes, at their edges, beside them, and anywhere."""
+    """Return random addresses inside prefixes, at their edges, next to them, and anywhere."""
     found = []
     for _ in range(_ADDRESSES):
         route = noise.choice(routes)
-        outside = noise.getrandbits(BITS)
-        inside = route.prefix | outside & ~route.mask
+        anywhere = noise.getrandbits(BITS)
+        inside = route.prefix | anywhere & ~route.mask
         edge = route.prefix | ~route.mask & 0xFFFFFFFF
-        beside = (edge + 1) & 0xFFFFFFFF
-        found.append(noise.choice((inside, inside, inside, edge, route.prefix, beside, outside)))
+        next_to = (edge + 1) & 0xFFFFFFFF
+        found.append(noise.choice((inside, inside, inside, edge, route.prefix, next_to, anywhere)))
     return found
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
     """Return the number of lookups if all agree with the reference, else None.
 
-    All addresses without a route must give the same number.
+    Addresses without a route must all give one number.
     """
     missed = set[int]()
     hops = set[int]()
     for address in addresses:
-        got, route = answer(address), lookup(routes, address)
+        hop, route = answer(address), lookup(routes, address)
         if route is None:
-            missed.add(got)
-        elif got != route.hop:
+            missed.add(hop)
+        elif hop != route.hop:
             return None
         else:
-            hops.add(got)
+            hops.add(hop)
     if len(missed) > 1 or len(hops) < 10:  # noqa: PLR2004 - distinct next hops
         return None
     return len(addresses)
 
 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
-    """Return the number of lookups and the longest prefix that counts; None if they disagree.
+    """Return the number of lookups and the longest supported prefix; None if results disagree.
 
-    Some tables ignore routes to single addresses, because their loop over bits ends one too early.
+    Some tables ignore routes to single addresses, because their loop over bits ends one bit early.
     """
     answers = {one: answer(one) for one in addresses}
     for longest in (BITS, BITS - 1):
@@ -99,13 +100,8 @@ def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[i
 
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
     """Return the finding for a longest prefix match."""
-    return {
-        "kind": "lpm",
-        "algorithm": "longest prefix match (IPv4)",
-        "parameters": {"routes": str(routes), **parameters},
-        "inputs": count,
-        "lengths": [4, 4],
-    }
+    parameters = {"routes": str(routes), **parameters}
+    return finding("lpm", "longest prefix match (IPv4)", parameters, count, [4])
 
 
 _PREFIX = re.compile(r"prefix|net|addr|dest|dst|ip|key|start|base", re.IGNORECASE)
@@ -116,7 +112,7 @@ _MOST = 60
 
 
 class Layout(NamedTuple):
-    """The members of an entry."""
+    """Size and members of an entry in memory."""
 
     size: int
     prefix: Member
@@ -126,7 +122,7 @@ class Layout(NamedTuple):
 
 
 def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of entries, their number and an address."""
+    """Yield attempts on a function that takes an array of entries and an address."""
     function, pattern = bench.functions[name], kinds(bench, name)
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
@@ -138,7 +134,7 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def layouts(function: Function) -> Iterator[Layout]:
-    """Yield possible layouts of the entries that a function takes, by the names of members."""
+    """Yield possible layouts of the entries that a function takes, according to member names."""
     for parameter in function.parameters:
         described = parameter.described
         if described is None or not described.members:
@@ -146,9 +142,9 @@ def layouts(function: Function) -> Iterator[Layout]:
         members = [one for one in described.members if one.size in (1, 2, 4)]
 
         def named(
-            what: re.Pattern[str], sizes: tuple[int, ...], members: Sequence[Member] = members
+            pattern: re.Pattern[str], sizes: tuple[int, ...], members: Sequence[Member] = members
         ) -> list[Member]:
-            return [one for one in members if what.search(one.name) and one.size in sizes]
+            return [one for one in members if pattern.search(one.name) and one.size in sizes]
 
         for prefix in named(_PREFIX, (4,)):
             masks = [one for one in named(_MASK, (4,)) if one is not prefix]
@@ -190,8 +186,8 @@ def _entries(  # noqa: PLR0913, PLR0917 - a way to call
             table = b"".join(entry_text(layout, one, swapped=swapped) for one in routes)
 
             def ask(address: int, swapped: bool = swapped, table: bytes = table) -> int:
-                given = int.from_bytes(address.to_bytes(4), "little") if swapped else address
-                values = {"count": len(table) // layout.size, "address": given, "zero": 0}
+                passed = int.from_bytes(address.to_bytes(4), "little") if swapped else address
+                values = {"count": len(table) // layout.size, "address": passed, "zero": 0}
                 stage.start({CONTEXT: table}, zero=(CONTEXT, OUT))
                 return stage.call(
                     name,
@@ -203,7 +199,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - a way to call
                 )
 
             addresses = some_addresses(noise, routes)
-            for how, meaning in _meanings(stage, layout, routes):
+            for result, meaning in _meanings(stage, layout, routes):
 
                 def answer(
                     address: int,
@@ -215,11 +211,11 @@ def _entries(  # noqa: PLR0913, PLR0917 - a way to call
                 count = agreement(routes, addresses[:40], answer)
                 count = count and agreement(routes, addresses, answer)
                 if count:
-                    said = {"result": how}
+                    parameters = {"result": result}
                     if sort is not None:
-                        said["entries sorted by"] = "prefix"
-                    said["addresses"] = "network order" if swapped else "host order"
-                    return lpm_finding(count, len(routes), said)
+                        parameters["entries sorted by"] = "prefix"
+                    parameters["addresses"] = "network order" if swapped else "host order"
+                    return lpm_finding(count, len(routes), parameters)
     return None
 
 
@@ -242,7 +238,7 @@ def _meanings(
 
 
 def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
-    """Return a route in memory; with `swapped`, prefix and mask are in network order."""
+    """Return the bytes of a route; with `swapped`, prefix and mask are in network order."""
     text = bytearray(layout.size)
     order = "big" if swapped else "little"
 
@@ -260,38 +256,38 @@ def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
     return bytes(text)
 
 
-PLENTY = 1 << 10
-"""Size to pass to functions that create a table: a number of entries."""
-_EXPONENT = 20
-"""Size to pass if it is the exponent of a power of two."""
+TABLE_SIZE = 1 << 10
+"""Size to pass to functions that create a table: maximum number of entries."""
+_LOGARITHM = 20
+"""Size to pass if functions take the logarithm to base 2."""
 
 
 class Roles(NamedTuple):
     """The functions of a routing table; only `add` and `look` are required."""
 
-    make: str | None  # returns a table
-    begin: str | None  # prepares a table in memory
+    make: str | None  # returns a new table
+    begin: str | None  # initialises a table in given memory
     add: str
     look: str
 
 
 class TableCalls(NamedTuple):
-    """A meaning of the arguments of a routing table's functions."""
+    """An interpretation of the arguments of a routing table's functions."""
 
-    entry: Layout | None  # layout of a route in memory; None: a route is numbers
-    added: tuple[str, ...]  # meanings of the numbers that `add` takes
-    looked: tuple[str, ...]
+    entry: Layout | None  # layout of a route in memory; None if numbers describe a route
+    add_numbers: tuple[str, ...]  # meanings of the numbers that `add` takes
+    look_numbers: tuple[str, ...]  # meanings of the numbers that `look` takes
     root: str  # location of the table: `memory`, `made`, `returned`, `nowhere`
-    swapped: bool  # addresses in network order
-    mask: bool  # lengths as masks
+    swapped: bool  # true if addresses are in network order
+    mask: bool  # true if masks are passed instead of prefix lengths
     result: str  # location of the next hop: `value`, `memory`, `pointed`
-    behind: bool = False  # addresses are in memory, and pointers to them are passed
-    amount: int = PLENTY  # size passed to a function that creates a table
-    ascending: bool = False  # routes are added from the shortest prefix to the longest
+    by_address: bool = False  # true if pointers to addresses are passed
+    size: int = TABLE_SIZE  # size that is passed to a function that creates a table
+    ascending: bool = False  # true if routes are added in the order of prefix lengths
 
 
-def ways(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield all meanings, likely ones first."""
+def table_calls(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
+    """Yield all interpretations, likely interpretations first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
         _by_entry(bench, roles, layout)
@@ -300,13 +296,13 @@ def ways(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
     )
     maker = roles.make or roles.begin
     sized = maker is not None and "i" in kinds(bench, maker)
-    amounts = (PLENTY, _EXPONENT) if sized else (PLENTY,)
-    for ascending, amount, way in product((False, True), amounts, tuple(found)):
-        yield way._replace(amount=amount, ascending=ascending)
+    amounts = (TABLE_SIZE, _LOGARITHM) if sized else (TABLE_SIZE,)
+    for ascending, size, calls in product((False, True), amounts, tuple(found)):
+        yield calls._replace(size=size, ascending=ascending)
 
 
 def entry_layout(function: Function) -> Layout | None:
-    """Return the layout of a route that a function takes in memory; None if it takes none."""
+    """Return the layout of the route structure that a function takes; None if it takes none."""
     if any(one.kind == "integer" and one.bits > 1 for one in function.parameters):
         return None
     return next((one for one in layouts(function) if one.hop is not None), None)
@@ -319,47 +315,52 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[TableCalls
     root = "nowhere" if add.count("p") == 1 else "made" if roles.make else "memory"
     places = _results(bench, roles, before=int(add.count("p") > 1))
     for swapped, one in product((False, True), places):
-        for looked in permutations(("address", "zero")[: look.count("i")]):
-            yield TableCalls(layout, (), looked, root, swapped, mask=False, result=one)
+        for look_numbers in permutations(("address", "zero")[: look.count("i")]):
+            yield TableCalls(layout, (), look_numbers, root, swapped, mask=False, result=one)
 
 
 def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield meanings with prefixes and addresses as numbers."""
+    """Yield interpretations with prefixes and addresses as numbers."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
     names = ("prefix", "length", "hop", "zero")[: add.count("i")]
-    orders = [one for one in permutations(names) if _natural(one)]
+    orders = [one for one in permutations(names) if _prefix_first(one)]
     for root in _roots(bench, roles, "p" in add):
         results = _results(bench, roles, before=int(root != "nowhere"))
-        for added, swapped, mask, result in product(orders, (False, True), (False, True), results):
-            for looked in permutations(("address", "zero")[: look.count("i")]):
-                yield TableCalls(None, added, looked, root, swapped, mask, result)
+        for add_numbers, swapped, mask, result in product(
+            orders, (False, True), (False, True), results
+        ):
+            for look_numbers in permutations(("address", "zero")[: look.count("i")]):
+                yield TableCalls(None, add_numbers, look_numbers, root, swapped, mask, result)
 
 
 def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield meanings with prefixes and addresses in memory, perhaps with their length in bytes."""
+    """Yield interpretations with prefixes and addresses in memory."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
-    looked: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
+    look_numbers: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
     for root in _roots(bench, roles, add.count("p") > 1):
         before = 0 if root == "nowhere" else 1
-        pointed = add.count("p") - before - 1  # the next hop, as a pointer
-        if pointed not in (0, 1) or look.count("p") <= before:
+        hop_pointer = add.count("p") - before - 1  # 1 if the next hop is passed as a pointer
+        if hop_pointer not in (0, 1) or look.count("p") <= before:
             continue
         results = _results(bench, roles, before=before + 1)
-        for swapped, added, each, result in product(
-            (True, False), _added(add.count("i"), pointed=bool(pointed)), looked, results
+        for swapped, add_numbers, each, result in product(
+            (True, False),
+            _add_numbers(add.count("i"), hop_pointer=bool(hop_pointer)),
+            look_numbers,
+            results,
         ):
-            yield TableCalls(None, added, each, root, swapped, False, result, behind=True)
+            yield TableCalls(None, add_numbers, each, root, swapped, False, result, by_address=True)
 
 
-def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:
-    """Return meanings of the numbers beside an address in memory.
+def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
+    """Return meanings of the numbers that `add` takes in addition to an address in memory.
 
-    With `pointed`, the next hop is passed as a pointer instead.
+    With `pointed`, the next hop is passed as a pointer, not as a number.
     """
-    if pointed:
+    if hop_pointer:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
     else:
         names = {2: ("length", "hop"), 3: ("four", "length", "hop")}
@@ -367,7 +368,7 @@ def _added(count: int, *, pointed: bool) -> Sequence[tuple[str, ...]]:
 
 
 def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
-    """Return possible locations of a table; `pointer`: `add` takes one that may be the table."""
+    """Return possible locations of a table; `pointer` says if `add` may take a pointer to it."""
     if roles.make:
         return ["made"] if pointer else []
     found = ["memory"] if pointer else ["nowhere"]
@@ -380,13 +381,13 @@ def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
 
 
 def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
-    """Return possible locations of a next hop; `before` pointers are for something else."""
+    """Return possible locations of a next hop; the first `before` pointers are not for it."""
     function = bench.functions[roles.look]
     results = ["value"] if function.result.startswith("i") else []
     results += ["memory"] if kinds(bench, roles.look).count("p") > before else []
     return results + (["pointed"] if function.result == "pointer" else [])
 
 
-def _natural(order: Sequence[str]) -> bool:
-    """Return true if the prefix precedes the length, as in all known functions."""
+def _prefix_first(order: Sequence[str]) -> bool:
+    """Return true if the prefix precedes the length, as in all known routing tables."""
     return order.index("prefix") < order.index("length") if "length" in order else True

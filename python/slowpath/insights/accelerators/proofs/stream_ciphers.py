@@ -1,6 +1,7 @@
 """Proofs for ChaCha, Salsa20 and RC4.
 
-The output for known memory is looked up among the outputs of the ciphers for each offset in it.
+The output of a function for known memory is looked up among the ciphers' outputs for each part of
+this memory.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
+from slowpath.insights.accelerators.proofs.inputs import finding
 from slowpath.insights.accelerators.references import ciphers
 from slowpath.insights.sandbox.trials import Attempt
 
@@ -31,7 +33,7 @@ _TRIALS = 16
 _MESSAGE = 130
 _NUMBERS = (0, 1, 20, 10, 64, 12, 8)
 Label = tuple[str, int, bool, int]
-"""Cipher, rounds, whether the input is added at the end; offset of the input."""
+"""Cipher, rounds, true if the input is added at the end, and offset of the input."""
 _CORES: dict[str, Callable[..., bytes]] = {
     "ChaCha": ciphers.chacha_core,
     "Salsa20": ciphers.salsa_core,
@@ -39,28 +41,28 @@ _CORES: dict[str, Callable[..., bytes]] = {
 
 
 @cache
-def _noise() -> tuple[bytes, ...]:
+def _texts() -> tuple[bytes, ...]:
     noise = noise_of(41)
     return tuple(_some_text(noise) for _ in range(3))
 
 
 def _some_text(noise: Noise) -> bytes:
-    """Return a state, followed by words that may be a number of rounds."""
+    """Return a random state, words with the number of rounds (20), and a random message."""
     return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
 @cache
 def _known() -> dict[bytes, tuple[int, Label]]:
-    """Return, by output, the index of the text and the cipher."""
+    """Map outputs to the index of the input text and the cipher."""
     return {
         _core(label, text): (at, label)
-        for at, text in enumerate(_noise())
+        for at, text in enumerate(_texts())
         for label in product(_CORES, _ROUNDS, (True, False), _OFFSETS)
     }
 
 
 def prepare() -> None:
-    """Compute once the tables in which all attempts look up outputs."""
+    """Fill the caches that all attempts use, before processes for attempts are forked."""
     _known()
     for key in (5, 16, 32):
         _rc4_known(key)
@@ -73,7 +75,7 @@ def _core(label: Label, text: bytes) -> bytes:
 
 
 def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that makes a block of key stream, or encrypts with it."""
+    """Yield attempts on a function that computes a block of key stream, or encrypts with it."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
@@ -96,13 +98,13 @@ def _core_found(
         stage.call(name, arguments)
         return [stage.read(at, 256) for at in range(len(texts))]
 
-    texts = _noise()
+    texts = _texts()
     after = outcome(texts)
     for out, text in enumerate(after):
         places = [(start, None) for start in _OFFSETS] + [(0, at) for at in range(len(texts))]
         for start, message in places:
             block = text[start : start + _BLOCK]
-            if message is not None:  # perhaps an encrypted message
+            if message is not None:  # the output may be an encrypted message
                 block = _xored(block, texts[message])
             known = _known().get(block)
             if known is None:
@@ -111,17 +113,17 @@ def _core_found(
             noise = noise_of(43)
             for _ in range(_TRIALS):
                 others = [_some_text(noise) for _ in range(3)]
-                got = outcome(others)[out][start : start + _BLOCK]
+                output = outcome(others)[out][start : start + _BLOCK]
                 if message is not None:
-                    got = _xored(got, others[message])
-                if got != _core(label, others[source]):
+                    output = _xored(output, others[message])
+                if output != _core(label, others[source]):
                     return None
             cipher, rounds, add, _ = label
-            said = {"rounds": str(rounds)}
+            parameters = {"rounds": str(rounds)}
             if not add:
-                said["input added at last"] = "no"
+                parameters["input added at last"] = "no"
             algorithm = f"{cipher}{rounds}" if cipher == "ChaCha" else f"Salsa20/{rounds}"
-            return _finding(f"{algorithm} block", said, [_BLOCK, _BLOCK])
+            return _finding(f"{algorithm} block", parameters, _BLOCK)
     return None
 
 
@@ -131,7 +133,7 @@ def _xored(one: bytes, other: bytes) -> bytes:
 
 @cache
 def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
-    """Return a key, a nonce, and by key stream the cipher, bytes of its nonce, and its counter."""
+    """Return key, nonce, and a map of key streams to cipher, nonce size and first counter."""
     noise = noise_of(47)
     key, nonce = noise.randbytes(32), noise.randbytes(16)
     found = {}
@@ -144,14 +146,14 @@ def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
 
 
 def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of key, nonce and message, in any order."""
+    """Yield attempts on a function that takes key, nonce and message in any order."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (3, 4) or len(pattern) > 7 or pattern.count("i") == 0:  # noqa: PLR2004
         return
     stage = SharedMemoryRun(bench, [name])
     regions = (DATA, OUT, KEY, NONCE) if pointers == 4 else (DATA, KEY, NONCE)  # noqa: PLR2004
-    for order, values in product(permutations(regions), _amounts(pattern.count("i"))):
+    for order, values in product(permutations(regions), _message_lengths(pattern.count("i"))):
         arguments = filled(pattern, [stage.address(at) for at in order], values)
         yield partial(_enciphered, stage, name, arguments, OUT if OUT in order else DATA)
 
@@ -166,7 +168,7 @@ def _enciphered(
         stage.call(name, arguments)
         return _xored(stage.read(out, len(data)), data)
 
-    entry = known.get(run(_noise()[0][-_MESSAGE:], key, nonce)[:_BLOCK])
+    entry = known.get(run(_texts()[0][-_MESSAGE:], key, nonce)[:_BLOCK])
     if entry is None:
         return None
     cipher, size, counter = entry
@@ -180,11 +182,11 @@ def _enciphered(
         )
         if run(noise.randbytes(_MESSAGE), some, other) != expected:
             return None
-    said = {"nonce": f"{8 * size} bits", "counter": f"from {counter}"}
-    return _finding(cipher, said, [_MESSAGE, _MESSAGE])
+    parameters = {"nonce": f"{8 * size} bits", "counter": f"from {counter}"}
+    return _finding(cipher, parameters, _MESSAGE)
 
 
-def _amounts(count: int) -> Iterator[tuple[int, ...]]:
+def _message_lengths(count: int) -> Iterator[tuple[int, ...]]:
     for at in range(count):
         for other in (0, 1):
             yield tuple(_MESSAGE if one == at else other for one in range(count))
@@ -197,12 +199,12 @@ def _rc4_known(size: int) -> tuple[bytes, bytes]:
 
 
 def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
-    """Yield attempts on a key set-up and its key stream function, or on one function for both."""
+    """Yield attempts on RC4: key set-up `begin` and key stream `work`, or one function for both."""
     patterns = kinds(bench, begin), kinds(bench, work)
     if patterns[0].count("p") not in (1, 2, 3) or max(map(len, patterns)) > 5:  # noqa: PLR2004
         return
     stage = SharedMemoryRun(bench, [begin, work])
-    for start, arguments, out in _rc4_ways(stage, patterns, alone=begin == work):
+    for start, arguments, out in _rc4_arguments(stage, patterns, alone=begin == work):
 
         def outcome(
             key: bytes,
@@ -223,28 +225,30 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Prove that a message is xored with the key stream, or replaced by it."""
+    """Prove that a function xors a message with the key stream, or replaces it by the stream."""
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:
         return None
     noise = noise_of(61)
     some = [(noise.randbytes(32), noise.randbytes(_MESSAGE)) for _ in range(_TRIALS)]
-    wanted = [ciphers.rc4(one[:size], _MESSAGE) for one, _ in some]
-    got = [outcome(one, text) for one, text in some]
-    said = {"key": "any length"}
-    if got == wanted:
-        said["outcome"] = "key stream"
-    elif [_xored(one, text) for one, (_, text) in zip(got, some, strict=True)] != wanted:
+    expected_streams = [ciphers.rc4(one[:size], _MESSAGE) for one, _ in some]
+    outputs = [outcome(one, text) for one, text in some]
+    parameters = {"key": "any length"}
+    if outputs == expected_streams:
+        parameters["outcome"] = "key stream"
+    elif [
+        _xored(one, text) for one, (_, text) in zip(outputs, some, strict=True)
+    ] != expected_streams:
         return None
-    return _finding("RC4", said, [_MESSAGE, _MESSAGE])
+    return _finding("RC4", parameters, _MESSAGE)
 
 
-def _rc4_ways(
+def _rc4_arguments(
     stage: SharedMemoryRun, patterns: tuple[str, str], *, alone: bool
 ) -> Iterator[tuple[list[int], list[int] | None, int]]:
     context, data, out, key = (stage.address(one) for one in (CONTEXT, DATA, OUT, KEY))
     numbers = patterns[0].count("i")
-    if alone and numbers in (2, 3):  # sizes of both, and how much is left out
+    if alone and numbers in (2, 3):  # key size, message size, and perhaps a skipped size
         in_place = patterns[0].count("p") == 2  # noqa: PLR2004 - no output pointer
         pointers: Sequence[int] = (data, key) if in_place else (data, out, key)
         for order, size in product(permutations(pointers), (16, 5)):
@@ -267,11 +271,5 @@ def _rc4_ways(
             yield filled(patterns[0], first, values), work, place
 
 
-def _finding(name: str, parameters: dict[str, str], lengths: list[int]) -> dict[str, Any]:
-    return {
-        "kind": "cipher",
-        "algorithm": name,
-        "parameters": parameters,
-        "inputs": _TRIALS,
-        "lengths": lengths,
-    }
+def _finding(name: str, parameters: dict[str, str], length: int) -> dict[str, Any]:
+    return finding("cipher", name, parameters, _TRIALS, [length])

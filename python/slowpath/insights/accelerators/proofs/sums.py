@@ -1,13 +1,19 @@
 """Proofs for checksums and their incremental updates.
 
-A corrected internet checksum is the old checksum, minus the old content, plus the new content,
+An updated internet checksum is the old checksum, minus the old content, plus the new content,
 modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import Bench, BoundFunction, Memory, noise_of
+from slowpath.insights.accelerators.harness.bench import (
+    Bench,
+    BoundFunction,
+    InitialBytes,
+    Memory,
+    noise_of,
+)
 from slowpath.insights.accelerators.harness.oracles import (
     Oracle,
     ResultLocation,
@@ -16,7 +22,7 @@ from slowpath.insights.accelerators.harness.oracles import (
     result_name,
 )
 from slowpath.insights.accelerators.harness.signatures import Slot
-from slowpath.insights.accelerators.proofs.inputs import Sample, answered, finding, samples
+from slowpath.insights.accelerators.proofs.inputs import Sample, evaluate, finding, samples
 from slowpath.insights.accelerators.references.sums import (
     ADLER,
     FLETCHERS,
@@ -28,12 +34,12 @@ from slowpath.insights.accelerators.references.sums import (
 
 _FEW = 6
 _LEAST = 4
-"""Shortest message in bytes, because the sum of one word is the word itself."""
+"""Minimum message length in bytes; the sum of a single word is the word itself."""
 
 
 def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
-    """Return the finding for the checksum that an oracle computes; None if it is none of them."""
-    for prove in (_internet, _adler, _fletcher, _internet_of_pairs):
+    """Return the finding for the checksum that an oracle computes; None for other functions."""
+    for prove in (_internet, _adler, _fletcher, _even_internet):
         found = prove(oracle)
         if found is not None:
             return found
@@ -41,14 +47,14 @@ def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove RFC 1071: results are equal modulo 65535, where 0 and 65535 are the same."""
+    """Prove RFC 1071: results are equal modulo 65535, so 0 equals 65535."""
     if oracle.bits < 16 or oracle.text or (oracle.fixed or _LEAST) < _LEAST:  # noqa: PLR2004
         return None
     few = _few(oracle)
     for order, sign in (("big", 1), ("big", -1), ("little", 1), ("little", -1)):
 
         def rest(sample: Sample, order: str = order, sign: int = sign) -> int:
-            value = answered(oracle, sample)
+            value = evaluate(oracle, sample)
             return (value - sign * (ones_complement_sum(sample.data, order))) % WORD
 
         plain = [one._replace(seed=0) for one in few]
@@ -69,22 +75,22 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
             return rest(sample) == (start + factor * sample.seed) % WORD
 
         checked = list(_agreeing(oracle, agrees))
-        if len(checked) < _enough(oracle):
+        if len(checked) < _required(oracle):
             continue
-        folded = all(answered(oracle, one) <= WORD for one in checked)
-        # Without end-around carries it is a plain sum of numbers, unless bytes are counted.
+        folded = all(evaluate(oracle, one) <= WORD for one in checked)
+        # Without end-around carries it is an ordinary sum, unless the length is in bytes.
         if not folded and (oracle.unit > 1 or oracle.fixed is not None):
             return None
         return _finding(
             "internet checksum (RFC 1071)",
             checked,
-            _words(oracle, order, sign, start, factor, folded=folded),
+            _parameters(oracle, order, sign, start, factor, folded=folded),
         )
     return None
 
 
-def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove RFC 1071 for whole words; functions often treat an odd last byte differently."""
+def _even_internet(oracle: Oracle) -> dict[str, Any] | None:
+    """Prove RFC 1071 for even lengths; many functions handle an odd last byte in their own way."""
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
     found = _internet(WholeWordOracle(oracle))
@@ -93,25 +99,25 @@ def _internet_of_pairs(oracle: Oracle) -> dict[str, Any] | None:
     return found
 
 
-def _words(  # noqa: PLR0913 - properties of a checksum
+def _parameters(  # noqa: PLR0913 - properties of a checksum
     oracle: Oracle, order: str, sign: int, start: int, factor: int, *, folded: bool
 ) -> dict[str, str]:
-    said = {
+    parameters = {
         "complement": "yes" if sign < 0 else "no",
         "word order": "network" if order == "big" else "little endian",
         "folded": "yes" if folded else "no, a partial sum",
     }
     if factor:
-        said["initial"] = oracle.seed_name
+        parameters["initial"] = oracle.seed_name
     elif start:
-        said["initial"] = f"0x{sign * start % WORD:04x}"
-    return said
+        parameters["initial"] = f"0x{sign * start % WORD:04x}"
+    return parameters
 
 
 def _seed_factor(
     oracle: Oracle, few: list[Sample], start: int, rest: Callable[[Sample], int]
 ) -> int | None:
-    """Return the factor of the seed in the sum; None if the seed is used in another way."""
+    """Return the factor by which the seed enters the sum; None if the effect is not linear."""
     if not oracle.seed_bits:
         return 0
     for factor in (0, 1, -1, 256, -256):
@@ -135,12 +141,12 @@ def _adler(oracle: Oracle) -> dict[str, Any] | None:
             def agrees(sample: Sample, seeded: bool = seeded, start: int = start) -> bool:
                 one = reduced(sample, seeded)
                 expected = adler32(one.data, one.seed if seeded else start)
-                return answered(oracle, one) == expected
+                return evaluate(oracle, one) == expected
 
             if not all(map(agrees, _few(oracle))):
                 continue
             checked = list(_agreeing(oracle, agrees))
-            if len(checked) >= _enough(oracle):
+            if len(checked) >= _required(oracle):
                 initial = oracle.seed_name if seeded else str(start)
                 return _finding("Adler-32", checked, {"initial": initial})
     return None
@@ -162,7 +168,7 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
                 fletcher: Fletcher = fletcher,
                 bits: int = bits,
             ) -> bool:
-                value = answered(oracle, sample)
+                value = evaluate(oracle, sample)
                 if value >> 2 * bits:
                     return False
                 pair = (value & ((1 << bits) - 1), value >> bits)
@@ -174,34 +180,34 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
             if not few or not all(map(agrees, few)):
                 continue
             checked = list(_agreeing(oracle, agrees))
-            if len(checked) < _enough(oracle):
+            if len(checked) < _required(oracle):
                 continue
-            said = {
+            parameters = {
                 "modulus": str(fletcher.modulus),
                 "initial": str(fletcher.start % fletcher.modulus),
             }
             if bits > 8:  # noqa: PLR2004 - a byte has no order
-                said["word order"] = "network" if fletcher.order == "big" else "little endian"
-            return _finding(f"Fletcher-{2 * bits}", checked, said)
+                parameters["word order"] = "network" if fletcher.order == "big" else "little endian"
+            return _finding(f"Fletcher-{2 * bits}", checked, parameters)
     return None
 
 
 def _few(oracle: Oracle) -> list[Sample]:
-    """Return some inputs that tell most functions apart."""
+    """Return a few inputs that distinguish most functions."""
     found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
     return found[:: max(1, len(found) // _FEW)]
 
 
 def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Sample]:
-    """Yield inputs up to the first on which a function disagrees."""
+    """Yield inputs before the first input on which a function disagrees."""
     for sample in samples(oracle):
         if not agrees(sample):
             return
         yield sample
 
 
-def _enough(oracle: Oracle) -> int:
-    """Return the number of inputs that must agree: all, or up to the end of a function's memory."""
+def _required(oracle: Oracle) -> int:
+    """Return the number of inputs that must agree: all, or 120 if the function may have a limit."""
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
 
@@ -211,13 +217,12 @@ def _finding(name: str, checked: list[Sample], parameters: dict[str, str]) -> di
     return finding("checksum", name, parameters, len(checked), lengths)
 
 
-_WORD = 0xFFFF
 _COEFFICIENTS = (1, -1, 256, -256)
 _TRIALS = 256
 
 
 def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
-    """Return the finding for a sum or correction of numbers; None if it is neither."""
+    """Return the finding for a sum of numbers or an update of a checksum; None if it is neither."""
     function = bench.functions[name]
     numbers = [at for at, one in enumerate(function.parameters) if one.kind == "integer"]
     if not 1 <= len(numbers) <= 6:  # noqa: PLR2004 - words of a header
@@ -239,8 +244,6 @@ def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
 def _linear(
     bound: BoundFunction, numbers: list[int], memory: Memory | None
 ) -> dict[str, Any] | None:
-    from slowpath.insights.accelerators.harness.bench import InitialBytes
-
     noise = noise_of(73)
     widths = [bound.function.parameters[at].bits for at in numbers]
     counted = len(numbers) + (memory is not None)
@@ -255,12 +258,12 @@ def _linear(
         return int.from_bytes(memory.read(2), "little")
 
     start = outcome([0] * counted)
-    if start > _WORD:
+    if start > WORD:
         return None
     factors = []
     for at in range(counted):
-        factor = (outcome([0] * at + [1] + [0] * (counted - at - 1)) - start) % _WORD
-        found = next((one for one in _COEFFICIENTS if one % _WORD == factor), 0)
+        factor = (outcome([0] * at + [1] + [0] * (counted - at - 1)) - start) % WORD
+        found = next((one for one in _COEFFICIENTS if one % WORD == factor), 0)
         if not found and factor:
             return None
         factors.append(found)
@@ -271,25 +274,25 @@ def _linear(
     overflowing = 0
     for _ in range(_TRIALS):
         values = [
-            noise.choice((noise.getrandbits(bits), _WORD & (1 << bits) - 1)) for bits in widths
+            noise.choice((noise.getrandbits(bits), WORD & (1 << bits) - 1)) for bits in widths
         ]
         values += [noise.getrandbits(16)] * (memory is not None)
-        got = outcome(values)
+        value = outcome(values)
         total = sum(one * factor for one, factor in zip(values, factors, strict=True))
-        if got > _WORD or (got - start - total) % _WORD:
+        if value > WORD or (value - start - total) % WORD:
             return None
-        overflowing += total > _WORD or total < 0
+        overflowing += total > WORD or total < 0
     if not overflowing:
         return None
     names = [name_of(bound, at) for at in numbers]
     if memory is not None and memory.parameter is not None:
         names.append(f"*{name_of(bound, memory.parameter)}")
-    plus = [one for one, factor in zip(names, factors, strict=True) if factor > 0]
-    minus = [one for one, factor in zip(names, factors, strict=True) if factor < 0]
-    corrected = bool(plus and minus)
-    said = {
-        "sum of": " ".join(plus),
-        "less": " ".join(minus),
+    added = [one for one, factor in zip(names, factors, strict=True) if factor > 0]
+    subtracted = [one for one, factor in zip(names, factors, strict=True) if factor < 0]
+    corrected = bool(added and subtracted)
+    described = {
+        "sum of": " ".join(added),
+        "less": " ".join(subtracted),
         "result": result_name(bound, ResultLocation(16, memory)),
     }
     name = (
@@ -299,10 +302,5 @@ def _linear(
         if folds
         else "internet checksum of fields (RFC 1071)"
     )
-    return {
-        "kind": "checksum",
-        "algorithm": name,
-        "parameters": {key: value for key, value in said.items() if value},
-        "inputs": _TRIALS,
-        "lengths": [sum(widths) // 8, sum(widths) // 8],
-    }
+    parameters = {key: value for key, value in described.items() if value}
+    return finding("checksum", name, parameters, _TRIALS, [sum(widths) // 8])

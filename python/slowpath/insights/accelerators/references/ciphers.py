@@ -5,6 +5,8 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal
 
+from slowpath.insights.accelerators.references.sums import U32, rotate_left
+
 _ROUNDS = {16: 10, 24: 12, 32: 14}
 AES_KEY_SIZES = tuple(_ROUNDS)
 AES_SIZE = 16
@@ -26,7 +28,7 @@ def _times(one: int, other: int) -> int:
 @cache
 def _boxes() -> tuple[bytes, bytes]:
     """Return the S-box and its inverse."""
-    # The powers of 3 are all numbers but 0, and the inverse of 3 ** n is 3 ** (255 - n).
+    # Every number except 0 is a power of 3, and the inverse of 3 ** n is 3 ** (255 - n).
     powers = list(accumulate(range(254), lambda one, _: one ^ _double(one), initial=1))
     inverses = dict(zip(powers, [1, *powers[:0:-1]], strict=True))
     forward = bytearray(256)
@@ -44,7 +46,7 @@ def _boxes() -> tuple[bytes, bytes]:
 
 @cache
 def schedule(key: bytes) -> bytes:
-    """Return all round keys of AES, as bytes in the order of the specification."""
+    """Return all round keys of AES, joined, with the byte order of the specification."""
     box, _ = _boxes()
     words = [key[at : at + 4] for at in range(0, len(key), 4)]
     length, constant = len(words), 1
@@ -128,32 +130,8 @@ _KEY_FIRST = (
 )
 _KEY_SECOND = (
     *(14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2),
-    *(
-        41,
-        52,
-        31,
-        37,
-        47,
-        55,
-        30,
-        40,
-        51,
-        45,
-        33,
-        48,
-        44,
-        49,
-        39,
-        56,
-        34,
-        53,
-        46,
-        42,
-        50,
-        36,
-        29,
-        32,
-    ),
+    *(41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48),
+    *(44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32),
 )
 _ROTATIONS = (1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1)
 _BOXES = (
@@ -204,12 +182,12 @@ def _round(right: Sequence[int], key: Sequence[int]) -> list[int]:
     return [out[at - 1] for at in _SPREAD]
 
 
-def _once(block: bytes, key: bytes, *, back: bool) -> bytes:
+def _des(block: bytes, key: bytes, *, decrypt: bool) -> bytes:
     bits = _bits(block)
     bits = [bits[at] for at in _START]
     left, right = bits[:32], bits[32:]
     keys = _keys(key)
-    for one in reversed(keys) if back else keys:
+    for one in reversed(keys) if decrypt else keys:
         mixed = _round(right, one)
         left, right = right, [a ^ b for a, b in zip(left, mixed, strict=True)]
     joined, result = right + left, [0] * 64
@@ -221,32 +199,31 @@ def _once(block: bytes, key: bytes, *, back: bool) -> bytes:
 def des_encrypt(block: bytes, key: bytes) -> bytes:
     """Encrypt a block of 8 bytes with DES; a key of 16 or 24 bytes means triple DES."""
     if len(key) == DES_SIZE:
-        return _once(block, key, back=False)
+        return _des(block, key, decrypt=False)
     first, second, third = key[:8], key[8:16], key[16:] or key[:8]
-    block = _once(_once(block, first, back=False), second, back=True)
-    return _once(block, third, back=False)
+    block = _des(_des(block, first, decrypt=False), second, decrypt=True)
+    return _des(block, third, decrypt=False)
 
 
 def des_decrypt(block: bytes, key: bytes) -> bytes:
     """Decrypt a block of 8 bytes with DES; a key of 16 or 24 bytes means triple DES."""
     if len(key) == DES_SIZE:
-        return _once(block, key, back=True)
+        return _des(block, key, decrypt=True)
     first, second, third = key[:8], key[8:16], key[16:] or key[:8]
-    block = _once(_once(block, third, back=True), second, back=False)
-    return _once(block, first, back=True)
+    block = _des(_des(block, third, decrypt=True), second, decrypt=False)
+    return _des(block, first, decrypt=True)
 
 
-U32 = 0xFFFFFFFF
-TEA_SIZE, TEA_KEY_SIZES = 8, (16,)
+TEA_SIZE = 8
 _DELTA, _TEA_ROUNDS = 0x9E3779B9, 32
 Order = Literal["little", "big"]
 
 
-def _words(data: bytes, order: Order) -> list[int]:
+def _words(data: bytes, order: Order = "little") -> list[int]:
     return [int.from_bytes(data[at : at + 4], order) for at in range(0, len(data), 4)]
 
 
-def _tea_bytes(words: tuple[int, int], order: Order) -> bytes:
+def _joined(words: Sequence[int], order: Order = "little") -> bytes:
     return b"".join(word.to_bytes(4, order) for word in words)
 
 
@@ -261,7 +238,7 @@ def tea_encrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
         total = total + _DELTA & U32
         v[0] = v[0] + _tea(v[1], total, k[0], k[1]) & U32
         v[1] = v[1] + _tea(v[0], total, k[2], k[3]) & U32
-    return _tea_bytes((v[0], v[1]), order)
+    return _joined(v, order)
 
 
 def tea_decrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
@@ -271,7 +248,7 @@ def tea_decrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
         v[1] = v[1] - _tea(v[0], total, k[2], k[3]) & U32
         v[0] = v[0] - _tea(v[1], total, k[0], k[1]) & U32
         total = total - _DELTA & U32
-    return _tea_bytes((v[0], v[1]), order)
+    return _joined(v, order)
 
 
 def _xtea(word: int, total: int, part: int) -> int:
@@ -287,7 +264,7 @@ def xtea_encrypt(
         v[0] = v[0] + _xtea(v[1], total, k[total & 3]) & U32
         total = total + _DELTA & U32
         v[1] = v[1] + _xtea(v[0], total, k[total >> 11 & 3]) & U32
-    return _tea_bytes((v[0], v[1]), order)
+    return _joined(v, order)
 
 
 def xtea_decrypt(
@@ -299,35 +276,23 @@ def xtea_decrypt(
         v[1] = v[1] - _xtea(v[0], total, k[total >> 11 & 3]) & U32
         total = total - _DELTA & U32
         v[0] = v[0] - _xtea(v[1], total, k[total & 3]) & U32
-    return _tea_bytes((v[0], v[1]), order)
+    return _joined(v, order)
 
 
 CONSTANTS = b"expand 32-byte k"
 
 
-def _streams_words(data: bytes) -> list[int]:
-    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
-
-
-def _streams_bytes(words: list[int]) -> bytes:
-    return b"".join((word & U32).to_bytes(4, "little") for word in words)
-
-
-def _left(value: int, by: int) -> int:
-    return (value << by | value >> (32 - by)) & U32
-
-
 def _chacha_quarter(x: list[int], a: int, b: int, c: int, d: int) -> None:
     for first, second in ((16, 12), (8, 7)):
         x[a] = x[a] + x[b] & U32
-        x[d] = _left(x[d] ^ x[a], first)
+        x[d] = rotate_left(x[d] ^ x[a], first)
         x[c] = x[c] + x[d] & U32
-        x[b] = _left(x[b] ^ x[c], second)
+        x[b] = rotate_left(x[b] ^ x[c], second)
 
 
 def _salsa_quarter(x: list[int], a: int, b: int, c: int, d: int) -> None:
     for to, one, two, by in ((b, a, d, 7), (c, b, a, 9), (d, c, b, 13), (a, d, c, 18)):
-        x[to] ^= _left((x[one] + x[two]) & U32, by)
+        x[to] ^= rotate_left((x[one] + x[two]) & U32, by)
 
 
 _CHACHA = (
@@ -343,20 +308,20 @@ _SALSA = (
 def chacha_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
     """Return 64 bytes of ChaCha key stream from a state of 64 bytes.
 
-    Without the last addition it is the permutation of HChaCha.
+    Without `add`, the result is the permutation that HChaCha uses.
     """
     return _core(state, rounds, _CHACHA, add=add, chacha=True)
 
 
 def salsa_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes."""
+    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes; `add` as in `chacha_core`."""
     return _core(state, rounds, _SALSA, add=add, chacha=False)
 
 
 def _core(
     state: bytes, rounds: int, order: tuple[tuple[int, ...], ...], *, add: bool, chacha: bool
 ) -> bytes:
-    before = _streams_words(state)
+    before = _words(state)
     x = list(before)
     quarter = _chacha_quarter if chacha else _salsa_quarter
     for _ in range(rounds // 2):
@@ -364,20 +329,20 @@ def _core(
             quarter(x, a, b, c, d)
     if add:
         x = [one + two & U32 for one, two in zip(x, before, strict=True)]
-    return _streams_bytes(x)
+    return _joined(x)
 
 
 def chacha20(key: bytes, nonce: bytes, counter: int, size: int) -> bytes:
-    """Return ChaCha20 key stream; a nonce of 12 bytes leaves 4 to the counter, 8 bytes leave 8."""
+    """Return `size` bytes of ChaCha20 key stream; nonce and counter together have 16 bytes."""
     stream = b""
     for block in range((size + 63) // 64):
-        number = (counter + block).to_bytes(16 - len(nonce), "little", signed=False)
+        number = (counter + block).to_bytes(16 - len(nonce), "little")
         stream += chacha_core(CONSTANTS + key + number + nonce)
     return stream[:size]
 
 
 def salsa20(key: bytes, nonce: bytes, size: int, counter: int = 0) -> bytes:
-    """Return key stream of Salsa20, for a key of 32 bytes and a nonce of 8."""
+    """Return `size` bytes of Salsa20 key stream, for a key of 32 bytes and a nonce of 8 bytes."""
     stream = b""
     for block in range((size + 63) // 64):
         state = (
@@ -395,7 +360,7 @@ def salsa20(key: bytes, nonce: bytes, size: int, counter: int = 0) -> bytes:
 
 
 def rc4(key: bytes, size: int) -> bytes:
-    """Return key stream of RC4."""
+    """Return `size` bytes of RC4 key stream."""
     box, j = list(range(256)), 0
     for i in range(256):
         j = (j + box[i] + key[i % len(key)]) % 256

@@ -1,27 +1,24 @@
-"""Reference digests: MD5, SHA-1, SHA-2."""
+"""Reference implementations of MD5, SHA-1 and SHA-2; digests of `hashlib`."""
 
 import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-U32, U64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+from slowpath.insights.accelerators.references.sums import U32, U64, rotate_left
+
 Order = Literal["little", "big"]
 
 
 class Digest(NamedTuple):
-    """A digest that takes blocks one after the other."""
+    """A digest as a compression function, which adds one block to a state."""
 
     name: str
     compress: Callable[[Sequence[int], Sequence[int]], list[int]]  # state, 16 words of a block
-    word: int  # bytes
-    order: Order  # of bytes in a word of a block
-    words: int  # of the state
+    word: int  # size of a word in bytes
+    order: Order  # byte order of words in a block
+    words: int  # number of words of the state
     initial: tuple[int, ...]
-
-
-def _left(value: int, by: int) -> int:
-    return (value << by | value >> (32 - by)) & U32
 
 
 def _right(value: int, by: int, bits: int) -> int:
@@ -33,7 +30,7 @@ _MD5_SHIFTS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21)
 
 
 def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """Update a state of MD5 with one block."""
+    """Return the MD5 state after one block."""
     a, b, c, d = state
     for at in range(64):
         turn = at // 16
@@ -44,15 +41,17 @@ def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
             (c ^ (b | ~d & U32), 7 * at),
         )[turn]
         total = (a + mixed + _MD5_SINES[at] + block[word % 16]) & U32
-        a, b, c, d = d, (b + _left(total, _MD5_SHIFTS[turn][at % 4])) & U32, b, c
+        a, b, c, d = d, (b + rotate_left(total, _MD5_SHIFTS[turn][at % 4])) & U32, b, c
     return [(one + other) & U32 for one, other in zip(state, (a, b, c, d), strict=True)]
 
 
 def sha1(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """Update a state of SHA-1 with one block."""
+    """Return the SHA-1 state after one block."""
     words = list(block)
     for at in range(16, 80):
-        words.append(_left(words[at - 3] ^ words[at - 8] ^ words[at - 14] ^ words[at - 16], 1))
+        words.append(
+            rotate_left(words[at - 3] ^ words[at - 8] ^ words[at - 14] ^ words[at - 16], 1)
+        )
     a, b, c, d, e = state
     for at, word in enumerate(words):
         mixed, constant = (
@@ -61,7 +60,13 @@ def sha1(state: Sequence[int], block: Sequence[int]) -> list[int]:
             (b & c | b & d | c & d, 0x8F1BBCDC),
             (b ^ c ^ d, 0xCA62C1D6),
         )[at // 20]
-        a, b, c, d, e = (_left(a, 5) + mixed + e + constant + word) & U32, a, _left(b, 30), c, d
+        a, b, c, d, e = (
+            (rotate_left(a, 5) + mixed + e + constant + word) & U32,
+            a,
+            rotate_left(b, 30),
+            c,
+            d,
+        )
     return [(one + other) & U32 for one, other in zip(state, (a, b, c, d, e), strict=True)]
 
 
@@ -76,7 +81,7 @@ def _primes(count: int) -> list[int]:
 
 
 def _root(number: int, power: int) -> int:
-    """Return the integer part of a root."""
+    """Return the integer part of the root with degree `power`."""
     low, high = 0, 1 << (number.bit_length() // power + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -145,4 +150,4 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
     "BLAKE2b-256": lambda data: hashlib.blake2b(data, digest_size=32).digest(),
     "BLAKE2s": lambda data: hashlib.blake2s(data).digest(),
 }
-"""Digests of whole messages by Python's `hashlib`."""
+"""Functions from messages to digests, by name."""

@@ -1,29 +1,27 @@
 """Reference hash functions and longest prefix match.
 
 FNV: Fowler, Noll, Vo. djb2: D. J. Bernstein. sdbm: O. Yigit. One-at-a-time: B. Jenkins (1997).
-
 lookup2, lookup3: B. Jenkins (1996, 2006). MurmurHash2, 3: A. Appleby. xxHash: Y. Collet.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-U32, U64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+from slowpath.insights.accelerators.references.sums import U32, U64, rotate_left
 
 
 class Hash(NamedTuple):
-    """A hash function."""
+    """A hash function of data and a seed."""
 
     name: str
-    bits: int
-    of: Callable[[bytes, int], int]  # data and seed
-    start: int | None  # standard seed; None: any
-    stepwise: bool = False  # a hash is the seed for further data
-    unit: int = 1  # data is a multiple of this many bytes
+    bits: int  # width of hash and seed
+    of: Callable[[bytes, int], int]
+    start: int | None  # standard seed; None if there is none
+    stepwise: bool = False  # true if a hash is the seed for further data
 
 
 def signed(byte: int) -> int:
-    """Return a byte as a signed `char`, as on most machines."""
+    """Return a byte as a signed `char`, the default on x86."""
     return byte - 256 if byte > 127 else byte  # noqa: PLR2004 - the sign
 
 
@@ -97,11 +95,11 @@ SIMPLE = (
     Hash("Jenkins one-at-a-time", 32, _one_at_a_time(), 0),
     Hash("Jenkins one-at-a-time (signed char)", 32, _one_at_a_time(sign=True), 0),
 )
-"""Hash functions that take one byte at a time."""
+"""Hash functions that process one byte at a time."""
 
 
 def _rotate(value: int, by: int) -> int:
-    return (value << by | value >> (64 - by)) & U64
+    return rotate_left(value, by, U64)
 
 
 def _round(v: list[int]) -> None:
@@ -118,10 +116,7 @@ def _round(v: list[int]) -> None:
 
 
 def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
-    """Return SipHash with 64 bits, for a key of 16 bytes.
-
-    `each` rounds follow each word, and `last` rounds come at the end.
-    """
+    """Return SipHash (64 bits, key of 16 bytes) with `each` rounds per word, `last` at the end."""
     one, two = (int.from_bytes(key[at : at + 8], "little") for at in (0, 8))
     v = [
         one ^ 0x736F6D6570736575,
@@ -144,7 +139,7 @@ def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
 
 
 def toeplitz(data: bytes, key: bytes) -> int:
-    """Return the hash of receive-side scaling, 32 bits; the key is 4 bytes longer than the data."""
+    """Return the 32-bit hash of receive-side scaling; the key needs 4 bytes more than the data."""
     bits = 8 * len(key)
     whole, result = int.from_bytes(key), 0
     for at, byte in enumerate(data):
@@ -152,11 +147,6 @@ def toeplitz(data: bytes, key: bytes) -> int:
             if byte >> (7 - bit) & 1:
                 result ^= whole >> (bits - 32 - 8 * at - bit) & 0xFFFFFFFF
     return result
-
-
-def _mixers_rotate(value: int, by: int, mask: int = U32) -> int:
-    bits = mask.bit_length()
-    return (value << by | value >> (bits - by)) & mask
 
 
 def _words(data: bytes, at: int, count: int) -> list[int]:
@@ -191,7 +181,7 @@ def lookup2(data: bytes, seed: int) -> int:
 
 def _mix3(a: int, b: int, c: int) -> tuple[int, int, int]:
     for by in (4, 6, 8, 16, 19, 4):
-        a = (a - c & U32) ^ _mixers_rotate(c, by)
+        a = (a - c & U32) ^ rotate_left(c, by)
         c = c + b & U32
         a, b, c = b, c, a
     return a, b, c
@@ -199,13 +189,13 @@ def _mix3(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 def _final3(a: int, b: int, c: int) -> tuple[int, int, int]:
     for by in (14, 11, 25, 16, 4, 14, 24):
-        c = ((c ^ b) - _mixers_rotate(b, by)) & U32
+        c = ((c ^ b) - rotate_left(b, by)) & U32
         a, b, c = b, c, a
     return c, a, b
 
 
 def lookup3(data: bytes, seed: int) -> int:
-    """Return `hashlittle` of lookup3.c."""
+    """Return the hash of `hashlittle` in lookup3.c."""
     a = b = c = 0xDEADBEEF + len(data) + seed & U32
     at = 0
     while len(data) - at > _BLOCK:
@@ -250,7 +240,7 @@ def murmur64a(data: bytes, seed: int) -> int:
 
 
 def mixed3(value: int) -> int:
-    """Apply the last step of MurmurHash3, 32 bits."""
+    """Apply the final mixing step of MurmurHash3 with 32 bits."""
     value = (value ^ value >> 16) * 0x85EBCA6B & U32
     value = (value ^ value >> 13) * 0xC2B2AE35 & U32
     return value ^ value >> 16
@@ -260,12 +250,12 @@ def murmur3(data: bytes, seed: int) -> int:
     """Return MurmurHash3_x86_32."""
 
     def scrambled(word: int) -> int:
-        return _mixers_rotate(word * 0xCC9E2D51 & U32, 15) * 0x1B873593 & U32
+        return rotate_left(word * 0xCC9E2D51 & U32, 15) * 0x1B873593 & U32
 
     value, whole = seed & U32, len(data) // 4 * 4
     for at in range(0, whole, 4):
         (word,) = _words(data, at, 1)
-        value = (_mixers_rotate(value ^ scrambled(word), 13) * 5 + 0xE6546B64) & U32
+        value = (rotate_left(value ^ scrambled(word), 13) * 5 + 0xE6546B64) & U32
     value ^= scrambled(int.from_bytes(data[whole:], "little"))
     return mixed3(value ^ len(data))
 
@@ -288,18 +278,18 @@ def xxh32(data: bytes, seed: int) -> int:
         lanes = [seed + one + two & U32, seed + two & U32, seed & U32, seed - one & U32]
         while len(data) - at >= 16:  # noqa: PLR2004
             for lane, word in enumerate(_words(data, at, 4)):
-                lanes[lane] = _mixers_rotate((lanes[lane] + word * two) & U32, 13) * one & U32
+                lanes[lane] = rotate_left((lanes[lane] + word * two) & U32, 13) * one & U32
             at += 16
-        value = sum(_mixers_rotate(lanes[k], by) for k, by in enumerate((1, 7, 12, 18))) & U32
+        value = sum(rotate_left(lanes[k], by) for k, by in enumerate((1, 7, 12, 18))) & U32
     else:
         value = seed + five & U32
     value = value + len(data) & U32
     while len(data) - at >= 4:  # noqa: PLR2004
         (word,) = _words(data, at, 1)
-        value = _mixers_rotate((value + word * three) & U32, 17) * four & U32
+        value = rotate_left((value + word * three) & U32, 17) * four & U32
         at += 4
     for byte in data[at:]:
-        value = _mixers_rotate((value + byte * five) & U32, 11) * one & U32
+        value = rotate_left((value + byte * five) & U32, 11) * one & U32
     value = (value ^ value >> 15) * two & U32
     value = (value ^ value >> 13) * three & U32
     return value ^ value >> 16
@@ -313,7 +303,7 @@ def xxh64(data: bytes, seed: int) -> int:
         return int.from_bytes(data[at : at + 8], "little")
 
     def round_of(lane: int, word: int) -> int:
-        return _mixers_rotate((lane + word * two) & U64, 31, U64) * one & U64
+        return rotate_left((lane + word * two) & U64, 31, U64) * one & U64
 
     at = 0
     if len(data) >= 32:  # noqa: PLR2004 - a stripe
@@ -321,21 +311,21 @@ def xxh64(data: bytes, seed: int) -> int:
         while len(data) - at >= 32:  # noqa: PLR2004
             lanes = [round_of(lane, word_at(at + 8 * k)) for k, lane in enumerate(lanes)]
             at += 32
-        value = sum(_mixers_rotate(lanes[k], by, U64) for k, by in enumerate((1, 7, 12, 18))) & U64
+        value = sum(rotate_left(lanes[k], by, U64) for k, by in enumerate((1, 7, 12, 18))) & U64
         for lane in lanes:
             value = ((value ^ round_of(0, lane)) * one + four) & U64
     else:
         value = seed + five & U64
     value = value + len(data) & U64
     while len(data) - at >= 8:  # noqa: PLR2004
-        value = (_mixers_rotate(value ^ round_of(0, word_at(at)), 27, U64) * one + four) & U64
+        value = (rotate_left(value ^ round_of(0, word_at(at)), 27, U64) * one + four) & U64
         at += 8
     if len(data) - at >= 4:  # noqa: PLR2004
         word = int.from_bytes(data[at : at + 4], "little")
-        value = (_mixers_rotate(value ^ word * one & U64, 23, U64) * two + three) & U64
+        value = (rotate_left(value ^ word * one & U64, 23, U64) * two + three) & U64
         at += 4
     for byte in data[at:]:
-        value = _mixers_rotate(value ^ byte * five & U64, 11, U64) * one & U64
+        value = rotate_left(value ^ byte * five & U64, 11, U64) * one & U64
     value = (value ^ value >> 33) * two & U64
     value = (value ^ value >> 29) * three & U64
     return value ^ value >> 32
@@ -350,7 +340,7 @@ MIXERS = (
     Hash("Jenkins lookup3", 32, lookup3, None),
     Hash("Jenkins lookup2", 32, lookup2, None),
 )
-"""Hash functions that take words, with any seed."""
+"""Hash functions that process words; they have no standard seed."""
 
 
 BITS = 32
@@ -370,7 +360,7 @@ class Route(NamedTuple):
 
 
 def lookup(routes: list[Route], address: int) -> Route | None:
-    """Return the route with the longest prefix of an address; of equal prefixes, the later one."""
+    """Return the route with the longest matching prefix; of equal prefixes, the later route."""
     best: Route | None = None
     for route in routes:
         matches = address & route.mask == route.prefix & route.mask

@@ -1,14 +1,15 @@
-"""Reference checksums and CRCs."""
+"""Reference implementations of checksums and CRCs."""
 
 from functools import cache
 from typing import NamedTuple
 
+U32, U64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 WORD = 0xFFFF
 ADLER = 65521
 
 
 def ones_complement_sum(data: bytes, order: str = "big") -> int:
-    """Return the one's complement sum of 16-bit words, from 0 to 65535; an odd byte is padded."""
+    """Return the one's complement sum of 16-bit words; a zero byte pads odd lengths."""
     if len(data) % 2:
         data += b"\0"
     total = sum(
@@ -21,7 +22,7 @@ def ones_complement_sum(data: bytes, order: str = "big") -> int:
 
 
 def adler32(data: bytes, start: int = 1) -> int:
-    """Return Adler-32, continued from an earlier value."""
+    """Return Adler-32 of data; `start` is the checksum of the data before it."""
     low, high = start & WORD, start >> 16
     for byte in data:
         low = (low + byte) % ADLER
@@ -30,15 +31,15 @@ def adler32(data: bytes, start: int = 1) -> int:
 
 
 class Fletcher(NamedTuple):
-    """A Fletcher checksum."""
+    """A variant of Fletcher's checksum."""
 
-    bits: int  # width of a word; the checksum is twice as wide
+    bits: int  # width of a word; the checksum has two words
     modulus: int
-    order: str  # of bytes in a word
+    order: str  # byte order of words
     start: int  # initial value of both sums
 
     def of(self, data: bytes) -> tuple[int, int]:
-        """Return both sums over whole words, reduced; zeros pad the last word."""
+        """Return both sums modulo `modulus`; zeros pad the last word."""
         size = self.bits // 8
         data += bytes(-len(data) % size)
         low = high = self.start
@@ -59,22 +60,22 @@ FLETCHERS = tuple(
 
 
 class Crc(NamedTuple):
-    """A CRC over bytes."""
+    """Parameters of a CRC over bytes."""
 
     width: int
-    polynomial: int  # without its highest term, the term of x^0 in the lowest bit
-    initial: int  # as in a register that is not reflected
-    reflected_in: bool  # bytes are read from their lowest bit on
-    reflected_out: bool  # the bits of the register are reversed in the result
-    final: int  # xored with the result
-    augmented: bool = True  # `width` zero bits follow the message
+    polynomial: int  # without its highest term; the lowest bit is the term x^0
+    initial: int  # initial register, not reflected
+    reflected_in: bool  # true if the lowest bit of a byte comes first
+    reflected_out: bool  # true if the result has the bits of the register in reverse order
+    final: int  # value that is xored with the result
+    augmented: bool = True  # true if `width` zero bits follow the message
 
     def of(self, data: bytes) -> int:
         """Return the CRC of a message."""
         return self.outcome(self.run(self.initial, data))
 
     def run(self, register: int, data: bytes) -> int:
-        """Return the register after some bytes; it is not reflected."""
+        """Return the register, not reflected, after the bytes of `data`."""
         width, mask = self.width, (1 << self.width) - 1
         if not self.augmented:
             return self._divided(register, data)
@@ -92,13 +93,13 @@ class Crc(NamedTuple):
         return register
 
     def outcome(self, register: int) -> int:
-        """Return the CRC for a register."""
+        """Return the CRC for a final register."""
         if self.reflected_out:
             register = reverse(register, self.width)
         return register ^ self.final
 
     def _divided(self, register: int, data: bytes) -> int:
-        """Return the remainder of the message without zero bits behind it."""
+        """Return the remainder of the message without zero bits after it."""
         top = 1 << (self.width - 1)
         mask = (1 << self.width) - 1
         for byte in data:
@@ -116,12 +117,17 @@ _REVERSED = tuple(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 
 def reverse(value: int, width: int) -> int:
-    """Reverse the bits of a number."""
+    """Reverse the lowest `width` bits of a number."""
     return int(f"{value:0{width}b}"[::-1], 2)
 
 
+def rotate_left(value: int, by: int, mask: int = U32) -> int:
+    """Rotate a number left; all bits of its width are set in `mask`."""
+    return (value << by | value >> (mask.bit_length() - by)) & mask
+
+
 def times_x(value: int, polynomial: int, width: int) -> int:
-    """Multiply a polynomial by x, and reduce it."""
+    """Multiply a polynomial by x, modulo another polynomial of degree `width`."""
     value <<= 1
     return value ^ (polynomial | 1 << width) if value >> width else value
 
