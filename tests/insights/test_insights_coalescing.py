@@ -175,7 +175,7 @@ def test_many_variables_are_ordered_in_steps_not_in_seconds() -> None:
     names = [f"v{at}" for at in range(40)]
     variables = [Variable(name, 4, 4) for name in names]
     blocks = [Block(f"b{at}", 1.0 + at, names[at::10]) for at in range(10)]
-    found = layout(Element("mixed", variables, blocks), 16, most=2000)
+    found = layout(Element("mixed", variables, blocks), 16, max_steps=2000)
     assert found.accesses == sum(1 + at for at in range(10))
     assert found.proven
 

@@ -1,12 +1,11 @@
 """Local search over orders, and the published clustering.
 
-The search limits the number of examined orders, not the time, and draws its starts from a fixed
-seed. The same variables thus always yield the same order.
+The search limits the number of examined orders, not the time, and has a fixed seed. So equal
+variables always yield equal orders.
 
 For the clustering, each variable has a vector with a coordinate for each block: the share of the
-variable's accesses from this block. Starts are drawn by k-means++ (Arthur and Vassilvitskii, 2007)
-with Python's own generator. Its numbers are the same on every machine and in every version, and so
-are the clusters.
+variable's accesses from this block. k-means++ (Arthur and Vassilvitskii, 2007) draws the starts
+with Python's own generator, whose numbers depend neither on the machine nor on the version.
 """
 
 import math
@@ -17,48 +16,48 @@ from slowpath.insights.layout.problem import Element, MergedElement, Order, acce
 
 STARTS = 8
 """Number of random starts."""
-MOST = 2_000_000
-"""Maximum work of all starts together, in variables of examined orders; it takes seconds."""
+MAX_WORK = 2_000_000
+"""Maximum total work, in examined orders times variables; it takes seconds."""
 
 
-def cost(of: MergedElement, order: Order) -> tuple[int, int]:
-    """Return the accesses of an order, and its bytes up to the end."""
+def cost(element: MergedElement, order: Order) -> tuple[int, int]:
+    """Return the accesses of an order, and its size in bytes without padding at the end."""
     end = 0
     for at in order:
-        end = -(-end // of.aligns[at]) * of.aligns[at] + of.sizes[at]
-    return accesses(of, order), end
+        end = -(-end // element.aligns[at]) * element.aligns[at] + element.sizes[at]
+    return accesses(element, order), end
 
 
-def good_order(of: MergedElement, starts: Sequence[Order], most: int = MOST) -> Order:
-    """Return the best order found, no worse than any start; at least one start is required."""
+def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = MAX_WORK) -> Order:
+    """Return an order that is no worse than any start; at least one start is required."""
     dice = random.Random(0)  # noqa: S311 - a fixed seed, no secret
     drawn = [[*starts[0]] for _ in range(STARTS)]
     for one in drawn:
         dice.shuffle(one)
-    ranked = sorted([*starts, _by_affinity(of)], key=lambda one: cost(of, one))
-    best, left = ranked[0], most // max(1, len(of.sizes))
+    ranked = sorted([*starts, _by_affinity(element)], key=lambda one: cost(element, one))
+    best, remaining = ranked[0], max_work // max(1, len(element.sizes))
     for start in (*ranked, *drawn):
-        order, known = start, cost(of, start)
+        order, best_cost = start, cost(element, start)
         better = True
-        while better and left > 0:
+        while better and remaining > 0:
             better = False
-            for other in _beside(order):
-                left -= 1
-                found = cost(of, other)
-                if found < known:
-                    order, known, better = other, found, True
+            for other in _neighbours(order):
+                remaining -= 1
+                found = cost(element, other)
+                if found < best_cost:
+                    order, best_cost, better = other, found, True
                     break
-                if left <= 0:
+                if remaining <= 0:
                     break
-        if known < cost(of, best):
+        if best_cost < cost(element, best):
             best = order
     return best
 
 
-def tidied(of: MergedElement, order: Order) -> Order:
-    """Swap neighbours into the source's order where the order does not become more expensive."""
+def tidied(element: MergedElement, order: Order) -> Order:
+    """Swap adjacent variables into the source's order wherever this does not increase the cost."""
     best = [*order]
-    least = cost(of, best)
+    least = cost(element, best)
     moved = True
     while moved:
         moved = False
@@ -66,24 +65,30 @@ def tidied(of: MergedElement, order: Order) -> Order:
             if best[at] > best[at + 1]:
                 other = [*best]
                 other[at : at + 2] = best[at + 1], best[at]
-                if cost(of, other) <= least:
+                if cost(element, other) <= least:
                     best, moved = other, True
     return best
 
 
-def _by_affinity(of: MergedElement) -> Order:
-    """Order variables greedily: next is the variable with the most runs of common blocks."""
-    left = [*range(len(of.sizes))]
-    order = [max(left, key=lambda at: (of.weight(of.masks[at]), -at))] if left else []
+def _by_affinity(element: MergedElement) -> Order:
+    """Order variables greedily: next is the variable whose common blocks run most often."""
+    remaining = [*range(len(element.sizes))]
+    order = (
+        [max(remaining, key=lambda at: (element.weight(element.masks[at]), -at))]
+        if remaining
+        else []
+    )
     for at in order:
-        left.remove(at)
-        if left:
-            mask = of.masks[at]
-            order.append(max(left, key=lambda to: (of.weight(of.masks[to] & mask), -to)))
+        remaining.remove(at)
+        if remaining:
+            mask = element.masks[at]
+            order.append(
+                max(remaining, key=lambda to: (element.weight(element.masks[to] & mask), -to))
+            )
     return order
 
 
-def _beside(order: Order) -> Iterator[Order]:
+def _neighbours(order: Order) -> Iterator[Order]:
     """Yield orders with one variable moved, then orders with two variables swapped."""
     for at in range(len(order)):
         rest = [*order[:at], *order[at + 1 :]]
@@ -99,8 +104,7 @@ def _beside(order: Order) -> Iterator[Order]:
 
 CLUSTER_STARTS = 50
 _WORK = 100_000
-"""Limit for the product of variables, clusters, blocks and starts; large problems have fewer
-starts."""
+"""Maximum product of variables, clusters, blocks and starts; large problems get fewer starts."""
 _ROUNDS = 100
 Vector = tuple[float, ...]
 
@@ -108,8 +112,8 @@ Vector = tuple[float, ...]
 def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
     """Return the vector of each variable.
 
-    With `shares`, coordinates are shares of accesses, as in the paper. Without, they are the
-    weights of blocks that touch the variable, as in the published program.
+    With `shares`, coordinates are shares of accesses, as in the paper. Otherwise, they are the
+    weights of the blocks that touch the variable, as in the published program.
     """
     found = []
     for one in element.variables:
@@ -128,15 +132,15 @@ def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
 
 
 def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
-    """Return the cluster of each vector, a number below k, from the best of several starts.
+    """Return the cluster (0 to k - 1) of each vector, from the best of several starts.
 
     At least one vector is required.
     """
     dice = random.Random(seed)  # noqa: S311 - a fixed seed, no secret
     best, least = list[int](), math.inf
-    each = max(1, len(vectors) * k * len(vectors[0]))
-    for _ in range(min(CLUSTER_STARTS, max(1, _WORK // each))):
-        labels, centres = _settled(vectors, _start(vectors, k, dice))
+    work_of_start = max(1, len(vectors) * k * len(vectors[0]))
+    for _ in range(min(CLUSTER_STARTS, max(1, _WORK // work_of_start))):
+        labels, centres = _lloyd(vectors, _start(vectors, k, dice))
         spread = math.fsum(
             _distance(one, centres[label]) for one, label in zip(vectors, labels, strict=True)
         )
@@ -146,25 +150,26 @@ def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
 
 
 def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vector]:
-    """Draw distant centres, each with a probability by its squared distance to earlier ones."""
+    """Draw centres; probabilities are proportional to squared distances to earlier centres."""
     centres = [vectors[int(dice.random() * len(vectors))]]
-    far = [math.inf] * len(vectors)
+    distances = [math.inf] * len(vectors)
     while len(centres) < k:
-        far = [
-            min(known, _distance(one, centres[-1])) for known, one in zip(far, vectors, strict=True)
+        distances = [
+            min(known, _distance(one, centres[-1]))
+            for known, one in zip(distances, vectors, strict=True)
         ]
-        total = math.fsum(far)
+        total = math.fsum(distances)
         if not total:  # fewer different vectors than clusters
             break
         point, at = dice.random() * total, 0
-        while at < len(far) - 1 and (point := point - far[at]) >= 0:
+        while at < len(distances) - 1 and (point := point - distances[at]) >= 0:
             at += 1
         centres.append(vectors[at])
     return centres
 
 
-def _settled(vectors: Sequence[Vector], centres: list[Vector]) -> tuple[list[int], list[Vector]]:
-    """Iterate Lloyd's algorithm until nothing changes."""
+def _lloyd(vectors: Sequence[Vector], centres: list[Vector]) -> tuple[list[int], list[Vector]]:
+    """Run Lloyd's algorithm until labels no longer change; return labels and centres."""
     labels = list[int]()
     for _ in range(_ROUNDS):
         nearest = [
@@ -186,6 +191,6 @@ def _distance(one: Vector, other: Vector) -> float:
 
 
 def clustered(labels: Sequence[int]) -> Order:
-    """Return the source's order, with each variable followed by the rest of its cluster."""
+    """Return an order in which clusters stay together; else the source's order is kept."""
     first = {label: labels.index(label) for label in labels}
     return sorted(range(len(labels)), key=lambda at: (first[labels[at]], at))

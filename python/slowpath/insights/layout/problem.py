@@ -1,9 +1,9 @@
 """Layout problems, and the number of accesses for an order of variables.
 
 A struct begins at a multiple of the access width. Members have the offsets of C: each is at the
-next multiple of its alignment. A window is an aligned range as long as the width. A block needs one
-access for each window that it touches, however often it does. Sums are weighted by the runs of
-blocks, in integers, so that equal costs compare as equal.
+next multiple of its alignment. A window is a range as long as the access width, and aligned to it.
+A block needs one access for each window that it touches, even if it touches the window repeatedly.
+Accesses are weighted by the runs of blocks, in integers, so that equal costs compare as equal.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from math import lcm
 from typing import NamedTuple
 
 NATURAL = 8
-"""Largest alignment that follows from the size of a variable alone, in bytes."""
+"""Largest alignment in bytes that is derived from the size of a variable."""
 
 
 class Variable(NamedTuple):
@@ -47,31 +47,31 @@ class Element(NamedTuple):
 
 
 def natural_alignment(size: int) -> int:
-    """Return the largest power of two that divides a size, up to that of a 64-bit word."""
+    """Return the largest power of two that divides a size, at most `NATURAL`."""
     return min(size & -size, NATURAL)
 
 
 Order = Sequence[int]
-"""Indices of the element's variables, each once."""
+"""A permutation of the indices of an element's variables."""
 
 
 class MergedElement(NamedTuple):
-    """An element prepared for one access width, with merged blocks."""
+    """An element for one access width; blocks that touch equal variables form one kind of block."""
 
     sizes: Sequence[int]
     aligns: Sequence[int]
     masks: Sequence[int]
-    """Bit mask of each variable: the kinds of blocks that touch it."""
+    """Bit mask of the kinds of blocks that touch a variable, by variable."""
     weights: Sequence[int]
-    """Runs of each kind of block, in units of `1 / unit`."""
+    """Runs of each kind of block per packet, times `unit`."""
     unit: int
     width: int
 
     known: dict[int, int]
-    """Cache of total weights, by mask."""
+    """Cache of `weight`, by mask."""
 
     def weight(self, mask: int) -> int:
-        """Return the total runs of the blocks in a mask."""
+        """Return the total weight of the blocks in a mask."""
         found = self.known.get(mask)
         if found is None:
             found = sum(one for at, one in enumerate(self.weights) if mask >> at & 1)
@@ -80,7 +80,7 @@ class MergedElement(NamedTuple):
 
 
 def weighted(element: Element, width: int) -> MergedElement:
-    """Merge the blocks that touch the same variables, and drop blocks that never run."""
+    """Merge blocks that touch equal variables, and drop blocks that never run."""
     kinds = dict[frozenset[str], Fraction]()
     for block in element.blocks:
         touched = frozenset(block.touches)
@@ -102,10 +102,16 @@ def weighted(element: Element, width: int) -> MergedElement:
     )
 
 
-def accesses(of: MergedElement, order: Order) -> int:
-    """Return the accesses of an order for each packet, in units of `1 / of.unit`."""
+def accesses(element: MergedElement, order: Order) -> int:
+    """Return the accesses per packet of an order, times `element.unit`."""
     total, end, fetched, window = 0, 0, 0, 0
-    sizes, aligns, masks, width, weight = of.sizes, of.aligns, of.masks, of.width, of.weight
+    sizes, aligns, masks, width, weight = (
+        element.sizes,
+        element.aligns,
+        element.masks,
+        element.width,
+        element.weight,
+    )
     for at in order:
         begin = -(-end // aligns[at]) * aligns[at]
         end = begin + sizes[at]
@@ -141,7 +147,7 @@ def size_of(variables: Sequence[Variable]) -> int:
 
 
 def windows(variables: Sequence[Variable], width: int) -> list[range]:
-    """Return the windows that each member overlaps."""
+    """Return the indices of the windows that each member overlaps."""
     return [
         range(at // width, (at + one.size - 1) // width + 1)
         for at, one in zip(offsets(variables), variables, strict=True)

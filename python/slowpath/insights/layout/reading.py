@@ -11,9 +11,9 @@ from slowpath.insights.rows import named_tables
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"[A-Za-z_][\w ]*[ *]*", re.ASCII)
-_BYTES = 2**20
-_ALIGN = 4096
-_MOST = 1e15
+_MAX_BYTES = 2**20
+_MAX_ALIGN = 4096
+_MAX_WEIGHT = 1e15
 
 
 class Described(NamedTuple):
@@ -21,7 +21,7 @@ class Described(NamedTuple):
 
     element: Element
     clusters: int | None
-    """Number of clusters for the published method; None: the best number."""
+    """Number of clusters for the published method; None to search for the best number."""
     published: Order | None
     """Published order; None if the file has none."""
 
@@ -49,16 +49,16 @@ def elements_of(file: str, content: str) -> DescribedFile:
     Raises:
         InputError: when the text is invalid.
     """
-    whole = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
-    width = _power(whole["access_bytes"]) if "access_bytes" in whole else None
-    elements = [_element(one) for one in named_tables(whole["elements"], "element")]
+    document = table(read_marked_json(file, content), ("elements",), ("about", "access_bytes"))
+    width = _power(document["access_bytes"]) if "access_bytes" in document else None
+    elements = [_element(one) for one in named_tables(document["elements"], "element")]
     if not elements:
-        whole["elements"].place.refuse("has no element")
+        document["elements"].place.refuse("has no element")
     return DescribedFile(width, elements)
 
 
 def _power(found: Spanned) -> int:
-    value = decimal(found, 1, _ALIGN)
+    value = decimal(found, 1, _MAX_ALIGN)
     if not value.is_integer() or int(value) & (int(value) - 1):
         found.place.refuse(f"{value:g} is no power of two")
     return int(value)
@@ -74,7 +74,7 @@ def _whole(found: Spanned, most: float) -> int:
 def _element(found: Spanned) -> Described:
     keys = ("about", "field_bytes", "clusters", "published_field_order")
     one = table(found, ("name", "variables", "blocks"), keys)
-    size = _whole(one["field_bytes"], _BYTES) if "field_bytes" in one else None
+    size = _whole(one["field_bytes"], _MAX_BYTES) if "field_bytes" in one else None
     variables = list[Variable]()
     for each in items(one["variables"]):
         variable = _variable(each, size)
@@ -92,14 +92,14 @@ def _element(found: Spanned) -> Described:
 
 
 def _variable(found: Spanned, size: int | None) -> Variable:
-    """Read a variable with its own size, or only a name, to which `size` applies."""
+    """Read a variable; `size` is the default size in bytes, if any."""
     if not isinstance(found.value, dict):
         if size is None:
             found.place.refuse("has no size; write {name, bytes}, or field_bytes for all")
         return Variable(_name(found), size, natural_alignment(size))
     one = table(found, ("name",), ("about", "bytes", "align", "type"))
     if "bytes" in one:
-        size = _whole(one["bytes"], _BYTES)
+        size = _whole(one["bytes"], _MAX_BYTES)
     if size is None:
         found.place.refuse("lacks bytes, its size; field_bytes is that of all without one")
     align = _power(one["align"]) if "align" in one else natural_alignment(size)
@@ -129,7 +129,7 @@ def _blocks(found: Spanned, names: Sequence[str]) -> list[Block]:
 def _block(found: Spanned, number: int, names: Sequence[str]) -> Block:
     one = table(found, ("weight", "variables"), ("about", "name"))
     name = text(one["name"]) if "name" in one else f"block {number}"
-    weight = decimal(one["weight"], 0, _MOST)
+    weight = decimal(one["weight"], 0, _MAX_WEIGHT)
     return Block(name, weight, [_known(each, names) for each in items(one["variables"])])
 
 

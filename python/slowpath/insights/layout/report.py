@@ -19,36 +19,29 @@ def c_struct(
     blocks: Sequence[TouchedBlock],
 ) -> str:
     """Return a C struct with members at `offsets`; a static assertion checks its size."""
-    return "\n".join(_lines(element.name, variables, width, packs, blocks)) + "\n"
-
-
-def _lines(
-    name: str,
-    variables: Sequence[Variable],
-    width: int,
-    packs: Sequence[Pack],
-    blocks: Sequence[TouchedBlock],
-) -> Iterator[str]:
+    name = element.name
     word = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
     word = f"_{word}" if word[:1].isdigit() else word
     saved = sum((one["before"] - one["accesses"]) * one["weight"] for one in blocks)
     fewer = f"{saved:.6g} fewer for each packet than in the source's order"
-    yield f"/* Accesses of {width} bytes; {fewer}. */"
-    yield f"struct {word} {{"
-    begun = -1
+    lines = [f"/* Accesses of {width} bytes; {fewer}. */", f"struct {word} {{"]
+    window = -1
     for one, at in zip(variables, offsets(variables), strict=True):
-        if at // width != begun:
-            begun = at // width
-            pack = next(each for each in packs if each["offset"] == begun * width)
-            yield f"\t/* {_said(pack, width, blocks)} */"
-        yield f"\t{_member(one)};"
-    yield "};"
+        if at // width != window:
+            window = at // width
+            pack = next(each for each in packs if each["offset"] == window * width)
+            lines.append(f"\t/* {_fetched_by(pack, width, blocks)} */")
+        lines.append(f"\t{_member(one)};")
     size = size_of(variables)
-    yield f'_Static_assert(sizeof(struct {word}) == {size}, "{word} has another size");'
-    yield f"/* Each object has to begin at a multiple of {width} bytes, in arrays, too. */"
+    lines += [
+        "};",
+        f'_Static_assert(sizeof(struct {word}) == {size}, "{word} has another size");',
+        f"/* Each object has to begin at a multiple of {width} bytes, in arrays, too. */",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _said(pack: Pack, width: int, blocks: Sequence[TouchedBlock]) -> str:
+def _fetched_by(pack: Pack, width: int, blocks: Sequence[TouchedBlock]) -> str:
     weights = {one["block"]: one["weight"] for one in blocks}
     by = ", ".join(f"{name} (x {weights[name]:g})" for name in pack["blocks"])
     where = f"bytes {pack['offset']} to {pack['offset'] + width - 1}"
@@ -78,13 +71,16 @@ COLUMNS = (
 
 
 def layout_csv(report: CoalescingReport) -> Iterator[str]:
-    """Yield a CSV line for each variable, in the advised order; `pack` is its first window."""
+    """Yield a header line, and a line for each variable in the advised order.
+
+    `pack` is the index of the first window of the variable.
+    """
     yield csv_line(COLUMNS)
     for element in report["elements"]:
-        said = (element["accesses"], element["bound"], element["verdict"])
+        results = (element["accesses"], element["bound"], element["verdict"])
         for one in element["members"]:
-            where = (one["offset"], one["size_bytes"], one["offset"] // report["width"])
-            yield csv_line((element["element"], one["variable"], *where, *said))
+            position = (one["offset"], one["size_bytes"], one["offset"] // report["width"])
+            yield csv_line((element["element"], one["variable"], *position, *results))
 
 
 def layout_c(report: CoalescingReport) -> Iterator[Line]:
@@ -96,7 +92,7 @@ def layout_c(report: CoalescingReport) -> Iterator[Line]:
 
 
 def layout_text(report: CoalescingReport) -> Iterator[Line]:
-    """Yield, for each element, its accesses by order and by block, and the struct."""
+    """Yield the accesses of each element by order and by block, and its struct."""
     for at, element in enumerate(report["elements"]):
         if at:
             yield Line("")

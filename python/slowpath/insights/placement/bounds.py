@@ -1,21 +1,19 @@
-"""Lower bounds of the costs of decisions, and variables fixed by these bounds.
+"""Lower bounds of the costs of decisions, and variables that these bounds fix.
 
-`least` replaces the capacity of each level by a price for each byte. Only copies then couple the
-decisions of units, and copies are few. Units are eliminated one after the other; each leaves a
-table over the units with which it exchanges copies (Bertele and Brioschi, Nonserial Dynamic
-Programming, 1972; on trees, dynamic programming). On the way back, the least cost of all other
-units completes each table. The result is the least cost of a solution for each unit and level, and
-for both levels of a copy. It is exact at these prices, and a lower bound with capacities. Reduced
-costs of the linear relaxation are weaker: they include the cost of a decision itself, but not the
-cost that it causes for copies.
+`least` replaces the capacity of each level by a price for each byte. Then only copies couple the
+decisions of units, and copies are few. Units are eliminated one by one; each leaves a table over
+the units with which it exchanges copies (Bertele and Brioschi, Nonserial Dynamic Programming, 1972;
+on trees, dynamic programming). A backward pass adds the least cost of all other units to each
+table. The result is the least cost of a solution for each unit and level, and for both levels of a
+copy. It is exact at these prices, and a lower bound with capacities. Reduced costs of the linear
+relaxation are weaker: they ignore the copies that a decision causes.
 
 `relaxed` solves the linear relaxation, which has a price for each row. For any prices, the cost of
-a solution is at least a bound calculated from them, plus the reduced cost of each variable times
-its value (weak duality). A variable is 0 if it alone makes a solution more expensive than a known
-placement (reduced-cost fixing; Nemhauser and Wolsey, Integer and Combinatorial Optimization, 1988,
-section II.5.2). With the prices of room alone, `least` yields the exact least cost with a variable,
-and fixes more variables. Both bounds are sums of doubles, calculated from prices that need not be
-exact. The comparison with the placement has a margin larger than rounding errors.
+a solution is at least a bound, plus the reduced cost of each variable times its value (weak
+duality). A variable is 0 if it alone makes a solution more expensive than a known placement
+(reduced-cost fixing; Nemhauser and Wolsey, Integer and Combinatorial Optimization, 1988, section
+II.5.2). `least`, with only the prices of capacity rows, fixes more variables. Both bounds are sums
+of doubles, so the comparison with the placement has a margin larger than rounding errors.
 """
 
 from collections.abc import Sequence
@@ -35,53 +33,53 @@ _LARGEST = 200_000
 
 
 class Least(NamedTuple):
-    """Least costs of solutions with a decision, at given prices of room."""
+    """Least costs of solutions that contain a decision, at given prices per byte."""
 
     alone: Floats
-    """Least cost with a member of a unit on a level; infinite if it cannot be on this level."""
+    """Least cost with a member of a unit on a level, by unit and level; infinite if impossible."""
     both: dict[tuple[int, int], Floats]
-    """Least cost with members of a pair of units on two levels, by pair."""
+    """Least cost with members of two units on two levels, by pair of units, then by both levels."""
 
 
 class _Step(NamedTuple):
-    """A unit to eliminate, and its remaining neighbours, the next to eliminate first."""
+    """A unit to eliminate, and its remaining neighbours in the order of their elimination."""
 
     unit: int
-    beside: tuple[int, ...]
+    neighbours: tuple[int, ...]
 
 
-class _Left(NamedTuple):
-    """Tables that remain of an eliminated unit."""
+class _Tables(NamedTuple):
+    """Tables of an eliminated unit."""
 
     table: Floats
-    """Cost of the unit and of units eliminated into it, by its level and those of neighbours."""
+    """Cost of the unit, and of units whose message it got, by levels of the unit and neighbours."""
     message: Floats
-    """Minimum of `table` over the unit's level, by the levels of the neighbours."""
+    """Minimum of `table` over the unit's level, by the levels of neighbours."""
 
 
 def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None:
-    """Return the least costs with a price per byte of each level; None if tables get too large."""
+    """Return the least costs with a price per byte for each level; None if tables get too large."""
     steps = _steps(found, len(prices))
     if steps is None:
         return None
-    left = _taken_out(found, prices, steps)
+    tables = _eliminated(found, prices, steps)
     room = float(prices @ np.array(capacity, dtype=float))
-    total = sum(float(left[step.unit].message) for step in steps if not step.beside)
-    after = {step.unit: step.beside for step in steps}
+    total = sum(float(tables[step.unit].message) for step in steps if not step.neighbours)
+    next_units = {step.unit: step.neighbours for step in steps}
     whole = dict[int, Floats]()
     alone = np.empty((len(found.units), len(prices)))
     both = dict[tuple[int, int], Floats]()
-    for unit, beside in reversed(steps):
+    for unit, neighbours in reversed(steps):
         rest = np.array(total)
-        if beside:
-            names = (beside[0], *after[beside[0]])
-            without = tuple(at for at, name in enumerate(names) if name not in beside)
-            rest = whole[beside[0]].min(axis=without)
-        table = _completed(left[unit], rest)
+        if neighbours:
+            names = (neighbours[0], *next_units[neighbours[0]])
+            others_of_next = tuple(at for at, name in enumerate(names) if name not in neighbours)
+            rest = whole[neighbours[0]].min(axis=others_of_next)
+        table = _completed(tables[unit], rest)
         whole[unit] = table
         others = [*range(1, table.ndim)]
         alone[unit] = table.min(axis=tuple(others)) - room
-        for other, at in zip(beside, others, strict=True):
+        for other, at in zip(neighbours, others, strict=True):
             costs = table.min(axis=tuple(one for one in others if one != at)) - room
             if (unit, other) in found.pairs:
                 both[unit, other] = costs
@@ -90,81 +88,86 @@ def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None
     return Least(alone, both)
 
 
-def _taken_out(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Left]:
-    """Eliminate the units one after the other, and return their tables."""
-    left = dict[int, _Left]()
-    to = dict[int, list[_Step]]()
+def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Tables]:
+    """Eliminate the units one by one, and return their tables."""
+    tables = dict[int, _Tables]()
+    arriving = dict[int, list[_Step]]()
     for step in steps:
-        unit, beside = step
-        table = _own(found, prices, step)
-        for before in to.pop(unit, []):
-            table = table + _spread(left[before.unit].message, before.beside, (unit, *beside))
-        if (
-            others := len(found.units[unit].members) - 1
-        ):  # other members are on their cheapest level
-            table = table + others * table.min(axis=0)
-        left[unit] = _Left(table, table.min(axis=0))
-        for after in beside[:1]:
-            to.setdefault(after, []).append(step)
-    return left
+        unit, neighbours = step
+        table = _own_cost(found, prices, step)
+        for before in arriving.pop(unit, []):
+            table = table + _spread(
+                tables[before.unit].message, before.neighbours, (unit, *neighbours)
+            )
+        # The other members of the unit are on their cheapest level.
+        table = table + (len(found.units[unit].members) - 1) * table.min(axis=0)
+        tables[unit] = _Tables(table, table.min(axis=0))
+        for after in neighbours[:1]:
+            arriving.setdefault(after, []).append(step)
+    return tables
 
 
-def _completed(left: _Left, rest: Floats) -> Floats:
-    """Return a unit's table of total costs; `rest` has those by the levels of its neighbours."""
-    known = np.isfinite(left.message)
-    more = np.zeros_like(left.message)
-    more[known] = rest[known] - left.message[known]
-    return left.table + more
+def _completed(tables: _Tables, rest: Floats) -> Floats:
+    """Return a unit's table of total costs; `rest` has total costs by the neighbours' levels."""
+    known = np.isfinite(tables.message)
+    rest_of_others = np.zeros_like(tables.message)
+    rest_of_others[known] = rest[known] - tables.message[known]
+    return tables.table + rest_of_others
 
 
 def _steps(found: Units, levels: int) -> list[_Step] | None:
     """Return the order of elimination; None if a table gets too large.
 
-    Units with several members come first, as a neighbour copies with all members. Then units with
-    few neighbours follow.
+    Units with several members come first, because a neighbour copies with all members. Then units
+    with few neighbours follow.
     """
-    near: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
+    graph: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
     for one, other in found.pairs:
-        near[one].add(other)
-        near[other].add(one)
+        graph[one].add(other)
+        graph[other].add(one)
     order = list[tuple[int, set[int]]]()
-    while near:
-        unit = min(near, key=lambda at: (len(found.units[at].members) == 1, len(near[at]), at))
-        beside = near.pop(unit)
-        if levels ** (1 + len(beside)) > _LARGEST:
+    while graph:
+        unit = min(graph, key=lambda at: (len(found.units[at].members) == 1, len(graph[at]), at))
+        neighbours = graph.pop(unit)
+        if levels ** (1 + len(neighbours)) > _LARGEST:
             return None
-        for other in beside:
-            near[other] |= beside - {other}
-            near[other].discard(unit)
-        order.append((unit, beside))
-    when = {unit: at for at, (unit, _) in enumerate(order)}
-    return [_Step(unit, tuple(sorted(beside, key=when.__getitem__))) for unit, beside in order]
+        for other in neighbours:
+            graph[other] |= neighbours - {other}
+            graph[other].discard(unit)
+        order.append((unit, neighbours))
+    position = {unit: at for at, (unit, _) in enumerate(order)}
+    return [
+        _Step(unit, tuple(sorted(neighbours, key=position.__getitem__)))
+        for unit, neighbours in order
+    ]
 
 
-def _own(found: Units, prices: Floats, step: _Step) -> Floats:
-    """Return the cost of one member with copies, by its level and those of its neighbours."""
-    unit, beside = step
+def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
+    """Return the cost of one member with its copies, by levels of the unit and its neighbours."""
+    unit, neighbours = step
     levels = len(prices)
     cost = found.units[unit].cost + found.units[unit].size * prices
-    table = np.broadcast_to(cost.reshape(levels, *[1] * len(beside)), (levels,) * (1 + len(beside)))
-    for other in beside:
+    table = np.broadcast_to(
+        cost.reshape(levels, *[1] * len(neighbours)), (levels,) * (1 + len(neighbours))
+    )
+    for other in neighbours:
         copies = found.pairs.get((unit, other))
         if copies is None:
-            back = found.pairs.get((other, unit))
-            copies = None if back is None else back.T
+            reverse = found.pairs.get((other, unit))
+            copies = None if reverse is None else reverse.T
         if copies is not None:
-            table = table + _spread(copies, (unit, other), (unit, *beside))
+            table = table + _spread(copies, (unit, other), (unit, *neighbours))
     return table
 
 
-def _spread(table: Floats, names: tuple[int, ...], wanted: tuple[int, ...]) -> Floats:
-    """Reshape a table over some units for more units, which have the same order."""
+def _spread(table: Floats, names: tuple[int, ...], axes: tuple[int, ...]) -> Floats:
+    """Reshape a table over the units `names` for all units in `axes`, by broadcasting."""
     levels = table.shape[0] if table.ndim else 1
-    return table.reshape([levels if one in names else 1 for one in wanted])
+    return table.reshape([levels if one in names else 1 for one in axes])
 
 
 _MARGIN = 1e-7
-"""Margin for rounding errors, as a share of the known cost."""
+"""Margin for rounding errors, relative to the known cost."""
 
 
 class Relaxed(NamedTuple):
@@ -175,7 +178,7 @@ class Relaxed(NamedTuple):
     bound: float
     """Lower bound of the cost of all integer solutions."""
     least: Floats
-    """By variable, lower bound of the cost of solutions in which the variable is 1 or more."""
+    """Lower bound of the cost of solutions in which a variable is at least 1, by variable."""
 
 
 def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None:
@@ -188,21 +191,21 @@ def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None
     rows = matrix(problem.rows, len(cost))
     low = np.array([row.least for row in problem.rows])
     most = np.array([row.most for row in problem.rows])
-    same = low == most
+    equal = low == most
     solved = linprog(
         cost / scale,
-        A_ub=rows[~same],
-        b_ub=most[~same],
-        A_eq=rows[same],
-        b_eq=most[same],
+        A_ub=rows[~equal],
+        b_ub=most[~equal],
+        A_eq=rows[equal],
+        b_eq=most[equal],
         bounds=np.column_stack((np.zeros(len(cost)), problem.most)),
         method="highs-ds",
     )
     if solved.status != 0:
         return None
     prices = np.zeros(len(most))
-    prices[~same] = np.minimum(solved.ineqlin.marginals, 0.0)
-    prices[same] = solved.eqlin.marginals
+    prices[~equal] = np.minimum(solved.ineqlin.marginals, 0.0)
+    prices[equal] = solved.eqlin.marginals
     reduced = cost - scale * (rows.T @ prices)
     limits = np.array(problem.most)
     bound = scale * float(most @ prices) + float(np.minimum(reduced, 0.0) @ limits)
@@ -221,9 +224,9 @@ def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None
 
 
 def fix_variables(problem: IntegerProgram, relaxation: Relaxed, known: float) -> IntegerProgram:
-    """Fix variables to 0 that only occur in solutions more expensive than `known`."""
+    """Fix to 0 each variable that is positive only in solutions more expensive than `known`."""
     margin = _MARGIN * (abs(known) + abs(relaxation.bound))
     most = np.array(problem.most)
-    # Limits above 0 would help little, and cause repairs of solutions after HiGHS's presolve.
+    # Smaller limits above 0 would help little: HiGHS must repair such solutions after its presolve.
     most[relaxation.least > known + margin] = 0.0
     return problem._replace(most=most.tolist())

@@ -1,7 +1,7 @@
 """Cost and packet rate of a placement, and the order of solutions.
 
-Three limits determine the throughput. Contexts (cores x threads) wait for the accesses of one
-packet after the other, cores compute, and memories serve one access at a time. The model ignores
+Three limits determine the throughput: contexts (cores x threads) wait for the accesses of their
+packet, cores compute, and memories serve one access at a time. The model ignores
 queues at memories that are not saturated, so the throughput is an upper limit (the asymptotic
 bounds of closed queueing networks; Denning and Buzen, The Operational Analysis of Queueing Network
 Models, 1978, section on asymptotes).
@@ -27,31 +27,31 @@ WANTED = "wanted"
 
 
 def price(card: Card, operation: str, level: str, *, free: bool) -> float:
-    """Return the price of an access other than a copy; if it has none, 0 if free, else infinity."""
+    """Return the price of an access, no copy; without a price, 0 if free, else infinity."""
     return card.access_cost.get(operation, {}).get(level, 0.0 if free else math.inf)
 
 
 def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
-    """Return the price of a copy from level to level; if it has none, 0 if free, else infinity."""
+    """Return the price of a copy between levels; without a price, 0 if free, else infinity."""
     return card.copy_cost.get(read, {}).get(written, 0.0 if free else math.inf)
 
 
 def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
     """Return the cost of each structure's accesses; a copy belongs to the structure that it reads.
 
-    The cost is infinite if a structure is on a level without a price, unless this is free.
+    The cost of accesses without a price is 0 if `free`, else infinite.
     """
-    places = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
+    spread_by_name = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
 
-    def of_each(access: Access, level: str) -> float:
+    def cost_of_access(access: Access, level: str) -> float:
         if access.to is None:
             return price(case.card, access.operation, level, free=free)
-        written = case.card.levels[_only(places[access.to])]
+        written = case.card.levels[_only(spread_by_name[access.to])]
         return copy_price(case.card, level, written, free=free)
 
     return [
         math.fsum(
-            access.times * parts / one.parts * of_each(access, level)
+            access.times * parts / one.parts * cost_of_access(access, level)
             for access in one.accesses
             if access.times
             for level, parts in zip(case.card.levels, counts, strict=True)
@@ -67,10 +67,10 @@ def _only(counts: Sequence[int]) -> int:
 
 
 def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]:
-    """Return the seconds for which a packet occupies each level; copies occupy both ends."""
+    """Return the seconds for which a packet occupies each level; a copy occupies both levels."""
     found = [0.0] * len(case.card.levels)
-    each = accesses_by_structure(case)
-    for one, counts, accesses in zip(case.structures, spread, each, strict=True):
+    operations = accesses_by_structure(case)
+    for one, counts, accesses in zip(case.structures, spread, operations, strict=True):
         for at, (level, count) in enumerate(zip(case.card.levels, counts, strict=True)):
             if count:
                 found[at] += busy_seconds(rates, level, accesses) * count / one.parts
@@ -78,12 +78,12 @@ def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]
 
 
 def accesses_by_structure(case: Case) -> list[dict[str, float]]:
-    """Return the accesses to each structure by operation; copies count at both ends."""
+    """Return the accesses to each structure by operation; a copy counts for both structures."""
     found: list[dict[str, float]] = [{} for _ in case.structures]
-    at = {one.name: index for index, one in enumerate(case.structures)}
+    indices = {one.name: index for index, one in enumerate(case.structures)}
     for index, one in enumerate(case.structures):
         for access in one.accesses:
-            ends = (index,) if access.to is None else (index, at[access.to])
+            ends = (index,) if access.to is None else (index, indices[access.to])
             operation = access.operation if access.to is None else COPY
             for end in ends:
                 found[end][operation] = found[end].get(operation, 0.0) + access.times
@@ -113,7 +113,7 @@ class Throughput(NamedTuple):
 
 
 def throughput(case: Case, rates: ThroughputLimits, spread: PartCounts, cost: float) -> Throughput:
-    """Return the throughput of a placement whose accesses have this cost for each packet."""
+    """Return the throughput of a placement; `cost` is that of a packet's accesses."""
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
     if rates.cores is not None:
@@ -133,12 +133,12 @@ THROUGHPUT: Objective = "throughput"
 
 
 class Value(NamedTuple):
-    """Value of a placement for comparison: smaller is better, the first part counts first."""
+    """Value of a placement for lexicographic comparison: smaller is better."""
 
     first: float
-    """Cost; for the objective throughput, seconds between two packets."""
+    """Cost; if the objective is throughput, seconds between two packets."""
     second: float
-    """For the objective throughput, the cost; otherwise 0."""
+    """Cost if the objective is throughput, else 0."""
 
 
 def value(case: Case, objective: Objective, spread: PartCounts, *, free: bool) -> Value:

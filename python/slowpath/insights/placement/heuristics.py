@@ -1,8 +1,8 @@
 """Good placements without a solver, and without proof of optimality.
 
-`descended` yields a start for the solver. A table by part and level has the costs of all moves, so
-that all moves and swaps of parts are examined at once. Random kicks leave local optima; they are
-the same in every run.
+`local_search` yields a start for the solver. A table by part and level has the costs of all moves,
+so that all moves and swaps of parts are compared at once. Random moves leave local optima; they are
+equal in every run.
 
 `improved` limits the number of examined placements, not the time. The same start thus always leads
 to the same result.
@@ -22,17 +22,17 @@ from slowpath.insights.placement.units import Units, spread_of, units
 
 Floats = NDArray[np.float64]
 
-_MOST = 300
+_MAX_PARTS = 300
 """Maximum number of parts; the work for swaps grows with its square."""
 _KICKS, _KICKED = 150, 6
 _STEPS = 1000
-_NEVER = 1e30
-_LESS = 1e-9
-"""Least relative reduction of the cost by a step."""
+_FORBIDDEN = 1e30
+_MIN_REDUCTION = 1e-9
+"""Minimum relative reduction of the cost by a step."""
 
 
 class _Parts(NamedTuple):
-    """Parts, with their costs."""
+    """Parts of all structures, with their costs."""
 
     found: Units
     sizes: Floats
@@ -41,14 +41,17 @@ class _Parts(NamedTuple):
     one: NDArray[np.int64]
     other: NDArray[np.int64]
     copies: Floats
-    """Cost of copies between two parts by the levels of both; each pair in both orders."""
+    """Cost of copies between the parts `one` and `other`, by both levels; pairs in both orders."""
     capacity: Floats
 
 
 def local_search(case: Case, start: PartCounts, *, free: bool) -> PartCounts | None:
-    """Return a good placement that fits; None if none was found, or there are too many parts."""
+    """Return a placement that fits and is locally optimal, from `start`.
+
+    Return None if no placement that fits was found, or if there are too many parts.
+    """
     parts = _parts(case, free=free)
-    if len(parts.sizes) > _MOST:
+    if len(parts.sizes) > _MAX_PARTS:
         return None
     levels = [level for counts in start for level, count in enumerate(counts) for _ in range(count)]
     places = _fitting(parts, np.array(levels))
@@ -77,16 +80,16 @@ def _parts(case: Case, *, free: bool) -> _Parts:
     return _Parts(
         found,
         np.array([float(unit.size) for unit in found.units]),
-        np.minimum(np.array([unit.cost for unit in found.units]), _NEVER),
+        np.minimum(np.array([unit.cost for unit in found.units]), _FORBIDDEN),
         np.array([one for one, _ in pairs], dtype=np.int64),
         np.array([other for _, other in pairs], dtype=np.int64),
-        np.minimum(np.array(copies).reshape(-1, levels, levels), _NEVER),
+        np.minimum(np.array(copies).reshape(-1, levels, levels), _FORBIDDEN),
         np.array([float(case.card.capacity[level]) for level in case.card.levels]),
     )
 
 
 def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
-    """Return the cost of each part by level while all other parts stay where they are."""
+    """Return the cost of each part by level, if all other parts keep their places."""
     found = parts.cost.copy()
     copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
     np.add.at(found, parts.one, copies)
@@ -98,27 +101,29 @@ def _room(parts: _Parts, places: NDArray[np.int64]) -> Floats:
 
 
 def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Move parts until all levels have room, the cheapest move for each byte first."""
+    """Move parts off overfull levels, first the cheapest per byte; None if this gets stuck."""
     places = places.copy()
     every = np.arange(len(places))
     for _ in range(len(places) + 1):
         room = _room(parts, places)
         prices = _prices(parts, places)
-        here = prices[every, places]
-        bad = (room[places] < 0) | (here >= _NEVER)
+        present = prices[every, places]
+        bad = (room[places] < 0) | (present >= _FORBIDDEN)
         if not bad.any():
             return places
-        more = (prices - here[:, None]) / np.maximum(parts.sizes, 1.0)[:, None]
-        more[(parts.sizes[:, None] > room[None, :]) | ~bad[:, None] | (prices >= _NEVER)] = np.inf
-        part, level = np.unravel_index(int(np.argmin(more)), more.shape)
-        if not np.isfinite(more[part, level]):
+        costs = (prices - present[:, None]) / np.maximum(parts.sizes, 1.0)[:, None]
+        costs[(parts.sizes[:, None] > room[None, :]) | ~bad[:, None] | (prices >= _FORBIDDEN)] = (
+            np.inf
+        )
+        part, level = np.unravel_index(int(np.argmin(costs)), costs.shape)
+        if not np.isfinite(costs[part, level]):
             return None
         places[part] = level
     return None
 
 
 def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """Make the best move or swap until none helps; return the placement and its cost."""
+    """Make the best move or swap until none reduces the cost; return the placement and its cost."""
     places = places.copy()
     every = np.arange(len(places))
     linked = np.zeros((len(places), len(places)), dtype=bool)
@@ -126,35 +131,37 @@ def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int6
     for _ in range(_STEPS):
         room = _room(parts, places)
         prices = _prices(parts, places)
-        here = prices[every, places]
-        least = _LESS * max(1.0, float(here.sum()))
-        moved = prices - here[:, None]
+        present = prices[every, places]
+        min_reduction = _MIN_REDUCTION * max(1.0, float(present.sum()))
+        moved = prices - present[:, None]
         moved[parts.sizes[:, None] > room[None, :]] = np.inf
         moved[every, places] = 0.0
         part, level = np.unravel_index(int(np.argmin(moved)), moved.shape)
-        if moved[part, level] < -least:
+        if moved[part, level] < -min_reduction:
             places[part] = level
             continue
-        swapped = prices[:, places] - here[:, None]
+        swapped = prices[:, places] - present[:, None]
         swapped = swapped + swapped.T
-        more = parts.sizes[:, None] - parts.sizes[None, :]
-        # The parts swap their levels, so these must have room for the difference in size.
-        swapped[(more > room[places][None, :]) | (-more > room[places][:, None]) | linked] = np.inf
+        difference = parts.sizes[:, None] - parts.sizes[None, :]
+        # Each level must have room for the difference in size.
+        swapped[
+            (difference > room[places][None, :]) | (-difference > room[places][:, None]) | linked
+        ] = np.inf
         one, other = np.unravel_index(int(np.argmin(swapped)), swapped.shape)
-        if not swapped[one, other] < -least:
+        if not swapped[one, other] < -min_reduction:
             break
         places[one], places[other] = places[other], places[one]
     return places, _cost(parts, places)
 
 
 def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
-    """Return the cost of a placement; the prices of both parts include a copy."""
+    """Return the cost of a placement; `_prices` counts a copy at both parts, so halve copies."""
     every = np.arange(len(places))
     alone = parts.cost[every, places].sum()
     return float(alone + (_prices(parts, places)[every, places].sum() - alone) / 2)
 
 
-_MOST_PLACEMENTS = 5000  # maximum number of examined placements
+_MAX_PLACEMENTS = 5000  # maximum number of examined placements
 
 
 def fits(case: Case, spread: PartCounts) -> bool:
@@ -172,7 +179,7 @@ def _free_room(case: Case, spread: PartCounts) -> list[int]:
 
 
 def first_fit(case: Case, *, free: bool) -> PartCounts | None:
-    """Place units, largest first, each on its then cheapest level; None if one fits nowhere."""
+    """Place each unit, largest first, on the cheapest level with room; None if one fits nowhere."""
     found = units(case, free=free, alike=False)
     room = [case.card.capacity[level] for level in case.card.levels]
     chosen = dict[int, int]()
@@ -185,7 +192,7 @@ def first_fit(case: Case, *, free: bool) -> PartCounts | None:
                 cost += copies[:, chosen[other]]
             elif other == at and one in chosen:
                 cost += copies[chosen[one]]
-        cost[[unit.size > left for left in room]] = np.inf
+        cost[[unit.size > free for free in room]] = np.inf
         best = int(np.argmin(cost))
         if not np.isfinite(cost[best]):
             return None
@@ -201,14 +208,14 @@ def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool)
     """Return a placement that no move of a part, and no swap of two parts, improves."""
     best = [[*counts] for counts in start]
     known = value(case, objective, best, free=free)
-    looked = 0
+    examined = 0
     better = True
     while better:
         better = False
-        for changed in _beside(best):
-            if looked == _MOST_PLACEMENTS:
+        for changed in _neighbours(best):
+            if examined == _MAX_PLACEMENTS:
                 return best
-            looked += 1
+            examined += 1
             if not fits(case, changed):
                 continue
             other = value(case, objective, changed, free=free)
@@ -218,14 +225,16 @@ def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool)
     return best
 
 
-def _beside(spread: list[list[int]]) -> Iterator[list[list[int]]]:
+def _neighbours(spread: list[list[int]]) -> Iterator[list[list[int]]]:
     """Yield placements with one part moved, then placements with two parts swapped."""
     levels = range(len(spread[0]) if spread else 0)
-    there = [(at, level) for at, counts in enumerate(spread) for level in levels if counts[level]]
-    for (at, level), to in product(there, levels):
+    occupied = [
+        (at, level) for at, counts in enumerate(spread) for level in levels if counts[level]
+    ]
+    for (at, level), to in product(occupied, levels):
         if to != level:
             yield _moved(spread, (at, level, to))
-    for (at, level), (other, to) in product(there, there):
+    for (at, level), (other, to) in product(occupied, occupied):
         if at < other and level != to:
             yield _moved(spread, (at, level, to), (other, to, level))
 

@@ -1,24 +1,23 @@
 """Integer program of a placement, solved by HiGHS.
 
-For unit u and level l, n(u,l) members of u are on l: integers whose sum over l is the number of
-members. The sum of sizes on a level is within its capacity. A copy between a member of u and the
-only member of v costs W(l,m) by the levels of both, a product of two decisions. The cost is linear
-in y(l,m), the members of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of
-y(l,m) = members x n(v,m), y >= 0. For two decisions, this describes the convex hull (the
-transportation polytope; Balas and Martin's products by rows give a weaker relaxation). Pairs whose
-copies form no cycle thus need no branching.
+n(u,l) members of unit u are on level l; the sum of n(u,l) over l is the number of members of u. The
+sizes on a level add up to at most its capacity. A copy between a member of u and the only member of
+v costs W(l,m) if u is on l and v on m, a product of two decisions. The cost is linear in y(l,m),
+the members of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of y(l,m) = members
+x n(v,m), y >= 0. For two decisions, this describes the convex hull (the transportation polytope;
+Balas and Martin's products by rows give a weaker relaxation). So pairs whose copies form no cycle
+need no branching.
 
-Only the numbers of members of u on the smallest level, on the two smallest, and so on, are declared
-as integers; the n(u,l) are their differences. The choice between two small levels often matters
-little, but the choice between small and large levels matters much. So the solver should branch on
-the latter (as on special ordered sets; Beale and Tomlin, 1970). Further rows limit the members on
-the smallest levels together by the sum of their capacities. These rows follow from those of each
-level: they change neither solutions nor the bound of the linear relaxation. But the solver derives
-cover cuts over several levels only from them.
+Integer variables count the members of u on the smallest level, on the two smallest levels, and so
+on; the n(u,l) are their differences. The choice between two small levels often matters little, the
+choice between small and large levels much. So the solver should branch on the latter (as on special
+ordered sets; Beale and Tomlin, 1970). Further rows limit the members on the smallest levels
+together by the sum of capacities. They follow from the rows of the levels, and change neither
+solutions nor the linear relaxation. But only from them, the solver derives cover cuts over several
+levels.
 
-The time between packets is the maximum of several times: those of waiting contexts and of each
-memory. A variable no smaller than any of these makes the program linear, so no search over rates is
-needed.
+The time between packets is the maximum of several times: of waiting contexts, and of each memory. A
+variable that is no smaller than any of them makes the program linear, without a search over rates.
 """
 
 import ctypes
@@ -41,7 +40,7 @@ Terms = Mapping[int, float]
 
 
 class Row(NamedTuple):
-    """`least <= terms <= most`."""
+    """A constraint: `least <= sum of terms <= most`."""
 
     terms: Terms
     least: float
@@ -49,25 +48,25 @@ class Row(NamedTuple):
 
 
 class IntegerProgram(NamedTuple):
-    """Integer program with variables of at least 0."""
+    """An integer program; all variables are at least 0."""
 
     placed: Mapping[tuple[int, int], int]
-    """Variable that counts the members of a unit on a level, by unit and level."""
+    """Variable n(u,l), by unit and level."""
     whole: Sequence[int]
-    """Integer variables; they make all variables in `placed` integers."""
+    """Variables that must be integers; all n(u,l) are integers then, too."""
     together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
-    """Variable that counts members of the first unit, by pair of units and by their levels."""
+    """Variable y(l,m), by pair of units, then by their levels."""
     room: Mapping[int, Sequence[int]]
-    """Levels of each capacity row, by row."""
+    """Levels that a capacity row limits, by index of the row."""
     cost: Terms
-    """Cost of accesses."""
+    """Cost of accesses, the objective."""
     most: Sequence[float]
     """Upper limits of variables."""
     rows: Sequence[Row]
     times: Sequence[Terms]
-    """Seconds for which a packet occupies contexts, and each memory, without constant parts."""
+    """Seconds for which a packet occupies the contexts, then each memory, without constants."""
     fixed: Sequence[float]
-    """Constant part of each of `times`; then a lower limit of the time between packets."""
+    """Constants to add to `times`; the last item is a minimum of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
         """Return the number of members of each unit on each level in a solution."""
@@ -78,37 +77,37 @@ class IntegerProgram(NamedTuple):
 
 
 def build_integer_program(case: Case, found: Units) -> IntegerProgram:
-    """Return the integer program of a case; it has a row without terms if a unit fits nowhere."""
-    written = _Written(found)
+    """Return the integer program of a case; if a unit fits nowhere, one row has no terms."""
+    builder = _Builder(found)
     for index in range(len(found.units)):
-        written.add_unit(index)
+        builder.add_unit(index)
     for pair, copies in found.pairs.items():
-        written.add_copies(pair, copies)
+        builder.add_copies(pair, copies)
     capacity = [case.card.capacity[name] for name in case.card.levels]
     for level, holds in enumerate(capacity):
-        written.add_capacity([level], holds)
+        builder.add_capacity([level], holds)
     by_capacity = sorted(range(len(capacity)), key=capacity.__getitem__)
     for count in range(1, len(capacity)):
         smallest = by_capacity[:count]
-        written.add_counts(smallest)
+        builder.add_counts(smallest)
         if count > 1:
-            written.add_capacity(smallest, sum(capacity[level] for level in smallest))
-    times, fixed = written.times(case.rates)
+            builder.add_capacity(smallest, sum(capacity[level] for level in smallest))
+    times, fixed = builder.times(case.rates)
     return IntegerProgram(
-        written.placed,
-        [*written.counted.values()],
-        written.together,
-        written.room,
-        written.cost,
-        written.most,
-        written.rows,
+        builder.placed,
+        [*builder.counted.values()],
+        builder.together,
+        builder.room,
+        builder.cost,
+        builder.most,
+        builder.rows,
         times,
         fixed,
     )
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return the coefficients of rows over `width` variables as a sparse array of scipy."""
+    """Return the coefficients of rows for `width` variables, as a sparse array of scipy."""
     from scipy.sparse import csr_array
 
     counts = [len(row.terms) for row in rows]
@@ -122,7 +121,7 @@ def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has 
     )
 
 
-class _Written:
+class _Builder:
     """An integer program under construction."""
 
     def __init__(self, found: Units) -> None:
@@ -153,57 +152,57 @@ class _Written:
         self.rows.append(Row(terms, members, members))
 
     def add_copies(self, pair: tuple[int, int], copies: Floats) -> None:
-        """Add the cost of copies between the members of a unit and the only member of another."""
+        """Add the copies between members of the first unit and the only member of the second."""
         one, other = pair
         members = float(len(self.found.units[one].members))
-        here = [level for level in range(len(copies)) if (one, level) in self.placed]
-        there = [level for level in range(len(copies)) if (other, level) in self.placed]
+        first_levels = [level for level in range(len(copies)) if (one, level) in self.placed]
+        second_levels = [level for level in range(len(copies)) if (other, level) in self.placed]
         joint = {
             (level, to): self._variable(float(copies[level, to]), members)
-            for level in here
-            for to in there
+            for level in first_levels
+            for to in second_levels
             if np.isfinite(copies[level, to])
         }
         self.together[pair] = joint
-        for level in here:
-            terms = {joint[level, to]: 1.0 for to in there if (level, to) in joint}
+        for level in first_levels:
+            terms = {joint[level, to]: 1.0 for to in second_levels if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[one, level]: -1.0}, 0.0, 0.0))
-        for to in there:
-            terms = {joint[level, to]: 1.0 for level in here if (level, to) in joint}
+        for to in second_levels:
+            terms = {joint[level, to]: 1.0 for level in first_levels if (level, to) in joint}
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
     def add_counts(self, levels: Sequence[int]) -> None:
-        """Add variables for the number of each unit's members on these levels together."""
+        """Add an integer variable for each unit: the number of its members on all these levels."""
         for index, unit in enumerate(self.found.units):
-            each = self._there(index, levels)
-            if len(each) == 1:
-                self.counted[each] = each[0]
-            elif each and each not in self.counted:
+            variables = self._variables_on(index, levels)
+            if len(variables) == 1:
+                self.counted[variables] = variables[0]
+            elif variables and variables not in self.counted:
                 at = self._variable(0.0, float(len(unit.members)))
-                self.counted[each] = at
-                self.rows.append(Row({**dict.fromkeys(each, 1.0), at: -1.0}, 0.0, 0.0))
+                self.counted[variables] = at
+                self.rows.append(Row({**dict.fromkeys(variables, 1.0), at: -1.0}, 0.0, 0.0))
 
-    def _there(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """Return the variables that count members of a unit on those levels that it may use."""
+    def _variables_on(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
+        """Return the variables n(u,l) of a unit for those of the levels that it may use."""
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """Add a capacity row for levels together, unless it can never be violated.
+        """Add a row for the total capacity of the levels, unless all units fit there.
 
-        With several levels, `add_counts` must come first.
+        If there are several levels, call `add_counts` before.
         """
         sizes = dict[int, int]()
         most = 0
         for index, unit in enumerate(self.found.units):
-            if each := self._there(index, levels):
-                sizes[each[0] if len(each) == 1 else self.counted[each]] = unit.size
+            if variables := self._variables_on(index, levels):
+                sizes[variables[0] if len(variables) == 1 else self.counted[variables]] = unit.size
                 most += unit.size * len(unit.members)
         if most > capacity:
             self.room[len(self.rows)] = levels
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: ThroughputLimits | None) -> tuple[list[Terms], list[float]]:
-        """Return `Programme.times` and `Programme.fixed`."""
+        """Return `times` and `fixed` of `IntegerProgram`."""
         if rates is None:
             return [], []
         waiting = 1 / rates.clock / rates.contexts
@@ -224,8 +223,8 @@ class _Written:
 
 
 _LARGEST = 1e6
-"""Largest coefficient of a scaled objective: HiGHS stops at a gap of 1e-6, whatever the unit."""
-_TIMES = 1e4  # the same for rows of times, in which the coefficient of the time is -1
+"""Largest coefficient of the scaled objective; HiGHS stops at an absolute gap of 1e-6."""
+_TIMES = 1e4  # largest coefficient of rows of times, in which the time has the coefficient -1
 _FEASIBLE = 1e-7  # tolerance of HiGHS for rows
 _OPTIMAL, _INFEASIBLE = 0, 2  # scipy's status codes
 
@@ -272,7 +271,11 @@ def least_time(problem: IntegerProgram, cuts: Sequence[Row], until: float) -> So
     scale = (max(largest, *problem.fixed) or 1.0) / _TIMES
     at = len(problem.most)
     rows = [
-        Row({**{of: one / scale for of, one in terms.items()}, at: -1.0}, -np.inf, -fixed / scale)
+        Row(
+            {**{variable: one / scale for variable, one in terms.items()}, at: -1.0},
+            -np.inf,
+            -fixed / scale,
+        )
         for terms, fixed in zip(problem.times, problem.fixed, strict=False)
     ]
     rows.append(Row({at: 1.0}, problem.fixed[-1] / scale, np.inf))
@@ -289,7 +292,7 @@ def _solved(
     whole = np.zeros(len(c))
     whole[list(problem.whole)] = 1
     most = np.append(problem.most, [np.inf] * (len(c) - len(problem.most)))
-    # Remove variables fixed to 0: the search takes longer if the solver's presolve removes them.
+    # Remove variables that are fixed to 0: the search takes longer if HiGHS's presolve does.
     used = np.flatnonzero(most > 0)
     if not used.size:  # HiGHS rejects problems without variables
         feasible = all(row.least <= _FEASIBLE and row.most >= -_FEASIBLE for row in rows)
@@ -320,18 +323,18 @@ def _solved(
 def _quiet() -> Iterator[None]:
     """Silence standard output: HiGHS 1.12 prints a line when it repairs a solution."""
     try:
-        kept = os.dup(1)
+        stdout = os.dup(1)
     except OSError:  # standard output is closed
         yield
         return
     flush = ctypes.CDLL(None).fflush
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
         flush(None)
-        os.dup2(nowhere, 1)
+        os.dup2(null, 1)
         yield
     finally:
         flush(None)
-        os.dup2(kept, 1)
-        os.close(nowhere)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(null)
+        os.close(stdout)

@@ -1,23 +1,23 @@
 """Placement problems: structures and memories.
 
-Costs are in the unit of the card's prices, mostly cycles. Counts are accesses for each packet; for
-the objective cost, they can be for any other number of packets.
+Costs are in the unit of the card's prices, mostly cycles. Accesses are counted per packet; if the
+objective is cost, they may be counted for any number of packets.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 COPY = "memcpy"
-"""Operation with a structure at both ends."""
+"""Operation that reads one structure and writes another."""
 
 
 class Access(NamedTuple):
-    """An operation of a function on a structure, and its number."""
+    """An operation of a function on a structure, with the number of its executions."""
 
     operation: str
     times: float
     to: str | None = None
-    """For a copy, the structure that is written; the structure with this access is read."""
+    """Structure that a copy writes; it reads the structure that has this access."""
 
 
 class Structure(NamedTuple):
@@ -28,8 +28,8 @@ class Structure(NamedTuple):
     """Size in bytes."""
     accesses: Sequence[Access]
     parts: int = 1
-    """Number of parts, equal in size and accesses, that may be on different levels, such as groups
-    of a hash table's buckets; 1: undivided."""
+    """Number of equal parts that may be on different levels, such as groups of a hash table's
+    buckets; 1 if the structure is undivided."""
 
     @property
     def part_size(self) -> int:
@@ -44,13 +44,13 @@ class Card(NamedTuple):
     capacity: Mapping[str, int]
     """Capacity in bytes, by level."""
     access_cost: Mapping[str, Mapping[str, float]]
-    """Price of an access by operation and level; entries without a price are missing."""
+    """Price of an access by operation and level; unknown prices are missing."""
     copy_cost: Mapping[str, Mapping[str, float]]
     """Price of a copy by the levels of the structures that are read and written."""
 
 
 class ThroughputLimits(NamedTuple):
-    """Data for the throughput of a card, besides its prices."""
+    """Data for the throughput of a card, in addition to its prices."""
 
     clock: float
     """Units of cost per second."""
@@ -59,11 +59,11 @@ class ThroughputLimits(NamedTuple):
     busy: Mapping[str, Mapping[str, float]]
     """Seconds for which one access occupies a memory, by level and operation."""
     compute: float = 0.0
-    """Cost of a packet besides its accesses."""
+    """Cost of a packet without its accesses."""
     cores: int | None = None
-    """Number of cores, each of which computes for one packet at a time; None: no limit."""
+    """Number of cores, each computing for one packet at a time; None if they are no limit."""
     wanted: float | None = None
-    """Requested packets per second, beyond which more have no value; None: as many as possible."""
+    """Requested packets per second, a maximum of the throughput; None for as many as possible."""
 
 
 class Case(NamedTuple):
@@ -77,17 +77,17 @@ class Case(NamedTuple):
 
 
 PartCounts = Sequence[Sequence[int]]
-"""Placement: the number of each structure's parts on each level of the card."""
+"""A placement: by structure and level, the number of the structure's parts on the level."""
 
 
 class StatedPlacement(NamedTuple):
-    """A placement from the file, for comparison."""
+    """A placement that a file states, for comparison."""
 
     title: str
     placement: Mapping[str, str]
     """Level by structure."""
     cost: float | None
-    """Cost as the file states it; None if the file does not."""
+    """Cost that the file states, if any."""
 
 
 class Described(NamedTuple):

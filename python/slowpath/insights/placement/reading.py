@@ -28,14 +28,14 @@ from slowpath.insights.placement.problem import (
 )
 from slowpath.insights.rows import named_tables
 
-_MOST = 1e18
-_BYTES = 2**62
-_PARTS = 1000
+_MAX_NUMBER = 1e18
+_MAX_BYTES = 2**62
+_MAX_PARTS = 1000
 _ACCESS_BYTES = 4
-_OF_A_CARD = ("cores", "threads", "compute", "rate")
+_CARD_KEYS = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
 Standing = dict[str, str]
-"""Current level by structure; missing structures are on the level that holds everything."""
+"""Present level by structure; structures without an entry are on the largest level."""
 
 
 class _Memories(NamedTuple):
@@ -65,87 +65,102 @@ def cases_of(file: str, content: str) -> list[Described]:
         InputError: when the text is invalid.
     """
     found = read_marked_json(file, content)
-    whole = table(
+    document = table(
         found,
         ("levels", "capacity_bytes", "access_cost", "cases"),
         ("about", "access_bytes", "copy_cost_from_to", *_RATES),
     )
-    memories = _memories(whole)
-    cases = [_case(one, memories) for one in named_tables(whole["cases"], "case")]
+    memories = _memories(document)
+    cases = [_case(one, memories) for one in named_tables(document["cases"], "case")]
     if not cases:
-        whole["cases"].place.refuse("has no case")
+        document["cases"].place.refuse("has no case")
     return cases
 
 
-def _memories(whole: Table) -> _Memories:
-    levels = [text(one) for one in items(whole["levels"])]
-    for at, one in enumerate(items(whole["levels"])):
+def _memories(document: Table) -> _Memories:
+    levels = [text(one) for one in items(document["levels"])]
+    for at, one in enumerate(items(document["levels"])):
         if levels[at] in levels[:at]:
             one.place.refuse(f"{levels[at]!r} stands here twice")
     if not levels:
-        whole["levels"].place.refuse("has no level")
+        document["levels"].place.refuse("has no level")
     scopes = {
         name: {level: _bytes(one) for level, one in table(sizes, levels).items()}
-        for name, sizes in mapping(whole["capacity_bytes"]).items()
+        for name, sizes in mapping(document["capacity_bytes"]).items()
     }
     if not scopes:
-        whole["capacity_bytes"].place.refuse("has no scope")
+        document["capacity_bytes"].place.refuse("has no scope")
     access_cost = {
         operation: _prices(prices, levels)
-        for operation, prices in mapping(whole["access_cost"]).items()
+        for operation, prices in mapping(document["access_cost"]).items()
     }
     if COPY in access_cost:
-        mapping(whole["access_cost"])[COPY].place.refuse("copies are priced by copy_cost_from_to")
-    copies = table(whole["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in whole else {}
+        mapping(document["access_cost"])[COPY].place.refuse(
+            "copies are priced by copy_cost_from_to"
+        )
+    copies = (
+        table(document["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in document else {}
+    )
     copy_cost = {level: _prices(one, levels) for level, one in copies.items()}
-    clock = decimal(whole["clock_hz"], 1e-9, _MOST) if "clock_hz" in whole else None
-    size = decimal(whole["access_bytes"], 1, _BYTES) if "access_bytes" in whole else _ACCESS_BYTES
-    unit = word(whole["bandwidth_unit"], ("accesses", "bytes")) if "bandwidth_unit" in whole else ""
-    each = size if unit == "bytes" else 1.0
+    clock = decimal(document["clock_hz"], 1e-9, _MAX_NUMBER) if "clock_hz" in document else None
+    size = (
+        decimal(document["access_bytes"], 1, _MAX_BYTES)
+        if "access_bytes" in document
+        else _ACCESS_BYTES
+    )
+    unit = (
+        word(document["bandwidth_unit"], ("accesses", "bytes"))
+        if "bandwidth_unit" in document
+        else ""
+    )
+    access_size = size if unit == "bytes" else 1.0
     busy = {
-        level: _busy(one, [*access_cost, COPY], each)
+        level: _busy(one, [*access_cost, COPY], access_size)
         for level, one in (
-            table(whole["bandwidth"], (), levels) if "bandwidth" in whole else {}
+            table(document["bandwidth"], (), levels) if "bandwidth" in document else {}
         ).items()
     }
     return _Memories(levels, scopes, access_cost, copy_cost, clock, busy)
 
 
 def _bytes(found: Spanned) -> int:
-    value = decimal(found, 0, _BYTES)
+    value = decimal(found, 0, _MAX_BYTES)
     if not value.is_integer():
         found.place.refuse(f"{value:g} is no whole number of bytes")
     return int(value)
 
 
 def _prices(found: Spanned, levels: Sequence[str]) -> dict[str, float]:
-    return {level: decimal(one, 0, _MOST) for level, one in table(found, (), levels).items()}
+    return {level: decimal(one, 0, _MAX_NUMBER) for level, one in table(found, (), levels).items()}
 
 
-def _busy(found: Spanned, operations: Sequence[str], each: float) -> dict[str, float]:
-    """Return the seconds for an access by operation, from one bandwidth or one per operation."""
+def _busy(found: Spanned, operations: Sequence[str], amount: float) -> dict[str, float]:
+    """Return the seconds for an access by operation, from a common or several bandwidths.
+
+    `amount` is what an access takes, in the unit of the bandwidth.
+    """
     if not isinstance(found.value, dict):
-        return dict.fromkeys(operations, each / decimal(found, 1e-9, _MOST))
+        return dict.fromkeys(operations, amount / decimal(found, 1e-9, _MAX_NUMBER))
     return {
-        operation: each / decimal(one, 1e-9, _MOST)
+        operation: amount / decimal(one, 1e-9, _MAX_NUMBER)
         for operation, one in table(found, (), operations).items()
     }
 
 
 def _case(found: Spanned, memories: _Memories) -> Described:
-    keys = ("about", "scope", "published", "placement", *_OF_A_CARD)
+    keys = ("about", "scope", "published", "placement", *_CARD_KEYS)
     case = table(found, ("name", "structures"), keys)
     scope = _scope(found, case, memories)
     card = Card(memories.levels, memories.scopes[scope], memories.access_cost, memories.copy_cost)
-    above = f"{found.place.key}, "
-    described = named_tables(case["structures"], "structure", above)
+    context = f"{found.place.key}, "
+    described = named_tables(case["structures"], "structure", context)
     names = [text(mapping(one)["name"]) for one in described]
     structures = [_structure(one, names, card, scope) for one in described]
     rates = _rates(found, case, memories, structures)
     before = []
     if "published" in case:
         inner = table(case["published"], ("placement",), ("cost",))
-        cost = decimal(inner["cost"], 0, _MOST) if "cost" in inner else None
+        cost = decimal(inner["cost"], 0, _MAX_NUMBER) if "cost" in inner else None
         before.append(
             StatedPlacement("published", _levels(inner["placement"], names, memories), cost)
         )
@@ -168,7 +183,7 @@ def _structure(found: Spanned, names: Sequence[str], card: Card, scope: str) -> 
     one = table(found, ("name", "size_bytes", "accesses"), ("about", "declared", "parts"))
     size, parts = _bytes(one["size_bytes"]), 1
     if "parts" in one:
-        parts = int(decimal(one["parts"], 1, _PARTS))
+        parts = int(decimal(one["parts"], 1, _MAX_PARTS))
         if parts != decimal(one["parts"], 1):
             one["parts"].place.refuse("is no whole number")
     accesses = [_access(each, names, card) for each in items(one["accesses"])]
@@ -184,7 +199,7 @@ def _structure(found: Spanned, names: Sequence[str], card: Card, scope: str) -> 
 def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
     one = table(found, ("operation", "count"), ("to",))
     operation = word(one["operation"], [*card.access_cost, COPY])
-    count = decimal(one["count"], 0, _MOST)
+    count = decimal(one["count"], 0, _MAX_NUMBER)
     if operation != COPY:
         if "to" in one:
             one["to"].place.refuse(f"only {COPY} has a structure that it copies to")
@@ -205,16 +220,16 @@ def _levels(found: Spanned, names: Sequence[str], memories: _Memories) -> dict[s
 def _rates(
     found: Spanned, case: Table, memories: _Memories, structures: Sequence[Structure]
 ) -> ThroughputLimits | None:
-    given = [key for key in _OF_A_CARD if key in case]
-    if not given:
+    card_keys = [key for key in _CARD_KEYS if key in case]
+    if not card_keys:
         return None
     if "cores" not in case:
-        case[given[0]].place.refuse("is of throughput, for which cores have to be there, too")
+        case[card_keys[0]].place.refuse("is of throughput, for which cores have to be there, too")
     if memories.clock is None:
         found.place.refuse("has cores; the file lacks clock_hz, units of cost in a second")
     cores = _count(case["cores"])
-    compute = decimal(case["compute"], 0, _MOST) if "compute" in case else 0.0
-    wanted = decimal(case["rate"], 1e-9, _MOST) if "rate" in case else None
+    compute = decimal(case["compute"], 0, _MAX_NUMBER) if "compute" in case else 0.0
+    wanted = decimal(case["rate"], 1e-9, _MAX_NUMBER) if "rate" in case else None
     contexts = cores * (_count(case["threads"]) if "threads" in case else 1)
     _check_bandwidth(found, memories, structures)
     return ThroughputLimits(memories.clock, contexts, memories.busy, compute, cores, wanted)
@@ -228,7 +243,7 @@ def _count(found: Spanned) -> int:
 
 
 def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[Structure]) -> None:
-    """Check that levels with bandwidths have one for each operation in use."""
+    """Check that a level with bandwidths has one for each used operation."""
     used = {access.operation for one in structures for access in one.accesses if access.times}
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())
@@ -237,7 +252,7 @@ def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[S
 
 
 def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]) -> Standing:
-    """Read the current levels of structures: a table of levels by structure, of any of them.
+    """Read a table with the present levels of some structures.
 
     Raises:
         InputError: when the file is invalid, names an unknown structure or level, or exceeds the
@@ -245,13 +260,13 @@ def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, in
     """
     found = mapping(read_marked_json(file, read_text(file)))
     used = dict.fromkeys(capacity, 0)
-    standing = dict[str, str]()
+    levels = dict[str, str]()
     for name, one in found.items():
         if name not in sizes:
             one.place.refuse(f"is no structure of the source; it has {', '.join(sizes) or 'none'}")
-        level = standing[name] = word(one, capacity)
+        level = levels[name] = word(one, capacity)
         used[level] += sizes[name]
         if used[level] > capacity[level]:
-            there = f"{used[level]:,} bytes are in {level} with this one"
-            one.place.refuse(f"{there}, which holds {capacity[level]:,}")
-    return standing
+            sizes_there = f"{used[level]:,} bytes are in {level} with this one"
+            one.place.refuse(f"{sizes_there}, which holds {capacity[level]:,}")
+    return levels

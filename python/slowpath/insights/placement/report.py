@@ -32,20 +32,20 @@ _MILLION = 1e6
 
 
 def placement_csv(report: StatePlacement) -> Iterator[str]:
-    """Yield a CSV line for each structure and each level that holds parts of it."""
+    """Yield a header line, and a line for each structure and level that holds parts of it."""
     yield csv_line(COLUMNS)
     for case in report["cases"]:
         through = case["throughput"]
         rate = None if through is None else through["packetrate_pps"]
-        said = (case["cost"], rate, case["bound"], case["verdict"])
+        results = (case["cost"], rate, case["bound"], case["verdict"])
         for one in case["structures"]:
             place = (one["structure"], one["size_bytes"], one["level"])
             parts = (one["parts"], one["of_parts"], one["cost"], one["share"])
-            yield csv_line((case["case"], *place, *parts, *said))
+            yield csv_line((case["case"], *place, *parts, *results))
 
 
 def placement_text(report: StatePlacement) -> Iterator[Line]:
-    """Yield, for each case, the advised placement and other placements for comparison."""
+    """Yield the advised placement of each case, compared with other placements."""
     for at, case in enumerate(report["cases"]):
         if at:
             yield Line("")

@@ -1,9 +1,9 @@
-"""Entry point of `slowpath insights placement`."""
+"""The command `slowpath insights placement`."""
 
 import math
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError
@@ -22,6 +22,7 @@ from slowpath.insights.placement.documents import (
     ComparedPlacement,
     PlacedPart,
     PlacementCase,
+    StatePlacement,
     Through,
     Unpriced,
     UnpricedLevel,
@@ -30,12 +31,9 @@ from slowpath.insights.placement.problem import COPY, Case, Described, PartCount
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
 from slowpath.insights.source.unit import require_numpy
 
-if TYPE_CHECKING:
-    from slowpath.insights.placement.documents import StatePlacement
-
 
 def without_price(case: Case, spread: PartCounts) -> dict[str, set[str]]:
-    """Return the operations without a price, by level; copies count at the level that they read."""
+    """Return the used operations without a price, by level; for a copy, the level that it reads."""
     found = dict[str, set[str]]()
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
@@ -77,10 +75,10 @@ def _lacks_prices(case: Case) -> bool:
     )
 
 
-def unpriced(
+def best_unpriced(
     case: Case, objective: Objective, advised: Placement, seconds: float | None
 ) -> Unpriced | None:
-    """Return a better placement if accesses without a price were free; None if none exists."""
+    """Return the best placement if accesses without a price are free; None if it is no better."""
     if not _lacks_prices(case):
         return None
     try:
@@ -110,13 +108,13 @@ def _level(name: str, operations: set[str]) -> UnpricedLevel:
 
 
 def _structures(case: Case, spread: PartCounts) -> list[str]:
-    """Return the structures with accesses without a price."""
+    """Return the structures that have accesses without a price."""
     each = costs(case, spread, free=False)
     return [one.name for one, cost in zip(case.structures, each, strict=True) if math.isinf(cost)]
 
 
 def reason_for_none(case: Case) -> str:
-    """Return the reason for a missing placement: a structure without a level, or lack of room."""
+    """Return why a case has no placement: a structure fits on no level, or room is lacking."""
     card = case.card
     for one in case.structures:
         room = [level for level in card.levels if one.part_size <= card.capacity[level]]
@@ -133,10 +131,10 @@ def reason_for_none(case: Case) -> str:
             for level in room
         }
         if all(lacking.values()):
-            said = "; ".join(f"{level} {', '.join(each)}" for level, each in lacking.items())
+            listed = "; ".join(f"{level} {', '.join(each)}" for level, each in lacking.items())
             return (
                 f"structure {one.name} fits on no level with prices for what it does (no price: "
-                f"{said}); --unpriced free counts these as nothing"
+                f"{listed}); --unpriced free counts these as nothing"
             )
     total = sum(one.part_size * one.parts for one in case.structures)
     capacity = sum(card.capacity.values())
@@ -146,7 +144,7 @@ def reason_for_none(case: Case) -> str:
     )
 
 
-class Asked(NamedTuple):
+class _Advised(NamedTuple):
     """A request, and the advised placement."""
 
     case: Case
@@ -156,23 +154,23 @@ class Asked(NamedTuple):
     advised: Placement
 
 
-def compared(asked: Asked, before: Sequence[StatedPlacement]) -> Iterator[ComparedPlacement]:
-    """Yield the placements of the file, all on the largest level, and the one of least cost."""
-    case = asked.case
+def compared(result: _Advised, before: Sequence[StatedPlacement]) -> Iterator[ComparedPlacement]:
+    """Yield for comparison: stated placements, everything on the largest level, the least cost."""
+    case = result.case
     for one in before:
         spread = _spread(case, [one.placement[each.name] for each in case.structures])
-        yield _compared(asked, one.title, spread, one.cost)
+        yield _compared(result, one.title, spread, one.cost)
     largest = max(case.card.levels, key=lambda level: case.card.capacity[level])
     everything = _spread(case, [largest] * len(case.structures))
     if not _overfull(case, everything):
-        yield _compared(asked, f"all in {largest}", everything)
-    if asked.objective == THROUGHPUT:
+        yield _compared(result, f"all in {largest}", everything)
+    if result.objective == THROUGHPUT:
         try:
-            least = place(case, COST, seconds=asked.seconds)
+            least = place(case, COST, seconds=result.seconds)
         except OutOfTime:
             return
         if least is not None:
-            yield _compared(asked, "least cost", least.spread)
+            yield _compared(result, "least cost", least.spread)
 
 
 def _spread(case: Case, levels: list[str]) -> PartCounts:
@@ -197,17 +195,17 @@ def used(case: Case, spread: PartCounts, level: int) -> int:
     )
 
 
-def shown(found: Throughput) -> Through | None:
-    """Convert a throughput to its document; None if packets take no time."""
+def throughput_document(found: Throughput) -> Through | None:
+    """Return the document of a throughput; None if packets take no time."""
     if math.isinf(found.rate):
         return None
     return {"packetrate_pps": found.rate, "bottleneck": found.limit}
 
 
 def _compared(
-    asked: Asked, title: str, spread: PartCounts, stated: float | None = None
+    result: _Advised, title: str, spread: PartCounts, stated: float | None = None
 ) -> ComparedPlacement:
-    case, objective, _, advised = asked
+    case, objective, _, advised = result
     cost = math.fsum(costs(case, spread, free=True))
     through = None if case.rates is None else throughput(case, case.rates, spread, cost)
     if objective == COST:
@@ -222,7 +220,7 @@ def _compared(
         "stated_cost": stated,
         "unpriced": bool(without_price(case, spread)),
         "overfull": _overfull(case, spread),
-        "throughput": None if through is None else shown(through),
+        "throughput": None if through is None else throughput_document(through),
         "better": better,
     }
 
@@ -231,15 +229,15 @@ class Rules(NamedTuple):
     """Options of a placement."""
 
     free: bool = False
-    """True if accesses without a price cost nothing instead of being forbidden."""
+    """True if accesses without a price are free, false if they are forbidden."""
     objective: Objective | None = None
-    """Objective; None: throughput for cases with cores, otherwise cost."""
+    """Objective; None for throughput in cases with cores, and cost in other cases."""
     seconds: float | None = None
-    """Time limit of each search; None: no limit."""
+    """Time limit of each search, if any."""
 
 
 def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
-    """Return the best placement of a case, with comparisons.
+    """Return the best placement of a case, compared with others.
 
     Raises:
         InputError: when no placement exists, or none was found in time.
@@ -261,14 +259,14 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
     bound: float | None = found.bound
     if objective == THROUGHPUT:
         bound = 1 / found.bound if found.bound else None
-    asked = Asked(case, objective, rules.seconds, found)
+    result = _Advised(case, objective, rules.seconds, found)
     return {
         "case": case.name,
         "scope": described.scope,
         "objective": objective,
         "verdict": "optimal" if found.proven else "stopped",
         "cost": total,
-        "throughput": None if through is None else shown(through),
+        "throughput": None if through is None else throughput_document(through),
         "bound": bound,
         "structures": _parts(case, found.spread, each, total),
         "levels": [
@@ -280,8 +278,8 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
             }
             for at, level in enumerate(case.card.levels)
         ],
-        "compared": [*compared(asked, described.before)],
-        "unpriced": None if rules.free else unpriced(case, objective, found, rules.seconds),
+        "compared": [*compared(result, described.before)],
+        "unpriced": None if rules.free else best_unpriced(case, objective, found, rules.seconds),
     }
 
 
@@ -306,9 +304,9 @@ def _parts(case: Case, spread: PartCounts, each: list[float], total: float) -> l
 
 
 def _of_parts(case: Case, spread: PartCounts, at: int, level: str) -> float:
-    """Return the cost of a structure's parts on one level."""
-    there = case.card.levels.index(level)
-    counts = [count if where == there else 0 for where, count in enumerate(spread[at])]
+    """Return the cost of those parts of a structure that are on one level."""
+    index = case.card.levels.index(level)
+    counts = [count if other == index else 0 for other, count in enumerate(spread[at])]
     only = [[0] * len(counts) for _ in case.structures]
     only[at] = counts
     return costs(case, only, free=True)[at]
@@ -322,18 +320,14 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: when a package is missing.
     """
     require_numpy()
-    report = _report(given)
-    reporter.write(report)
-    return ExitCode.FINE
-
-
-def _report(given: Namespace) -> "StatePlacement":
     from slowpath.insights.placement.reading import read_cases
 
     rules = Rules(given.unpriced == "free", given.objective, given.deadline or None)
-    return {
+    report: StatePlacement = {
         "slowpath": engine.version(),
         "file": given.file,
         "without_price": given.unpriced,
         "cases": [advise(given.file, one, rules) for one in read_cases(given.file)],
     }
+    reporter.write(report)
+    return ExitCode.FINE

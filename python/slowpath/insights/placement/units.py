@@ -1,8 +1,8 @@
-"""Units of a placement: equal parts are counted instead of distinguished.
+"""Units of a placement: equal parts, which are counted and not distinguished.
 
-With variables for each of two equal structures, an integer program has two symmetric optima for
-every one. A solver must refute both, and its time doubles with every pair. So structures that are
-equal in size, prices, use of memories and copies share one integer variable for each level.
+If two equal structures have their own variables, every placement has a symmetric placement. A
+solver must refute both, so its time doubles with every pair. So structures that are equal in size,
+prices, use of memories and copies share one integer variable for each level.
 """
 
 import math
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Unit(NamedTuple):
-    """Equal parts."""
+    """Equal parts, its members."""
 
     members: Sequence[int]
     """Index of the structure of each part."""
@@ -32,16 +32,16 @@ class Unit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """A case in the form for a solver."""
+    """A case as units and copies between them."""
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]
-    """Cost of copies between a member of the first unit and the only member of the second, by their
-    levels; by pair of units."""
+    """Cost of copies between a member of the first unit and the only member of the second, by pair
+    of units, then by their levels."""
 
 
 def units(case: Case, *, free: bool, alike: bool) -> Units:
-    """Return the parts of all structures as units; `alike` merges equal parts."""
+    """Return the parts of all structures as units; with `alike`, merge equal parts."""
     alone, pairs = _alone(case, free=free), _pairs(case, free=free)
     partners = dict[int, dict[int, Floats]]()
     for (first, second), cost in pairs.items():
@@ -50,30 +50,30 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
     groups = dict[object, list[int]]()
     singles = set[int]()
     for at, (one, unit) in enumerate(zip(case.structures, alone, strict=True)):
-        beside = partners.get(at, {})
-        looks = tuple((to, beside[to].tobytes()) for to in sorted(beside))
-        key = (unit.size, unit.cost.tobytes(), unit.busy.tobytes(), looks)
+        neighbours = partners.get(at, {})
+        copy_costs = tuple((to, neighbours[to].tobytes()) for to in sorted(neighbours))
+        key = (unit.size, unit.cost.tobytes(), unit.busy.tobytes(), copy_costs)
         if not alike:
             groups |= {(at, part): [at] for part in range(one.parts)}
         elif at in singles:
             groups[at] = [at]
         else:
             groups.setdefault(key, []).extend([at] * one.parts)
-            singles |= beside.keys()
+            singles |= neighbours.keys()
     found = [alone[members[0]]._replace(members=members) for members in groups.values()]
-    where = {member: at for at, unit in enumerate(found) for member in unit.members}
-    joined = dict[tuple[int, int], Floats]()
+    unit_of = {member: at for at, unit in enumerate(found) for member in unit.members}
+    unit_pairs = dict[tuple[int, int], Floats]()
     for (first, second), cost in pairs.items():
-        here, there = where[first], where[second]
-        if len(found[there].members) == 1:
-            joined[here, there] = cost
+        first_unit, second_unit = unit_of[first], unit_of[second]
+        if len(found[second_unit].members) == 1:
+            unit_pairs[first_unit, second_unit] = cost
         else:
-            joined[there, here] = cost.T
-    return Units(found, joined)
+            unit_pairs[second_unit, first_unit] = cost.T
+    return Units(found, unit_pairs)
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Return a unit for one part of each structure, without copies between two structures."""
+    """Return a unit without members for each structure; it ignores copies between structures."""
     found = []
     for one, accesses in zip(case.structures, accesses_by_structure(case), strict=True):
         size = one.part_size
@@ -103,7 +103,7 @@ def _alone(case: Case, *, free: bool) -> list[Unit]:
 
 
 def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
-    """Return the cost of all copies between two structures, by pair in ascending order."""
+    """Return the cost of all copies between two structures, by pair (smaller index first)."""
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
     copies = np.array(
@@ -121,11 +121,11 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
 
 
 def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> PartCounts:
-    """Convert the number of each unit's members on each level to a placement of structures."""
+    """Return the placement for the number of members of each unit on each level."""
     spread = [[0] * len(case.card.levels) for _ in case.structures]
-    for unit, there in zip(found.units, counts, strict=True):
+    for unit, level_counts in zip(found.units, counts, strict=True):
         members = iter(unit.members)
-        for level, count in enumerate(there):
+        for level, count in enumerate(level_counts):
             for _ in range(count):
                 spread[next(members)][level] += 1
     return spread
