@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 
 from slowpath.chain.loading import load_chain
-from slowpath.chain.page_graphs import Graphs, flow_of
+from slowpath.chain.page_graphs import flow_of
+from slowpath.chain.report_types import Graphs
 from slowpath.core.engine import chains
 from slowpath.core.html.flow import Flow, picture, shape
 from slowpath.core.jobs.stopping import heeding_signals
