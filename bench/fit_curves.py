@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """How well do models of measured curves predict points that they have not seen?
 
-Each CSV file of a folder has a column of x and one of y, in this order. A model of every other point
-is judged by the points between; then the other way round. Beside it stand its functions alone,
-without what neighbouring points have in common, and the straight line from point to point. Where
-points have intervals as those of `slowpath calibrate`, the model knows how sure each point is that it
-is made of, and the noise is told: the error of one that knows the truth, which is that of the
-measured values alone. Without a folder, those of `curves/` are taken.
+Each CSV file of a folder begins with a column for x and one for y. A model of every other point is
+judged by the remaining points, and the other way round. It is compared with its functions alone,
+without the residual model, and with straight lines between the points. If points have intervals, as
+in files of `slowpath calibrate`, the model uses them, and the noise is printed: the error of the true
+curve due to the measured values alone. Without a folder, `curves/` is used.
 """
 
 import argparse
@@ -33,32 +32,32 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
 
 
 class Judged(NamedTuple):
-    """What came of a curve."""
+    """The errors for a curve."""
 
     model: float  # sMAPE, as the next three
     functions: float
     lines: float
-    noise: float  # not a number where it is not known
-    inside: float  # share of points inside of 90 % intervals
+    noise: float  # NaN if unknown
+    inside: float  # share of points inside 90 % intervals
     segments: int
 
 
 def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
-    """Standard errors, where 95 % intervals are known."""
+    """Return the standard errors, if 95 % intervals are given."""
     if "low" not in head or "high" not in head:
         return None
     low, high = (rows[:, head.index(name)] for name in ("low", "high"))
-    many = rows[:, head.index("observations")]
-    return (high - low) / 2 / np.array([half_width(int(n)) for n in many])
+    counts = rows[:, head.index("observations")]
+    return (high - low) / 2 / np.array([half_width(int(n)) for n in counts])
 
 
 def halves(file: Path, options: Options) -> Judged:
-    """Models of either half of the points, judged by the other one."""
+    """Fit a model to either half of the points, and judge it by the other half."""
     head, rows = read(file)
     x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]
     x, y, spread = rows[:, 0], rows[:, 1], spread_of(head, rows)
-    off: list[tuple[float, float, float]] = []
+    errors: list[tuple[float, float, float]] = []
     inside, segments = [], []
     for half in (0, 1):
         known = np.arange(len(x)) % 2 == half
@@ -66,19 +65,19 @@ def halves(file: Path, options: Options) -> Judged:
         table = {x_name: list(x[known]), y_name: list(y[known])}
         if spread is not None:
             table["spread"] = list(spread[known])
-        sure = None if spread is None else "spread"
-        model = fit(points_of(table, [x_name], y_name, spread=sure), options)
+        name = None if spread is None else "spread"
+        model = fit(points_of(table, [x_name], y_name, spread=name), options)
         found = evaluate(model, x[~known])
         functions = evaluate(model | {"residuals": None}, x[~known]).y
         lines = np.interp(x[~known], x[known], y[known])
-        off.append(tuple(error("smape", y[~known], one) for one in (found.y, functions, lines)))
+        errors.append(tuple(error("smape", y[~known], one) for one in (found.y, functions, lines)))
         inside.append(((found.low <= y[~known]) & (y[~known] <= found.high)).mean())
         segments.append(len(model["segments"]))
-    model_off, functions_off, lines_off = np.mean(off, axis=0).tolist()
-    # The mean size of a normal error, as a share of the sum of both values.
+    model_error, functions_error, lines_error = np.mean(errors, axis=0).tolist()
+    # The mean absolute value of a normal error, as a share of the sum of both values.
     noise = np.nan if spread is None else float(np.mean(np.sqrt(2 / np.pi) * spread / y / 2))
     share = float(np.mean(inside))
-    return Judged(model_off, functions_off, lines_off, noise, share, max(segments))
+    return Judged(model_error, functions_error, lines_error, noise, share, max(segments))
 
 
 def main() -> None:
@@ -100,10 +99,10 @@ def main() -> None:
             flush=True,
         )
     inside = np.array([one.inside for one in found])
-    off = np.array([[one.model, one.functions, one.lines] for one in found])
+    errors = np.array([[one.model, one.functions, one.lines] for one in found])
     for name, each, share in (
-        ("mean", off.mean(axis=0), inside.mean()),
-        ("worst", off.max(axis=0), inside.min()),
+        ("mean", errors.mean(axis=0), inside.mean()),
+        ("worst", errors.max(axis=0), inside.min()),
     ):
         print(f"{name:24} {each[0]:11.2%} {each[1]:10.2%} {each[2]:6.2%} {'':6} {share:17.0%}")
 

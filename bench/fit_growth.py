@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How long a model takes, over the number of points and of segments, without what is left out.
+"""How long a fit takes for more points and more segments, without cross-validation.
 
-The curve has three parts and 2 % noise; times are those of the CPU, the least of some runs. Writes a
-CSV and a picture (SVG) of that name, which needs matplotlib.
+The curve has three parts and 2 % noise; times are CPU times, the minimum of several runs. Writes a
+CSV file and a picture (SVG) with the same name, which needs matplotlib.
 """
 
 import argparse
@@ -21,9 +21,9 @@ POINTS = 15, 30, 60, 90, 120, 250, 500, 1000, 2000
 SEGMENTS = range(1, 13)
 SEARCHES = "dynamic", "exhaustive", "extrema"
 EXHAUSTIVE_POINTS = 60
-"""With more, not all places are tried, whatever the search."""
+"""With more points, no search tries all places."""
 SIZES = 60, 240
-"""Points of the curves whose segments grow."""
+"""Points of the curves that are fitted with more and more segments."""
 CHANGES = 1e3, 5e4
 FOLDER = Path(__file__).resolve().parent.parent / "docs/models"
 
@@ -46,7 +46,7 @@ def seconds(series: Series, options: Options, repeat: int) -> float:
 
 
 def measured(repeat: int) -> list[dict[str, str | int | float]]:
-    """A row for each search and size, and for each number of segments and size."""
+    """Return a row for each search and size, and for each number of segments and size."""
     derive(curve(20), Options())  # imports
     rows: list[dict[str, str | int | float]] = []
     for search in SEARCHES:
@@ -67,13 +67,13 @@ def measured(repeat: int) -> list[dict[str, str | int | float]]:
 
 
 def draw(file: Path, rows: list[dict[str, str | int | float]]) -> None:
-    # Texts stay texts, and nothing depends on the moment, as in measure_repeat.py.
+    # Text stays text, and the file does not depend on the time, as in measure_repeat.py.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9})
     figure, both = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
     for axes, over in zip(both, ("points", "segments"), strict=True):
-        mine = [row for row in rows if row["over"] == over]
-        for name in dict.fromkeys(row["of"] for row in mine):
-            line = [(row["number"], row["seconds"]) for row in mine if row["of"] == name]
+        shown = [row for row in rows if row["over"] == over]
+        for name in dict.fromkeys(row["of"] for row in shown):
+            line = [(row["number"], row["seconds"]) for row in shown if row["of"] == name]
             axes.plot(*zip(*line, strict=True), ".-", label=name)
         axes.set_yscale("log")
         axes.grid(visible=True, alpha=0.3)

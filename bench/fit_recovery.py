@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Are known models recovered from noisy points?
 
-For each template, curves of one to three segments with steps of 22 to 100 % between them, 60 points,
-2 % noise. The oracle knows template and cuts, and fits parameters; errors are judged by fresh noise.
-There is no structure in it that no function has: with `--spread`, where models may have such a part,
-the last column says how many do.
+For each template, generates curves of one to three segments with steps of 22 to 100 % between them,
+60 points and 2 % noise. The oracle knows template and cuts, and fits the parameters; errors are
+relative to fresh noise. The curves have no structure beyond their functions: with `--spread`, which
+permits a residual model, the last column says how many models have one.
 """
 
 import argparse
@@ -30,7 +30,7 @@ POINTS, SHORTEST = 60, 8
 
 
 def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """Values of a random function of this template, over a piece; positive."""
+    """Return positive values of a random function of this template, over a segment."""
     u = (x - x[0]) / (x[-1] - x[0])
     base = name.removeprefix("inverse-")
     if base == "polynomial-0":
@@ -53,7 +53,7 @@ def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
 def case(
     name: str, seed: int, noise: float
 ) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
-    """Points, where the segments begin and end, measured values, and such of a second time."""
+    """Return x, the bounds of the segments, measured values, and a second measurement of them."""
     draw = np.random.default_rng([seed, *name.encode()])
     number = int(draw.integers(1, 4))
     start = draw.uniform(1, 10)
@@ -80,7 +80,7 @@ def case(
     return x, bounds, first, second
 
 
-class Way(NamedTuple):
+class Method(NamedTuple):
     """How models are derived."""
 
     noise: float
@@ -89,32 +89,32 @@ class Way(NamedTuple):
     spread: bool
 
 
-def judge(seed: int, name: str, way: Way) -> tuple[bool, bool, float, float, bool]:
-    """Right number of segments; cuts too; error over the oracle's; seconds; with residuals?"""
-    x, bounds, y, again = case(name, seed, way.noise)
-    columns = {"x": list(x), "y": list(y), "spread": list(way.noise * y)}
-    points = ordered(points_of(columns, ["x"], "y", spread="spread" if way.spread else None))
+def judge(seed: int, name: str, method: Method) -> tuple[bool, bool, float, float, bool]:
+    """Right number of segments; right cuts; error over the oracle's; seconds; with residuals?"""
+    x, bounds, y, fresh = case(name, seed, method.noise)
+    columns = {"x": list(x), "y": list(y), "spread": list(method.noise * y)}
+    points = ordered(points_of(columns, ["x"], "y", spread="spread" if method.spread else None))
     series = series_of(points)
     begin = perf_counter()
-    finer = False
-    if way.left_out or way.spread:
-        model = fit(points, Options(select=way.select, hold_out=way.left_out))
-        finer = model["residuals"] is not None
+    has_residuals = False
+    if method.left_out or method.spread:
+        model = fit(points, Options(select=method.select, hold_out=method.left_out))
+        has_residuals = model["residuals"] is not None
         ends = list(np.cumsum([one["points"] for one in model["segments"]]))
-        mine = error("smape", again, evaluate(model, x).y)
+        found = error("smape", fresh, evaluate(model, x).y)
     else:
-        parts = derive(series, Options(select=way.select)).parts
+        parts = derive(series, Options(select=method.select)).parts
         ends = [part.piece.end for part in parts]
-        mine = off(parts, series, again)
+        found = error_of(parts, series, fresh)
     seconds = perf_counter() - begin
     number = [template.name for template in TEMPLATES].index(name)
     oracle = [part_of(series, Piece(a, b, number), TEMPLATES[number]) for a, b in pairwise(bounds)]
     right = len(ends) == len(oracle)
     near = right and all(abs(end - b) <= 1 for end, b in zip(ends, bounds[1:], strict=True))
-    return right, near, mine / off(oracle, series, again), seconds, finer
+    return right, near, found / error_of(oracle, series, fresh), seconds, has_residuals
 
 
-def off(
+def error_of(
     parts: list[FittedSegment] | tuple[FittedSegment, ...], series: Series, measured: np.ndarray
 ) -> float:
     return error("smape", measured, fitted_at_points(parts, series))
@@ -138,23 +138,23 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     print(f"{'template':22} segments  cuts  error / oracle's  seconds  residuals")
-    way = Way(given.noise, given.select, given.left_out, given.spread)
-    every = []
+    method = Method(given.noise, given.select, given.left_out, given.spread)
+    results = []
     with Pool(given.jobs) as pool:
         for name in given.template or names:
-            one = partial(judge, name=name, way=way)
+            one = partial(judge, name=name, method=method)
             found = np.array(pool.map(one, range(given.cases)), dtype=float)
-            every.append(found)
-            tell(name, found)
-    tell("all", np.concatenate(every))
+            results.append(found)
+            print_row(name, found)
+    print_row("all", np.concatenate(results))
 
 
-def tell(name: str, found: np.ndarray) -> None:
-    right, near, ratio, seconds, finer = found.T
+def print_row(name: str, found: np.ndarray) -> None:
+    right, near, ratio, seconds, has_residuals = found.T
     share = near[right > 0].mean() if right.any() else 0.0
     print(
         f"{name:22} {right.mean():8.1%} {share:5.0%} {ratio.mean():17.3f} {np.median(seconds):8.2f}"
-        f" {finer.mean():10.1%}",
+        f" {has_residuals.mean():10.1%}",
         flush=True,
     )
 

@@ -1,4 +1,4 @@
-"""The command `slowpath fit`: what it prints, and what it says of data that it cannot use."""
+"""The command `slowpath fit`: its output, and its errors for unusable data."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ QUERY = "bytes\n100\n4096\n36000\n5e6\n1e12\n"
 
 
 LINE = ROOT / "tests/fit/line.csv"
-"""Few points: what is tried with them has nothing to do with the model."""
+"""A file with few points, for tests in which the model does not matter."""
 
 
 @cache
@@ -127,7 +127,7 @@ def test_mape_stands_beside_smape() -> None:
     text = fitted()
     head = text.splitlines()[2]
     assert head.split()[-2:] == ["sMAPE", "MAPE"]
-    assert text.count("MAPE ") >= 4  # both, for points fitted to and for those left out
+    assert text.count("MAPE ") >= 4  # both metrics, for fitted and for held-out points
     head = fitted("--metric", "rmse").splitlines()[2]
     assert head.split()[-3:] == ["RMSE", "sMAPE", "MAPE"]
 
@@ -137,9 +137,10 @@ def test_long_work_tells_how_far_it_is_and_how_to_stop_it(
 ) -> None:
     monkeypatch.setattr(progress, "_LONG", 0.0)
     assert app(["fit", str(LINE), *COLUMNS]) == 0
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert re.match(rf"note: {LINE}: \d+ s so far, model 1 of up to 12, .*; Ctrl-C stops it", said)
+    progress_text = capsys.readouterr().err
+    assert progress_text.count("\n") == 1
+    pattern = rf"note: {LINE}: \d+ s so far, model 1 of up to 12, .*; Ctrl-C stops it"
+    assert re.match(pattern, progress_text)
 
 
 @pytest.mark.parametrize(

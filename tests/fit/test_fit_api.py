@@ -1,4 +1,4 @@
-"""`slowpath.fit` from Python: models, options and errors of the command; models read again."""
+"""`slowpath.fit` from Python, compared with the command; reading of saved models."""
 
 import csv
 import doctest
@@ -50,21 +50,21 @@ def test_models_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in FIT.options for name in entry.names if name.startswith("--")}
-    given = inspect.signature(slowpath.fit).parameters
+    parameters = inspect.signature(slowpath.fit).parameters
     output = {"--format", "--plot", "--predict"}
-    names = {f"--{name.replace('_', '-')}" for name in given} - {"--data"}
+    names = {f"--{name.replace('_', '-')}" for name in parameters} - {"--data"}
     assert names == words - output
 
 
 def test_options_have_the_defaults_of_the_command() -> None:
-    given = inspect.signature(slowpath.fit).parameters
-    typed = {
+    parameters = inspect.signature(slowpath.fit).parameters
+    defaults = {
         name.removeprefix("--").replace("-", "_"): entry.settings.get("default")
         for entry in FIT.options
         for name in entry.names
     }
-    for name in given.keys() & typed.keys() - {"x", "y", "non_negative"}:
-        assert given[name].default == typed[name], name
+    for name in parameters.keys() & defaults.keys() - {"x", "y", "non_negative"}:
+        assert parameters[name].default == defaults[name], name
 
 
 def test_options_are_what_the_command_takes() -> None:
@@ -79,8 +79,8 @@ def test_models_are_read_again(tmp_path: Path) -> None:
     model = slowpath.fit(columns(), x="bytes", y="ns")
     again = slowpath.Model.from_json(model.to_json())
     x = np.geomspace(10, 1e10, 200)
-    for ours, theirs in zip(model.predict(x), again.predict(x), strict=True):
-        assert np.array_equal(ours, theirs)
+    for one, other in zip(model.predict(x), again.predict(x), strict=True):
+        assert np.array_equal(one, other)
     assert again.to_json() == model.to_json()
     model.plot(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
@@ -108,7 +108,7 @@ def test_x_that_cannot_be_used(x: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "option"),
+    ("options", "option"),
     [
         ({"x": ()}, "--x"),
         ({"x": ["n", "n"]}, "--x"),
@@ -127,9 +127,9 @@ def test_x_that_cannot_be_used(x: Any) -> None:
         ({"max_segments": 2.0}, "--max-segments"),
     ],
 )
-def test_options_that_make_no_sense(given: dict[str, Any], option: str) -> None:
+def test_options_that_make_no_sense(options: dict[str, Any], option: str) -> None:
     with pytest.raises(slowpath.OptionError) as raised:
-        slowpath.fit(COLUMNS, **{"x": "n", "y": "ns", **given})
+        slowpath.fit(COLUMNS, **{"x": "n", "y": "ns", **options})
     assert raised.value.option == option
 
 

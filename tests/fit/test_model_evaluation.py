@@ -1,8 +1,8 @@
-"""What documents of models say at places: a stored table, which others can be held to as well.
+"""Evaluation of model documents at given x, compared with a stored table.
 
 `tests/golden/models/evaluation.json` is a list of `{"name", "model", "x", "y", "low", "high",
-"outside"}`. Models are derived when it is renewed; the test evaluates those that are stored, so
-that nothing depends on the last digits of a fit.
+"outside"}`. Models are derived only when the table is renewed. The test evaluates the stored
+models, so that nothing depends on the last digits of a fit. Other implementations can use it, too.
 """
 
 import json
@@ -25,12 +25,12 @@ from support import BLESS, GOLDEN, rows
 
 FILE = GOLDEN / "models/evaluation.json"
 DIGITS = 1e-11
-"""Relative: libraries of mathematics differ in the last digits."""
+"""Relative tolerance: mathematical libraries differ in the last digits."""
 QUICK = Options(hold_out=False)
 
 
 class Case(NamedTuple):
-    """A model, and where it is asked."""
+    """A model, and x at which it is evaluated."""
 
     name: str
     model: FittedModel
@@ -47,25 +47,25 @@ def noise(seed: int, size: int) -> Floats:
 
 
 def around(x: Floats) -> list[list[float]]:
-    """Measured places, places between them, and places beyond both ends."""
+    """Return measured x, x between them, and x beyond both ends."""
     beyond = [-x[-1], 0.0, x[0] / 2, x[-1] * 1.5, x[-1] * 100]
     return [[float(one)] for one in [*x[:2], *np.sqrt(x[:-1] * x[1:])[1::3], x[-1], *beyond]]
 
 
 def of_templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """One segment with each function."""
+    """Yield a model of one segment for each function."""
     x = np.geomspace(20, 3000, 16)
     y = (9 + 2 * np.log(x) + 0.002 * x + 100 / x) * noise(1, 16)
     for template in (*TEMPLATES, *WHOLE):
         with monkeypatch.context() as patched:
-            patched.setattr(derivation, "TEMPLATES", () if template.whole else (template,))
-            patched.setattr(derivation, "WHOLE", (template,) if template.whole else ())
+            patched.setattr(derivation, "TEMPLATES", () if template.whole_curve else (template,))
+            patched.setattr(derivation, "WHOLE", (template,) if template.whole_curve else ())
             model = derived({"n": x, "ns": y}, QUICK._replace(segments=1))
         yield Case(template.name, model | {"widening": 1.25}, around(x))
 
 
 def of_others() -> Iterator[Case]:
-    """Several segments, limits, values around zero, several columns."""
+    """Yield models with several segments, limits, values around zero, and several columns."""
     x = np.geomspace(10, 1e6, 40)
     steps = np.where(x < 1e3, 20.0, np.where(x < 5e4, 10 + 5 * np.log(x), 100 - 2e5 / x))
     yield Case("segments", derived({"n": x, "ns": steps * noise(2, 40)}), around(x))
@@ -78,8 +78,8 @@ def of_others() -> Iterator[Case]:
     yield Case("signs", derived({"n": line, "ns": 30 - line + noise(5, 30)}), around(line))
     rough = steps * np.exp(np.cumsum(noise(8, 40) - 1))
     columns = {"n": list(x), "ns": list(rough), "error": list(0.004 * rough)}
-    sure = points_of(columns, ["n"], "ns", spread="error")
-    yield Case("residuals", fit(sure, QUICK), around(x))
+    known_spread = points_of(columns, ["n"], "ns", spread="error")
+    yield Case("residuals", fit(known_spread, QUICK), around(x))
     a, b = (one.ravel() for one in np.meshgrid(np.geomspace(10, 1e5, 12), [4.0, 8.0, 16.0, 32.0]))
     both = np.where(a < 1500, 10 + 0.5 * b, 3 * np.log(a) + 0.2 * b * np.log(a)) * noise(6, len(a))
     places: list[list[float]] = [
@@ -101,12 +101,12 @@ def of_others() -> Iterator[Case]:
 
 
 def bless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Renews the table."""
+    """Renew the table."""
     cases = []
     for name, model, x in (*of_templates(monkeypatch), *of_others()):
         found = evaluate(model, np.array(x))
-        told = {side: getattr(found, side).tolist() for side in ("y", "low", "high", "outside")}
-        cases.append({"name": name, "model": model, "x": x, **told})
+        sides = {side: getattr(found, side).tolist() for side in ("y", "low", "high", "outside")}
+        cases.append({"name": name, "model": model, "x": x, **sides})
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(rows(cases) + "\n")
 
@@ -119,7 +119,7 @@ def test_stored_documents_say_what_they_said(monkeypatch: pytest.MonkeyPatch) ->
         found = evaluate(case["model"], np.array(case["x"]))
         assert found.outside.tolist() == case["outside"], case["name"]
         for side in ("y", "low", "high"):
-            size = max(map(abs, case["y"]))  # values around zero are differences of larger ones
+            size = max(map(abs, case["y"]))  # values around zero are differences of larger values
             expected = pytest.approx(case[side], rel=DIGITS, abs=DIGITS * size)
             assert getattr(found, side).tolist() == expected, (case["name"], side)
 
@@ -144,7 +144,7 @@ def test_places_do_not_depend_on_each_other() -> None:
 
 
 def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
-    """Those of 90 %, of curves with a step, each derived from every other point."""
+    """Intervals of 90 % for curves with a step; each model is derived from every other point."""
     inside = 0
     for seed in range(8):
         draw = np.random.default_rng(seed)

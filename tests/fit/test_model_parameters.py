@@ -1,4 +1,4 @@
-"""Parameters of models: those of many pieces at once, and such that are no smaller than a limit."""
+"""Parameters of models: for many pieces at once, in other units, and with a minimum size."""
 
 import numpy as np
 import pytest
@@ -47,10 +47,10 @@ def test_parameters_in_other_units_yield_the_same(template: Template) -> None:
     found = template.scaled(template.each(batch), 1e3, 1e-2)
     origin = batch.spread(batch.first) if template.origin_at_start else 0.0
     x = 1e3 * (batch.x - origin)
-    there = template.value(np.repeat(found, batch.lengths, axis=1), x)
+    scaled = template.value(np.repeat(found, batch.lengths, axis=1), x)
     fitted = template.fitted(batch)
     some = np.isfinite(fitted)
-    assert there[some] == pytest.approx(1e-2 * fitted[some], rel=1e-7)
+    assert scaled[some] == pytest.approx(1e-2 * fitted[some], rel=1e-7)
     for at in range(len(CUTS)):
         one = template.scaled(template.each(batch)[:, at], 1e3, 1e-2)
         assert one == pytest.approx(found[:, at], rel=1e-12)
@@ -79,20 +79,20 @@ def test_small_parameters_get_the_size_of_the_limit_and_keep_their_sign() -> Non
     found = np.array([[5.0, 0.01], [-0.01, -2.0], [0.0, 0.2], [1e-9, -1e-9]])
     capped = ParameterFloor(0.1, 1.0, 1.0).parameters(cubic, found)
     assert capped.T.tolist() == [[5.0, -0.1, 0.0, 0.1], [0.1, -2.0, 0.2, -0.1]]
-    # The same in units of x and y ten and a hundred times as small.
-    told = cubic.scaled(found, 10.0, 100.0)
-    again = ParameterFloor(0.1, 10.0, 100.0).parameters(cubic, told)
+    # Repeat with units of x and y that are ten and a hundred times as small.
+    scaled = cubic.scaled(found, 10.0, 100.0)
+    again = ParameterFloor(0.1, 10.0, 100.0).parameters(cubic, scaled)
     assert again == pytest.approx(cubic.scaled(capped, 10.0, 100.0))
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
 def test_fitted_values_are_those_of_the_capped_parameters(template: Template) -> None:
-    batch, cap = pieces_of(curve(), CUTS), ParameterFloor(0.5, 4e4, 20.0)
-    fitted = cap.fitted(template, batch)
-    capped = cap.parameters(template, template.each(batch))
-    told = np.abs(template.scaled(capped, 1 / cap.x, 1 / cap.y))
-    known = np.isfinite(told)
-    assert (told[known] >= cap.least * (1 - 1e-9)).all()
+    batch, floor = pieces_of(curve(), CUTS), ParameterFloor(0.5, 4e4, 20.0)
+    fitted = floor.fitted(template, batch)
+    capped = floor.parameters(template, template.each(batch))
+    sizes = np.abs(template.scaled(capped, 1 / floor.x, 1 / floor.y))
+    known = np.isfinite(sizes)
+    assert (sizes[known] >= floor.least * (1 - 1e-9)).all()
     expected = at_points(template, batch, capped)
     assert np.array_equal(np.isfinite(fitted), np.isfinite(expected))
     some = np.isfinite(fitted)
@@ -100,7 +100,7 @@ def test_fitted_values_are_those_of_the_capped_parameters(template: Template) ->
 
 
 def test_the_limit_makes_simpler_functions_better() -> None:
-    """Without it, the least error alone is that of a function with many parameters."""
+    """Without the limit, a function with many parameters has the least error."""
     x = np.linspace(1, 100, 12)
     y = (100 + x) * (1 + 1e-5 * np.random.default_rng(3).standard_normal(12))
     rule = Options(select="margins", margin=0, least_margin=0, segments=1, hold_out=False)
@@ -121,8 +121,8 @@ def test_models_have_no_smaller_parameters_in_any_unit(select: str) -> None:
     for segment in one["segments"]:
         template = BY_NAME[segment["template"]]
         values = np.array([parameter["value"] for parameter in segment["parameters"]])
-        told = template.scaled(values, 1 / x.max(), 1 / np.median(y))
-        assert (np.abs(told) >= 0.04).all()  # the median is of y smoothed
+        sizes = np.abs(template.scaled(values, 1 / x.max(), 1 / np.median(y)))
+        assert (sizes >= 0.04).all()  # the unit is the median of smoothed y
     assert [s["template"] for s in one["segments"]] == [s["template"] for s in other["segments"]]
     assert evaluate(other, x * 1e-3).y == pytest.approx(evaluate(one, x).y * 1e6)
 

@@ -1,4 +1,4 @@
-"""Residuals as a part of a model: what neighbouring points have in common that no function has."""
+"""Residuals of models: deviations of the curve that neighbouring points share."""
 
 import json
 import tomllib
@@ -40,7 +40,7 @@ def curve(x: Floats = X) -> Floats:
 
 
 def points(x: Floats, y: Floats, share: float | None = None) -> Points:
-    """With the noise known, as a share of y, or not."""
+    """Return points; with `share`, their noise is known, as a share of y."""
     table = {"entries": list(x), "ns": list(y)}
     if share is None:
         return points_of(table, ["entries"], "ns")
@@ -48,12 +48,12 @@ def points(x: Floats, y: Floats, share: float | None = None) -> Points:
 
 
 def structured(seed: int, noise: float = 0.005) -> Floats:
-    """What no template fits: a walk of 3 % from point to point."""
+    """Return values that no template fits: a walk with steps of 3 % between points."""
     return curve() * np.exp(walk(seed, 0.03)) * (1 + white(seed + 1000, noise))
 
 
-def functions_alone(known: Points) -> FittedModel:
-    """Those of the criterion: neither residuals nor the segments that are taken beside them."""
+def without_residuals(known: Points) -> FittedModel:
+    """Return the functions that the criterion selects, without residuals and held-out points."""
     plain: FittedModel = {**fit(known, QUICK), "residuals": None}
     return plain
 
@@ -77,19 +77,19 @@ def test_without_points_that_are_left_out_noise_is_not_told_from_structure() -> 
 
 def test_structure_that_is_more_than_known_noise_is_predicted() -> None:
     half = np.arange(SIZE) % 2 == 0
-    ours, alone = [], []
+    ours, functions = [], []
     for seed in range(5):
         y = structured(seed)
         known = points(X[half], y[half], 0.005)
         model = fit(known)
         assert model["residuals"] is not None
         ours.append(error("smape", y[~half], evaluate(model, X[~half]).y))
-        alone.append(error("smape", y[~half], evaluate(functions_alone(known), X[~half]).y))
-    assert np.mean(ours) < 0.85 * np.mean(alone)
+        functions.append(error("smape", y[~half], evaluate(without_residuals(known), X[~half]).y))
+    assert np.mean(ours) < 0.85 * np.mean(functions)
 
 
 def test_structure_that_many_points_share_is_predicted_whatever_the_noise() -> None:
-    """Waves of nine points each, more than segments can follow."""
+    """Waves of nine points each are too many for segments."""
 
     def truth(x: Floats) -> Floats:
         at = np.log(x / X[0]) / np.log(X[1] / X[0])
@@ -99,11 +99,11 @@ def test_structure_that_many_points_share_is_predicted_whatever_the_noise() -> N
     model = fit(known)
     assert model["residuals"] is not None
     between = np.sqrt(X[:-1] * X[1:])
-    ours, alone = (
+    ours, functions = (
         error("smape", truth(between), evaluate(one, between).y)
-        for one in (model, functions_alone(known))
+        for one in (model, without_residuals(known))
     )
-    assert ours < 0.7 * alone
+    assert ours < 0.7 * functions
 
 
 def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
@@ -124,9 +124,9 @@ def test_units_do_not_matter(seed: int, by_x: float, by_y: float) -> None:
     other = fit(points(X * by_x, y * by_y, 0.005), QUICK)
     assert (one["residuals"] is None) == (other["residuals"] is None)
     between = np.sqrt(X[:-1] * X[1:])
-    here, there = evaluate(one, between), evaluate(other, between * by_x)
-    assert there.y == pytest.approx(here.y * by_y, rel=1e-4)
-    assert there.high == pytest.approx(here.high * by_y, rel=1e-3)
+    first, second = evaluate(one, between), evaluate(other, between * by_x)
+    assert second.y == pytest.approx(first.y * by_y, rel=1e-4)
+    assert second.high == pytest.approx(first.high * by_y, rel=1e-3)
 
 
 @settings(max_examples=25, deadline=None)
@@ -213,7 +213,7 @@ def test_between_points_a_straight_line_joins_the_shares() -> None:
 
 @pytest.mark.parametrize("step", [1e-4, 1e-2, 1.0])
 def test_the_walk_is_expected_where_dense_matrices_say(step: float) -> None:
-    """A walk with an unknown start: the covariance of a walk, and a large one of all points."""
+    """The walk has an unknown start, so its covariance has a large constant."""
     residuals, noise = walk(5, 0.1, 20), np.random.default_rng(6).uniform(0.01, 0.1, 20) ** 2
     found = expected(residuals, Walk(step, noise, 0.0))
     at = np.arange(20.0)

@@ -1,4 +1,4 @@
-"""Models of curves: what any data yield, and that the fast search finds what the slow one finds."""
+"""Models of curves, derived from any data; the fast search compared with the exhaustive one."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def noise(seed: int, size: int, share: float = 0.02) -> Floats:
 
 
 def steps(seed: int, size: int = 24) -> tuple[Floats, Floats]:
-    """A curve of two or three parts, with noise."""
+    """Return a curve of two or three parts, with noise."""
     draw = np.random.default_rng(seed)
     x = np.geomspace(10, 10 ** draw.uniform(2, 6), size)
     cuts = sorted(draw.choice(np.arange(7, size - 6), 1 + int(draw.integers(0, 2)), replace=False))
@@ -72,9 +72,10 @@ def test_units_do_not_matter(curve: tuple[Floats, Floats], by_x: float, by_y: fl
         assert right["from"] == pytest.approx(left["from"] * by_x)
         assert right["to"] == pytest.approx(left["to"] * by_x)
     between = np.sqrt(x[:-1] * x[1:])
-    here, there = evaluate(one, between), evaluate(other, between * by_x)
-    for ours, theirs in ((here.y, there.y), (here.low, there.low), (here.high, there.high)):
-        assert theirs == pytest.approx(ours * by_y, rel=1e-4)
+    first, second = evaluate(one, between), evaluate(other, between * by_x)
+    pairs = ((first.y, second.y), (first.low, second.low), (first.high, second.high))
+    for values, scaled in pairs:
+        assert scaled == pytest.approx(values * by_y, rel=1e-4)
 
 
 @FEW
@@ -129,9 +130,9 @@ ODD = np.arange(1.0, 31.0)
     ids=["alternating", "spread", "zeros", "margins", "large weights", "small weights"],
 )
 def test_odd_values_are_none_of_arithmetic(columns: dict[str, Floats], options: Options) -> None:
-    told = {name: name for name in columns if name != "y"}
+    roles = {name: name for name in columns if name != "y"}
     table = {name: list(values) for name, values in {"x": ODD, **columns}.items()}
-    model = fit(points_of(table, ["x"], "y", **told), options)
+    model = fit(points_of(table, ["x"], "y", **roles), options)
     json.dumps(model, allow_nan=False)
     assert np.isfinite(evaluate(model, ODD)).all()
 
@@ -185,12 +186,12 @@ def test_few_points_that_run_into_a_limit_are_that(name: str, seed: int) -> None
     model = fit(points(x, truth(x) * (1 + 0.1 * (noise(seed, len(x)) - 1))))
     assert [segment["template"] for segment in model["segments"]] in ([name], ["min-reciprocal"])
     between = np.geomspace(x[0], x[-1], 50)
-    off = np.abs(evaluate(model, between).y / truth(between) - 1)
-    assert off.mean() < (0.01 if model["segments"][0]["template"] == name else 0.05)
+    errors = np.abs(evaluate(model, between).y / truth(between) - 1)
+    assert errors.mean() < (0.01 if model["segments"][0]["template"] == name else 0.05)
 
 
 def test_random_limits_of_few_points_become_no_exponential() -> None:
-    """Held against the truth between the points, which nobody measured."""
+    """Models are compared with the true curve between the points."""
     draw = np.random.default_rng(3)
     for _ in range(30):
         x = np.array(CORES[: draw.integers(6, 9)], dtype=float)
@@ -222,11 +223,11 @@ def test_limits_of_long_curves_are_found_between_two_points() -> None:
 
 def test_who_watches_learns_how_far_it_is() -> None:
     x = np.geomspace(1, 1e3, 150)
-    seen: list[tuple[int, int]] = []
-    fit(points(x, (5 + np.log(x)) * noise(1, 150)), watch=lambda *now: seen.append(now))
-    assert [number for number, _ in seen] == sorted(number for number, _ in seen)
-    assert {most for _, most in seen} == {12}
-    assert 6 <= seen[-1][0] <= 12
+    calls: list[tuple[int, int]] = []
+    fit(points(x, (5 + np.log(x)) * noise(1, 150)), watch=lambda *now: calls.append(now))
+    assert [number for number, _ in calls] == sorted(number for number, _ in calls)
+    assert {most for _, most in calls} == {12}
+    assert 6 <= calls[-1][0] <= 12
 
 
 def test_a_step_is_found_where_it_is() -> None:
@@ -291,7 +292,7 @@ def test_a_line_needs_no_more_than_three_points(size: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_few_points_that_only_spread_are_a_constant(size: int) -> None:
-    """Four functions are tried, each wrong once in twenty times."""
+    """Four functions are tried, each of which is wrong once in twenty times."""
     x = np.arange(1.0, size + 1)
     wrong = 0
     for seed in range(200):
@@ -334,18 +335,18 @@ def test_units_of_several_columns_do_not_matter() -> None:
     scaled = {"a": list(a * units[0]), "b": list(b * units[1]), "y": list(y * units[2])}
     other = fit(points_of(scaled, ["a", "b"], "y"), QUICK)
     assert [s["terms"] for s in one["segments"]] == [s["terms"] for s in other["segments"]]
-    here = evaluate(one, np.column_stack((a, b))).y
-    there = evaluate(other, np.column_stack((a * units[0], b * units[1]))).y
-    assert there == pytest.approx(here * units[2], rel=1e-6)
+    first = evaluate(one, np.column_stack((a, b))).y
+    second = evaluate(other, np.column_stack((a * units[0], b * units[1]))).y
+    assert second == pytest.approx(first * units[2], rel=1e-6)
 
 
 @FEW
 @given(CURVES, st.sampled_from(["increasing", "decreasing"]))
-def test_what_may_only_rise_or_fall_does(curve: tuple[Floats, Floats], way: Any) -> None:
+def test_what_may_only_rise_or_fall_does(curve: tuple[Floats, Floats], direction: Any) -> None:
     x, y = curve
-    model = fit(points(x, y), Options(monotone=way, hold_out=False))
+    model = fit(points(x, y), Options(monotone=direction, hold_out=False))
     found = evaluate(model, np.geomspace(x[0] / 3, x[-1] * 3, 300)).y
-    steps = np.diff(found) * (1 if way == "increasing" else -1)
+    steps = np.diff(found) * (1 if direction == "increasing" else -1)
     assert (steps >= -1e-9 * np.abs(found).max()).all()
 
 
@@ -400,7 +401,7 @@ def test_points_that_are_left_out_tell_the_number_of_segments() -> None:
 
 
 def test_models_of_random_curves_are_recovered() -> None:
-    """A few of the cases of `bench/fit_recovery.py`, which counts them all."""
+    """Repeat a few cases of `bench/fit_recovery.py`, which counts all of them."""
     right = 0
     for seed in range(12):
         draw = np.random.default_rng(seed)
@@ -415,11 +416,11 @@ def test_models_of_random_curves_are_recovered() -> None:
 
 
 def test_each_segment_has_a_spread_of_its_own() -> None:
-    """A bend of 5 % is seen where points are sure to 0.2 %, whatever the others are like."""
+    """A bend of 5 % is found in points with noise of 0.2 %, despite larger noise elsewhere."""
     x = np.geomspace(10, 1e6, 60)
-    loud, quiet = noise(21, 60, 0.1), noise(22, 60, 0.002)
+    large, small = noise(21, 60, 0.1), noise(22, 60, 0.002)
     truth = np.where(x < 1e3, 20.0, np.where(x < 3e4, 40.0, 42.0))
-    model = fit(points(x, truth * np.where(x < 1e3, loud, quiet)), QUICK)
+    model = fit(points(x, truth * np.where(x < 1e3, large, small)), QUICK)
     ends = [segment["to"] for segment in model["segments"]]
     assert any(2e4 < end < 3e4 for end in ends[:-1])
     assert len(ends) <= 4
@@ -440,7 +441,7 @@ def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
 
 
 def test_what_moves_all_points_at_once_widens_intervals() -> None:
-    """Points are on a line but for what is as likely to be 5 % higher for all of them."""
+    """Points are on a line, except for a joint deviation of 5 % of all points."""
     x = np.arange(1.0, 17.0)
     y = (10 + 3 * x) * noise(1, 16, 0.001)
     alone = points(x, y)
@@ -454,7 +455,7 @@ def test_what_moves_all_points_at_once_widens_intervals() -> None:
         low, high = wide["low"], wide["high"]
         assert low is not None
         assert high is not None
-        # Two observations: Student's quantile is 6.3 instead of the normal one.
+        # With two observations, Student's quantile is 6.3 instead of the normal one.
         assert (high - low) / 2 == pytest.approx(6.3 * 0.05 * wide["value"], rel=0.1)
         assert narrow["high"] is not None
         assert narrow["high"] - narrow["value"] < 0.1 * (high - wide["value"])
@@ -466,8 +467,8 @@ def test_what_is_no_more_than_residuals_say_changes_nothing() -> None:
     alone = points(x, y)
     shared = np.diag(1e-6 * y)
     one, other = (fit(table, QUICK) for table in (alone, alone._replace(shared=shared)))
-    for mine, yours in zip(one["segments"], other["segments"], strict=True):
-        assert np.allclose(mine["covariance"], yours["covariance"], rtol=1e-6)
+    for left, right in zip(one["segments"], other["segments"], strict=True):
+        assert np.allclose(left["covariance"], right["covariance"], rtol=1e-6)
 
 
 def judged(measured: Floats, found: Floats) -> HeldOut:
@@ -487,7 +488,7 @@ def test_a_model_is_clearly_better_only_beyond_chance() -> None:
 
 
 def test_more_segments_are_taken_where_they_predict_what_was_left_out() -> None:
-    """Copies over bytes: caches and methods of copying make more steps than noise hides."""
+    """Times of copies have more steps than noise hides, by caches and methods of copying."""
     rows = np.loadtxt(CURVES_MEASURED / "copy.csv", delimiter=",", skiprows=1)[1::2]
     table = points(rows[:, 0], rows[:, 1])
     frugal = held_out(table, lambda rest: fit(rest, QUICK))

@@ -32,7 +32,7 @@ class Model:
     def __init__(
         self, document: FittedModel, *, file: str | None = None, points: "Points | None" = None
     ) -> None:
-        """Create a model from a document, the value of `model` in the JSON output."""
+        """Create a model from a document: the value of `model` in the JSON output."""
         self.document = document
         """Complete document, described in `docs/json.md`."""
         self.file = file
@@ -41,10 +41,10 @@ class Model:
 
     @classmethod
     def from_json(cls, text: str) -> "Model":
-        """Read a model that `to_json` or `slowpath fit --format json` wrote.
+        """Read a model from the output of `to_json` or `slowpath fit --format json`.
 
         Raises:
-            InputError: when the text is not such a document, or the extra `models` is missing.
+            InputError: when the text is not such output, or the extra `models` is missing.
         """
         need(["numpy", "scipy"])
         from slowpath.models.files import read
@@ -71,10 +71,10 @@ class Model:
         """Predict y at each x, with the interval in which single measurements are expected.
 
         Args:
-            x: one number or many; rows of numbers for several columns; or columns by name.
+            x: a number or a sequence; with several columns, rows of numbers or columns by name.
 
         Raises:
-            InputError: when x is not numeric, or its columns are not those of the model.
+            InputError: when x is not numeric, or has other columns than the model.
         """
         need(["numpy", "scipy"])
         import numpy as np
@@ -136,7 +136,7 @@ class Model:
 
 
 def _has_columns(x: object, names: Sequence[str]) -> bool:
-    """Return true if columns are given by name: in a dictionary, or a pandas or polars table."""
+    """Return true if x has columns by name: a dictionary, or a pandas or polars table."""
     return isinstance(x, Mapping) or (hasattr(x, "columns") and set(names) <= set(x.columns))
 
 
@@ -170,23 +170,23 @@ def fit(  # noqa: PLR0913 - one for each option of the command
     confidence: float = 90.0,
     seed: int = 1,
 ) -> Model:
-    """Derive a model of measurements: how a number grows with another one.
+    """Derive a model of measurements: how a number grows with other numbers.
 
     Args:
         data: a CSV file with a header line, or columns by name.
-        x: the column that y depends on, or up to three; the first is divided into segments.
+        x: one to three columns that y depends on; the first is divided into segments.
         y: the measured column.
         weight: a column with the weight of each row.
         spread: a column with the standard deviation of each y.
         select: rule that selects functions and the number of segments: an information
             `criterion`, the `margins` of the paper, or the error on `held-out` points.
-        segments: number of segments, or as many as possible.
+        segments: number of segments; fewer if so many are not possible.
         max_segments: maximum number of segments.
         search: method that finds segments: `dynamic`, `exhaustive` or `extrema`.
         monotone: restrict the model to rise (`increasing`) or fall (`decreasing`) with x.
         non_negative: restrict the model to values of zero or more.
-        least_parameter: least size of parameters, in units in which the largest x and the median
-            of y are one.
+        least_parameter: minimum size of parameters, in units in which the largest x and the
+            median of y are one.
         metric: reported error: `smape`, `mape` or `rmse`.
         confidence: confidence level of intervals, in percent.
         seed: seed of the random numbers for intervals.

@@ -1,13 +1,13 @@
 """Catalogue of all templates, and the templates of functions that run into a limit.
 
 The hyperbola describes caches. The limited templates describe benchmarks whose bottleneck changes:
-throughput grows with cores until the line is full; the packet rate is constant until the packets
-fill the line. Their fit tries each place at which limit and function may meet, and fits both sides
+throughput grows with cores until it reaches line rate; the packet rate is constant until packets
+fill the line. Their fit tries each point at which limit and function may meet, and fits both sides
 by least squares.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,15 @@ from slowpath.models.polynomial import DEGREES, Polynomial
 from slowpath.models.template import Batch, Template
 
 _FAR = 5.0
-"""Standard deviations by which the points of a side must differ from the other side, if the side
-has no more points than parameters."""
+"""Distance between the points of a side and the other side, in standard deviations. A side that has
+no more points than parameters must be farther away."""
 _PLACES = 96
-"""Maximum number of meeting places in one search. Long curves need several searches: at even
-distances, then around the best place."""
+"""Maximum number of meeting points in one search. Long curves need several searches: at even
+distances, then around the best point."""
 
 
 class Side(NamedTuple):
-    """A function that is a sum of terms, each with a factor as parameter."""
+    """A sum of terms, each multiplied by a parameter."""
 
     name: str
     formula: str
@@ -49,14 +49,13 @@ class Limited:
     origin_at_start = False
     exact = False
     simple = True
-    whole = True
+    whole_curve = True
 
-    def __init__(self, way: str, side: Side) -> None:
-        """`way` is `min` or `max`."""
-        self._least = way == "min"
+    def __init__(self, kind: Literal["min", "max"], side: Side) -> None:
+        self._least = kind == "min"
         self._side = side
-        self._formula = f"{way}(a, {side.formula})"
-        self.name = f"{way}-{side.name}"
+        self._formula = f"{kind}(a, {side.formula})"
+        self.name = f"{kind}-{side.name}"
         self.rank = 1 + len(side.powers)
         self.parameters = tuple("abc"[: self.rank])
 
@@ -73,12 +72,13 @@ class Limited:
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Return the values at x; with 1/x, they are NaN for x <= 0."""
-        return self._met(parameters[0], self._other(parameters, x))
+        return self._combined(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives of the side that determines the value."""
-        mine = (parameters[0] <= self._other(parameters, x)) == self._least
-        return np.column_stack([mine, *(np.where(mine, 0.0, one) for one in self._side.terms(x))])
+        """Return the derivatives of the side that determines the value, by each parameter."""
+        limited = (parameters[0] <= self._other(parameters, x)) == self._least
+        terms = self._side.terms(x)
+        return np.column_stack([limited, *(np.where(limited, 0.0, term) for term in terms)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """Convert parameters to other units, see `Template.scaled`."""
@@ -93,12 +93,12 @@ class Limited:
         terms = self._side.terms(x)
         return np.asarray(sum(p * term for p, term in zip(parameters[1:], terms, strict=True)))
 
-    def _met(self, limit: Floats | float, other: Floats) -> Floats:
-        met = np.minimum(limit, other) if self._least else np.maximum(limit, other)
-        return np.asarray(met)
+    def _combined(self, limit: Floats | float, other: Floats) -> Floats:
+        found = np.minimum(limit, other) if self._least else np.maximum(limit, other)
+        return np.asarray(found)
 
     def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
-        """Return the parameters with the least loss over all meeting places; NaN if none exist."""
+        """Return the parameters with the least loss over all meeting points; NaN if none exist."""
         size = len(x)
         nothing = np.full(self.rank, np.nan)
         step = max(1, size // _PLACES)
@@ -118,10 +118,10 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Return the least loss over meeting places, its place, and its parameters.
+        """Return the least loss over meeting points, its point, and its parameters.
 
-        With `limit_first`, the points before a place belong to the limit, otherwise the points
-        after it.
+        With `limit_first`, the limit determines the values before the meeting point, otherwise
+        those after it.
         """
         terms = self._side.terms(x)
         few = len(terms)
@@ -136,13 +136,13 @@ class Limited:
         other = np.asarray(
             sum(one[:, None] * term for one, term in zip(factors, terms, strict=True))
         )
-        losses = (((self._met(limit, other) - y) / scale) ** 2).sum(axis=1)
+        losses = (((self._combined(limit, other) - y) / scale) ** 2).sum(axis=1)
         # A side with few points fits exactly, so these points must be far from the other side.
-        off = np.abs(np.where(limits, other, limit) - y) / scale
-        seen = np.where(limits.sum(axis=1) == 1, np.where(limits, off, 0.0).max(axis=1), np.inf)
-        alone = (~limits).sum(axis=1) <= few
-        seen = np.where(alone, np.where(limits, 0.0, off).max(axis=1), seen)
-        far = seen > _FAR * np.sqrt(losses / max(len(x) - self.rank, 1))
+        errors = np.abs(np.where(limits, other, limit) - y) / scale
+        on_limit, on_other = np.where(limits, errors, 0.0), np.where(limits, 0.0, errors)
+        distance = np.where(limits.sum(axis=1) == 1, on_limit.max(axis=1), np.inf)
+        distance = np.where((~limits).sum(axis=1) <= few, on_other.max(axis=1), distance)
+        far = distance > _FAR * np.sqrt(losses / max(len(x) - self.rank, 1))
         losses = np.where(np.isfinite(losses) & far, losses, np.inf)
         best = int(losses.argmin())
         return float(losses[best]), int(at[best]), np.array([limit[:, 0], *factors])[:, best]
@@ -153,15 +153,15 @@ def _mean(y: Floats, weight: Floats) -> Floats:
 
 
 def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Floats]:
-    """Return the factors of one term, or of a constant and x, for each row of weights."""
+    """Return the best factor of one term, or of a constant and x, for each row of weights."""
     *constant, slope = terms
     if not constant:
         return [weight @ (slope * y) / (weight @ slope**2)]
-    whole = weight.sum(axis=1)
-    middle, level = weight @ slope / whole, weight @ y / whole
-    apart = slope - middle[:, None]
-    square = (weight * apart**2).sum(axis=1)
-    rise = (weight * apart * y).sum(axis=1) / np.where(square > 0, square, np.nan)
+    total = weight.sum(axis=1)
+    middle, level = weight @ slope / total, weight @ y / total
+    centred = slope - middle[:, None]
+    square = (weight * centred**2).sum(axis=1)
+    rise = (weight * centred * y).sum(axis=1) / np.where(square > 0, square, np.nan)
     return [level - rise * middle, rise]
 
 
@@ -178,8 +178,9 @@ TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
 """Templates of segments, simple ones first. The inverse of a constant would be a constant."""
+_KINDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 _LIMITED: tuple[Template, ...] = tuple(
-    Limited(way, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for way in ("min", "max")
+    Limited(kind, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for kind in _KINDS
 )
 WHOLE: tuple[Template, ...] = (
     *_LIMITED,

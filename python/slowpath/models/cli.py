@@ -8,7 +8,7 @@ from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, O
 DATA = Heading("Data")
 MODEL = Heading("Model")
 _FORMATS = Formats("slowpath.models.report", table="text_report", json=JSON, csv="csv_report")
-_USUAL = Options()
+_DEFAULT = Options()
 
 
 FIT = Command(
@@ -47,7 +47,7 @@ FIT = Command(
             "margins of the error (Scholz et al., 2021), or by the error on held-out points, which "
             "takes longer (default: %(default)s).",
             choices=RULES,
-            default=_USUAL.select,
+            default=_DEFAULT.select,
         ),
         MODEL.option(
             "--segments N",
@@ -58,14 +58,14 @@ FIT = Command(
             "--max-segments N",
             "Use at most N segments (default: %(default)s).",
             type=within(int, 1, MOST_SEGMENTS),
-            default=_USUAL.most_segments,
+            default=_DEFAULT.most_segments,
         ),
         MODEL.option(
             "--search",
             "Find segments by dynamic programming, by trying all of up to three, with the "
             "same result, or only where the slope changes most (default: %(default)s).",
             choices=METHODS,
-            default=_USUAL.search,
+            default=_DEFAULT.search,
         ),
         MODEL.option(
             "--monotone",
@@ -79,26 +79,26 @@ FIT = Command(
             "largest x and the median of y are one. Functions that need small parameters then fit "
             "worse. For one x column (default: no limit).",
             type=within(float, 0, 1),
-            default=_USUAL.least_parameter,
+            default=_DEFAULT.least_parameter,
         ),
         MODEL.option(
             "--metric",
             "Report this error; --select margins judges models by it (default: %(default)s).",
             choices=tuple(METRICS),
-            default=_USUAL.metric,
+            default=_DEFAULT.metric,
         ),
         MODEL.option(
             "--confidence PERCENT",
             "Set the confidence level of intervals (default: %(default)s).",
             type=within(float, 1, 99.9),
-            default=100 * _USUAL.confidence,
+            default=100 * _DEFAULT.confidence,
         ),
         MODEL.option(
             "--seed N",
             "Seed the random numbers for intervals; the same seed gives the same intervals "
             "(default: %(default)s).",
             type=within(int, 0, 2**32 - 1),
-            default=_USUAL.seed,
+            default=_DEFAULT.seed,
         ),
         OUTPUT.option(
             "--predict FILE",

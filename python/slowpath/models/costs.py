@@ -2,12 +2,12 @@
 
 Residuals are noise in some segments; in others, they are steps too small for segments of their own.
 With one spread for all segments, the worst segment would set the tolerance of all others. So the
-spread of a segment is a random variable, with a scaled inverse chi-squared prior: it is as if some
-further points with the usual spread belonged to the segment. The likelihood is integrated over the
-spread (Gelman et al., Bayesian Data Analysis, ch. 3).
+spread of a segment is a random variable with a scaled inverse chi-squared prior, as if further
+points with the usual spread belonged to the segment. The likelihood is integrated over the spread
+(Gelman et al., Bayesian Data Analysis, ch. 3).
 
-Candidate cuts are the extrema of the second derivative (paper, § 2.2), of the original and of the
-smoothed curve, each with its neighbours. Further searches look at places ever closer to found cuts.
+Candidate cuts are the extrema of the second derivative (paper, § 2.2) of the original and of the
+smoothed curve, each with its neighbours. Further searches try cuts ever closer to found ones.
 """
 
 import math
@@ -21,35 +21,35 @@ from slowpath.models.metrics import Metric
 from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 FEWEST = 3
-"""Minimum number of points of a segment, unless all are in transition (`on_the_way`)."""
+"""Minimum number of points of a segment, unless all are in transition (`in_transition`)."""
 FEWEST_MET = 5
 """Minimum number of points of a curve with a template that runs into a limit."""
 _SIMPLE = 2
-"""Up to this rank, a template needs one point more than parameters; above, it needs two, so that
+"""Up to this rank, a template needs one more point than parameters. Above, it needs two, so that
 its shape is visible."""
 _FLAT = 1e-9
 _STEEP = 8.0
-"""Ratio to the median change between points above which points are in transition."""
+"""Ratio of a change to the median change above which points are in transition."""
 _LEAST_STEEP = 0.02
 
 
 class Restrictions(NamedTuple):
-    """Restrictions of functions, and the metric that judges them."""
+    """Restrictions of functions, and the metric of errors."""
 
-    metric: Metric | None = None  # also compute errors by this metric
-    sign: int = 0  # 1: only rise, -1: only fall, 0: both
+    metric: Metric | None = None  # compute errors by this metric; None: no errors
+    sign: int = 0  # 1: functions only rise, -1: they only fall, 0: both
     non_negative: bool = False
-    cap: ParameterFloor | None = None  # least size of parameters
+    floor: ParameterFloor | None = None  # minimum size of parameters
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
         """Return the values of a template that is fitted to each piece."""
-        found = template.fitted(batch) if self.cap is None else self.cap.fitted(template, batch)
+        found = template.fitted(batch) if self.floor is None else self.floor.fitted(template, batch)
         return self.raised(template, found)
 
     def raised(self, template: Template, values: Floats) -> Floats:
-        """Raise a negative constant, or its values, to zero if required.
+        """Raise negative values of a constant to zero if no value may be negative.
 
-        Some function is thus always allowed.
+        So at least the constant is always allowed.
         """
         constant = template.rank == 1
         return np.maximum(values, 0.0) if self.non_negative and constant else values
@@ -68,10 +68,10 @@ class Restrictions(NamedTuple):
 
 
 def enough(template: Template, batch: Batch, points: int) -> Mask:
-    """Return a mask of the pieces with enough points for a template."""
+    """Return a mask of the pieces with enough points for a template, on a curve of `points`."""
     if template.rank == 1:
         return batch.lengths >= 1
-    if template.whole:
+    if template.whole_curve:
         return batch.lengths >= FEWEST_MET
     spare = 1 if template.rank <= _SIMPLE else 2
     least = min(max(FEWEST, template.rank + spare), max(points, template.rank))
@@ -79,7 +79,7 @@ def enough(template: Template, batch: Batch, points: int) -> Mask:
 
 
 def in_transition(curve: Curve) -> Mask:
-    """Return a mask of the points in transition: between the levels before and after them.
+    """Return a mask of the points in transition between the levels before and after them.
 
     Such points may form a segment by themselves. A change between two points is a transition, not
     noise, if it is much larger than the median of all changes.
@@ -95,12 +95,12 @@ def in_transition(curve: Curve) -> Mask:
 
 
 FINEST = 1e-6
-"""Least relative difference that counts: measured or printed values are not more precise."""
+"""Minimum relative difference that counts: measured or printed values are not more precise."""
 USUAL = 12.0
-"""Number of points that the usual spread counts for. With many more, all segments have the same
+"""Number of points for which the usual spread counts. With many more, all segments have the same
 spread; with fewer, segments of few points seem to be free of noise."""
 DETAILED = 1.0
-"""The same number if only predictions count: each segment has the spread of its own points."""
+"""Like `USUAL`, if only predictions count: each segment has the spread of its own points."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution, in median absolute deviations."""
 _FEWEST = 5
@@ -112,9 +112,9 @@ def deviance(
 ) -> Floats:
     """Return twice the negative log-likelihood, without terms that are the same for all cuts.
 
-    `loss` is a sum of squared residuals, `points` their number, `usual` their usual spread, which
-    counts for `known` points. As many points as parameters (`rank`) contain no information on the
-    spread.
+    `loss` is a sum of squared residuals, `points` their number. `usual` is their usual spread,
+    which counts like `known` points. As many points as parameters (`rank`) contain no information
+    on the spread.
     """
     prior = known * usual**2
     # Compute the logarithm of the ratio of gamma functions once for each number of points.
@@ -127,27 +127,27 @@ def deviance(
 def usual_spread(curve: Curve) -> float | None:
     """Return the spread of points around the lines through their neighbours.
 
-    It follows from the median deviation, which ignores single steps. The result is None for few
+    It follows from the median deviation, so single steps have no effect. The result is None for few
     points or several columns.
     """
     x, y = curve.x, curve.y
     if len(x) < _FEWEST or curve.others is not None:
         return None
     share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-    apart = np.abs(y[:-2] + (y[2:] - y[:-2]) * share - y[1:-1]) / curve.scale[1:-1]
-    alone = apart / np.sqrt(1 + share**2 + (1 - share) ** 2)
-    return max(_NORMAL * float(np.median(alone)), FINEST)
+    distance = np.abs(y[:-2] + (y[2:] - y[:-2]) * share - y[1:-1]) / curve.scale[1:-1]
+    deviation = distance / np.sqrt(1 + share**2 + (1 - share) ** 2)
+    return max(_NORMAL * float(np.median(deviation)), FINEST)
 
 
 _EQUAL = 1e-9
 """Relative difference below which losses are equal; the first template is then preferred."""
 _MANY = 2_000_000
-"""Maximum number of points in one batch of pieces; it limits the memory."""
+"""Maximum number of points in a batch of pieces, to limit the memory."""
 
 
 _INSIDE = 2
-"""Maximum number of cuts of an earlier search inside a piece, such as cuts near its ends."""
-_NO_RULES = Restrictions()
+"""Maximum number of cuts of an earlier search inside a piece; some are near its ends."""
+_NO_RESTRICTIONS = Restrictions()
 
 
 class Piece(NamedTuple):
@@ -169,7 +169,7 @@ class Costs:
         curve: Curve,
         cuts: Sequence[int],
         templates: Sequence[Template],
-        rules: Restrictions = _NO_RULES,
+        rules: Restrictions = _NO_RESTRICTIONS,
         found: Sequence[int] = (),
     ) -> None:
         """Fit all templates to all pieces.
@@ -179,14 +179,14 @@ class Costs:
             cuts: possible ends of pieces.
             templates: candidate functions.
             rules: restrictions of the functions.
-            found: cuts of an earlier search; pieces with more than `_INSIDE` of them are left out.
+            found: cuts of an earlier search; pieces with more than `_INSIDE` of them are omitted.
         """
         self.cuts, self.templates = list(cuts), templates
         self._rules, self._points = rules, len(curve.x)
         between = np.append(0, np.cumsum(in_transition(curve)))
         least = min(FEWEST, len(curve.x))
         rank = np.searchsorted(np.sort(found), self.cuts)
-        whole = (0, len(self.cuts) - 1)
+        full = (0, len(self.cuts) - 1)
         self.pairs = [
             (at, to)
             for at, begin in enumerate(self.cuts)
@@ -195,16 +195,16 @@ class Costs:
                 end - begin >= least
                 or (end > begin and between[end] - between[begin] == end - begin)
             )
-            and (rank[to] - rank[at] <= _INSIDE or (at, to) == whole)
+            and (rank[to] - rank[at] <= _INSIDE or (at, to) == full)
         ]
         self._place = {pair: number for number, pair in enumerate(self.pairs)}
-        rows = [self._of(curve, part) for part in self._parts()]
+        rows = [self._losses_and_errors(curve, part) for part in self._parts()]
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.usual = usual_spread(curve)
-        """Usual spread; None: estimate it from segments."""
+        """Usual spread; None to estimate it from segments."""
         self.known = USUAL
-        """Number of points that the usual spread counts for."""
+        """Number of points for which the usual spread counts."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
@@ -220,8 +220,10 @@ class Costs:
             points += size
         return parts
 
-    def _of(self, curve: Curve, pieces: Sequence[tuple[int, int]]) -> tuple[Floats, Floats]:
-        """Return losses, and errors if there is a metric; a row by template, a column by piece."""
+    def _losses_and_errors(
+        self, curve: Curve, pieces: Sequence[tuple[int, int]]
+    ) -> tuple[Floats, Floats]:
+        """Return losses and, with a metric, errors; rows are templates, columns are pieces."""
         batch, metric = pieces_of(curve, pieces), self._rules.metric
         floor = batch.lengths * FINEST**2
         losses, errors = [], []
@@ -241,9 +243,9 @@ class Costs:
     def _fitted(self, template: Template, batch: Batch) -> Floats:
         """Return the values of a template at the points of each piece.
 
-        Values are NaN if the template is for whole curves and the piece is shorter.
+        They are NaN if the template is for whole curves and the piece is shorter.
         """
-        if not template.whole:
+        if not template.whole_curve:
             return self._rules.fitted(template, batch)
         values = np.full(len(batch.x), np.nan)
         for start in batch.starts[batch.lengths == self._points]:
@@ -253,7 +255,7 @@ class Costs:
         return values
 
     def forbid(self, piece: Piece) -> None:
-        """Exclude a template from a segment."""
+        """Exclude the template of a piece from its segment."""
         pair = self._pair(piece)
         self.losses[piece.template, self._place[pair]] = np.inf
         if len(self.errors):
@@ -264,20 +266,20 @@ class Costs:
         return self.losses[:, self._place[0, len(self.cuts) - 1]]
 
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
-        """Return the root mean square of residuals, by default with the best single segment."""
+        """Return the root mean square of residuals, by default of the best single segment."""
         if pieces is None:
-            whole = float(self.whole().min())
+            loss = float(self.whole().min())
         else:
             places = [self._place[self._pair(piece)] for piece in pieces]
             templates = [piece.template for piece in pieces]
-            whole = float(self.losses[templates, places].sum())
-        return max((whole / self._points) ** 0.5, FINEST) if np.isfinite(whole) else 1.0
+            loss = float(self.losses[templates, places].sum())
+        return max((loss / self._points) ** 0.5, FINEST) if np.isfinite(loss) else 1.0
 
     def _pair(self, piece: Piece) -> tuple[int, int]:
         return self.cuts.index(piece.begin), self.cuts.index(piece.end)
 
     def cheapest(self) -> tuple[Floats, Indices]:
-        """Return the least surprise and its template, by rank and the indices of two cuts."""
+        """Return the least deviance and its template, by rank and the indices of two cuts."""
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual
         loss = np.full((len(self.ranks), size, size), np.inf)
@@ -285,28 +287,28 @@ class Costs:
         at, to = (np.array(side) for side in zip(*self.pairs, strict=True))
         points = np.array(self.cuts)[to] - np.array(self.cuts)[at]
         for number, rank in enumerate(self.ranks):
-            those = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
-            best = self.losses[those].argmin(axis=0)
-            least = self.losses[those[best], np.arange(len(self.pairs))]
+            same_rank = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
+            best = self.losses[same_rank].argmin(axis=0)
+            least = self.losses[same_rank[best], np.arange(len(self.pairs))]
             loss[number, at, to] = deviance(least, points, rank, usual, self.known)
-            which[number, at, to] = those[best]
+            which[number, at, to] = same_rank[best]
         return loss, which
 
 
 _WORK = 900_000
-"""Limit for the work of a search: the square of the number of cuts, times the points."""
+"""Limit on the work of a search: the square of the number of cuts, times the points."""
 _CUTS_FEWEST = 12
 _EXTREMA = 8
-"""Number of extrema for each smoothing."""
+"""Number of extrema of each smoothed curve."""
 _SMOOTHED = 0, 2, 5
-"""Numbers of neighbours on each side that the smoothing averages."""
+"""Number of neighbours on each side that the smoothing averages, for each smoothed curve."""
 _NEAR = 2
 """Number of points on each side of an extremum that are also candidates (the paper's j)."""
-_AROUND = 2
+_AROUND = 2  # number of new cuts on each side of a found cut
 
 
 def all_cuts(curve: Curve) -> list[int]:
-    """Return every place between two different x, both ends included."""
+    """Return the cuts between all different x, including both ends."""
     return [0, *(int(at) for at in np.flatnonzero(np.diff(curve.x)) + 1), len(curve.x)]
 
 
@@ -316,13 +318,13 @@ def most_cuts(points: int) -> int:
 
 
 def spread_out(cuts: Sequence[int], number: int) -> list[int]:
-    """Return `number` of the cuts, at even distances, with both ends."""
+    """Return `number` of the cuts, evenly spaced, including both ends."""
     places = np.linspace(0, len(cuts) - 1, min(number, len(cuts))).round().astype(int)
     return [cuts[at] for at in np.unique(places)]
 
 
 def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
-    """Return the cuts with the greatest changes of slope, their neighbours, and both ends."""
+    """Return the cuts where the slope changes most, their neighbours, and both ends."""
     inner = np.array(cuts[:-1])
     x, y = curve.x[inner], curve.y[inner]
     found = {0, len(cuts) - 1}
@@ -338,7 +340,7 @@ def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
 
 
 def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
-    """Return the found cuts, places around them at multiples of `step`, and both ends."""
+    """Return found cuts, other cuts around them at multiples of `step`, and both ends."""
     last = len(cuts) - 1
     places = {0, last}
     for cut in found:
@@ -348,7 +350,7 @@ def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
 
 
 def _relative(x: Floats) -> Floats:
-    """Return x, or its logarithm if x has a wide range: its values then have similar ratios."""
+    """Return x, or its logarithm if x has a wide range, so that values are more evenly spaced."""
     return np.log(x) if x[0] > 0 and x[-1] > 50 * x[0] else x
 
 

@@ -7,8 +7,8 @@ The hyperbola describes caches. If x is the size of a table, and a part c of it 
 share c/x of lookups in random order hit, so their mean time is linear in 1/x. The time for each
 byte is also linear in 1/x if x bytes share a fixed cost.
 
-Inverse templates are fitted to 1/y with scales that preserve relative differences. The result is
-optimal up to terms of second order in these differences, and starts the final fit.
+Inverse templates are fitted to 1/y, with scales that preserve relative differences. The result is
+optimal up to terms of second order in these differences; the final fit starts from it.
 """
 
 from abc import ABC, abstractmethod
@@ -21,40 +21,40 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch, Template
 
 _STEPS = 6
-"""Gauss-Newton steps after the grid search."""
+"""Number of Gauss-Newton steps after the grid search."""
 _SHORTER = 0.2
-"""Share of each step that is also tried, as a full step may be too long."""
+"""Share of each step that is tried, too, as a full step may be too long."""
 
 
 class _Moments(NamedTuple):
-    """Sums over pieces that do not depend on the basis."""
+    """Sums over pieces that do not depend on the basis g(x)."""
 
     weight: Floats
-    whole: Floats  # sum of weights
+    total: Floats  # sum of weights
     centred: Floats  # distance of y from the mean of its piece, times the weight
     square: Floats  # weighted sum of squares of these distances
 
 
 def _moments(batch: Batch) -> _Moments:
     weight = 1 / batch.scale**2
-    whole = batch.sums(weight)
-    apart = batch.y - batch.spread(batch.sums(weight * batch.y) / whole)
-    centred = weight * apart
-    return _Moments(weight, whole, centred, batch.sums(centred * apart))
+    total = batch.sums(weight)
+    distance = batch.y - batch.spread(batch.sums(weight * batch.y) / total)
+    centred = weight * distance
+    return _Moments(weight, total, centred, batch.sums(centred * distance))
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a and b of each piece's best fit a + b basis; b is 0 if the basis is constant."""
+    """Return a and b of the best fit a + b basis, by piece; b is 0 if the basis is constant."""
     y = batch.y if y is None else y
     weight = 1 / batch.scale**2
-    whole = batch.sums(weight)
-    middle = batch.sums(weight * basis) / whole
-    level = batch.sums(weight * y) / whole
-    apart = basis - batch.spread(middle)
-    weighted = weight * apart
-    square = batch.sums(weighted * apart)
-    some = square > 0
-    slope = np.where(some, batch.sums(weighted * y) / np.where(some, square, 1.0), 0.0)
+    total = batch.sums(weight)
+    middle = batch.sums(weight * basis) / total
+    level = batch.sums(weight * y) / total
+    distance = basis - batch.spread(middle)
+    weighted = weight * distance
+    square = batch.sums(weighted * distance)
+    varies = square > 0
+    slope = np.where(varies, batch.sums(weighted * y) / np.where(varies, square, 1.0), 0.0)
     return level - slope * middle, slope
 
 
@@ -66,23 +66,23 @@ class Linear(ABC):
     parameters: tuple[str, ...]
     origin_at_start: bool
     exact = True
-    whole = False
+    whole_curve = False
     simple: bool
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Return g at all points, for a c of each piece; not finite where g is undefined."""
+        """Return g at all points, with c by piece; not finite where g is undefined."""
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert a, b and c of each piece to parameters in the units of the data."""
+        """Convert a, b and c by piece to parameters in the units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return c for each piece; 0 if the basis has no c."""
+        """Return c by piece; 0 if the basis has no c."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
-        """Return a, b and c for each piece."""
+        """Return a, b and c by piece."""
         chosen = self.chosen(batch)
         return *straight(batch, self.basis(batch, chosen)), chosen
 
@@ -101,14 +101,14 @@ class Separable(Linear):
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return rows of ascending candidates, each an array with a c for each piece."""
+        """Return rows of ascending candidates for c; each candidate is an array by piece."""
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
         """Return the derivative of the basis by c."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return the best c for each piece."""
+        """Return the best c by piece."""
         return self._searched(batch.thinned())
 
     def _searched(self, batch: Batch) -> Floats:
@@ -127,46 +127,61 @@ class Separable(Linear):
     def _step(self, batch: Batch, c: Floats) -> Floats:
         """Return a step from c, in Kaufman's form (1975) of the Gauss-Newton method.
 
-        It uses the derivative by c, without the part that changes of a and b can reproduce.
+        It uses the part of the derivative by c that changes of a and b cannot reproduce.
         """
         basis = self.basis(batch, c)
         level, slope = straight(batch, basis)
-        rest = batch.y - batch.spread(level) - batch.spread(slope) * basis
+        residual = batch.y - batch.spread(level) - batch.spread(slope) * basis
         change = batch.spread(slope) * self.change(batch, basis)
         level, slope = straight(batch, basis, change)
         change = change - batch.spread(level) - batch.spread(slope) * basis
         weight = 1 / batch.scale**2
         square = batch.sums(weight * change**2)
-        move = batch.sums(weight * change * rest) / np.where(square > 0, square, 1.0)
+        move = batch.sums(weight * change * residual) / np.where(square > 0, square, 1.0)
         return np.where((square > 0) & np.isfinite(move), move, 0.0)
 
     def _loss(self, batch: Batch, c: Floats) -> Floats:
         """Return the sum of squared residuals with the best a and b."""
         moments = batch.keep("moments", _moments)
-        assert isinstance(moments, _Moments)  # noqa: S101 - what `_moments` makes
+        assert isinstance(moments, _Moments)  # noqa: S101 - result of `_moments`
         basis = self.basis(batch, c)
-        apart = basis - batch.spread(batch.sums(moments.weight * basis) / moments.whole)
-        square = batch.sums(moments.weight * apart**2)
-        along = batch.sums(moments.centred * apart)
-        explained = np.where(square > 0, along**2 / np.where(square > 0, square, 1.0), 0.0)
+        distance = basis - batch.spread(batch.sums(moments.weight * basis) / moments.total)
+        square = batch.sums(moments.weight * distance**2)
+        product = batch.sums(moments.centred * distance)
+        explained = np.where(square > 0, product**2 / np.where(square > 0, square, 1.0), 0.0)
         loss = np.maximum(moments.square - explained, 0.0)
         return np.where(np.isfinite(loss), loss, np.inf)
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the smaller loss and its c, for each piece."""
+    """Return the smaller loss and its c, by piece."""
     better = loss < best
     return np.where(better, loss, best), np.where(better, c, chosen)
 
 
 class _OfPositive(Linear):
+    """A template a + b g(x) for x > 0, without c."""
+
     rank: int = 2
     parameters: tuple[str, ...] = ("a", "b")
     origin_at_start = False
     simple = True
 
-    def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - they are in these units
-        """Return the parameters without c; they already are in the units of the data."""
+    @staticmethod
+    @abstractmethod
+    def term(x: Floats) -> Floats:
+        """Return g at x; NaN for x <= 0."""
+
+    def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
+        """Return g at all points."""
+        return self.term(batch.x)
+
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
+        """Return the derivatives by a and b."""
+        return np.column_stack([np.ones_like(x), self.term(x)])
+
+    def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - no conversion
+        """Return a and b."""
         return found[:2]
 
 
@@ -175,17 +190,14 @@ class Logarithm(_OfPositive):
 
     name = "logarithm"
 
-    def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Return the logarithm."""
-        return np.log(np.where(batch.x > 0, batch.x, np.nan))
+    @staticmethod
+    def term(x: Floats) -> Floats:
+        """Return the logarithm; NaN for x <= 0."""
+        return np.log(np.where(x > 0, x, np.nan))
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Return the values at x; NaN for x <= 0."""
-        return np.asarray(parameters[0] + parameters[1] * np.log(np.where(x > 0, x, np.nan)))
-
-    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the derivatives by a and b."""
-        return np.column_stack([np.ones_like(x), np.log(np.where(x > 0, x, np.nan))])
+        return np.asarray(parameters[0] + parameters[1] * self.term(x))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """Convert parameters to other units, see `Template.scaled`."""
@@ -202,17 +214,14 @@ class Hyperbola(_OfPositive):
 
     name = "hyperbola"
 
-    def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Return 1/x."""
-        return 1 / np.where(batch.x > 0, batch.x, np.nan)
+    @staticmethod
+    def term(x: Floats) -> Floats:
+        """Return 1/x; NaN for x <= 0."""
+        return 1 / np.where(x > 0, x, np.nan)
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Return the values at x; NaN for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
-
-    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the derivatives by a and b."""
-        return np.column_stack([np.ones_like(x), 1 / np.where(x > 0, x, np.nan)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """Convert parameters to other units, see `Template.scaled`."""
@@ -224,8 +233,8 @@ class Hyperbola(_OfPositive):
 
 
 _SLOWEST, _FASTEST = 0.4, 300.0
-"""Least and greatest exponent over a whole piece. Less is nearly a line; more than one between two
-neighbouring points is a step at an unknown place between them."""
+"""Smallest and largest exponent over a whole piece. Below, the curve is nearly a line. More than
+one between two neighbouring points is a step at an unknown place between them."""
 _EXPONENTIAL_STEPS = 12
 
 
@@ -254,15 +263,15 @@ class Exponential(Separable):
 
     def basis(self, batch: Batch, c: Floats) -> Floats:
         """Return the exponential, scaled to a maximum of 1."""
-        every = batch.spread(c)
-        return np.exp(every * batch.t - np.maximum(every, 0))
+        exponent = batch.spread(c)
+        return np.exp(exponent * batch.t - np.maximum(exponent, 0))
 
     def change(self, batch: Batch, basis: Floats) -> Floats:
         """Return the derivative of the basis by c, without a factor that b absorbs."""
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert the parameters such that the exponential term is b at the start."""
+        """Convert the parameters, with b as the value of the exponential term at the start."""
         level, slope, c = found
         return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
@@ -287,7 +296,7 @@ class Exponential(Separable):
 
 
 class Inverse:
-    """The template 1 / (another template), where the other one is positive."""
+    """The template 1 / (other template), where the other template is positive."""
 
     exact = False
     simple = False
@@ -298,7 +307,7 @@ class Inverse:
         self.rank = other.rank
         self.parameters = other.parameters
         self.origin_at_start = other.origin_at_start
-        self.whole = other.whole
+        self.whole_curve = other.whole_curve
 
     def fitted(self, batch: Batch) -> Floats:
         """Return the fitted values; not finite where the divisor is not positive."""

@@ -27,60 +27,60 @@ from slowpath.models.template import ParameterFloor
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2
-"""Number of segments that a search may add to those of a rougher search."""
+"""Number of segments that a finer search may add."""
 _ROUNDS = 3
 """Maximum number of iterations for outliers, and for the usual spread."""
 
 
 class Derived(NamedTuple):
-    """Segments with functions, and the curve with reduced weights of outliers."""
+    """Segments with functions, and the curve in which outliers have less weight."""
 
     parts: tuple[FittedSegment, ...]
     series: Series
-    outliers: int
+    outliers: int  # number of points
 
 
 StepCallback = Callable[[], None]
 """Callback between steps; each step takes less than a second."""
 
 
-def _away() -> None:
-    """Do nothing between steps."""
+def _nothing() -> None:
+    """Do nothing."""
 
 
-def derive(series: Series, options: Options, look: StepCallback = _away) -> Derived:
-    """Derive the model of a curve; call `look` between steps."""
-    counts = outliers.weights_by_neighbours(series)
-    now = series._replace(scale=series.scale / counts)
-    parts = _segments(now, options, look)
+def derive(series: Series, options: Options, between: StepCallback = _nothing) -> Derived:
+    """Derive the model of a curve; call `between` between steps."""
+    weights = outliers.weights_by_neighbours(series)
+    now = series._replace(scale=series.scale / weights)
+    parts = _segments(now, options, between)
     for _ in range(_ROUNDS):
         lengths = [part.piece.end - part.piece.begin for part in parts]
-        again = outliers.weights_by_model(fitted_at_points(parts, series), series, lengths)
-        if np.array_equal(again < 1, counts < 1):
+        new = outliers.weights_by_model(fitted_at_points(parts, series), series, lengths)
+        if np.array_equal(new < 1, weights < 1):
             break
-        counts = again
-        now = series._replace(scale=series.scale / counts)
-        parts = _segments(now, options, look)
-    return Derived(parts, now, int((counts < 1).sum()))
+        weights = new
+        now = series._replace(scale=series.scale / weights)
+        parts = _segments(now, options, between)
+    return Derived(parts, now, int((weights < 1).sum()))
 
 
-def _segments(series: Series, options: Options, look: StepCallback) -> tuple[FittedSegment, ...]:
+def _segments(series: Series, options: Options, between: StepCallback) -> tuple[FittedSegment, ...]:
     """Return the best segments; with many points, search roughly first, then ever more finely."""
-    look()
+    between()
     cuts = all_cuts(series.curve)
-    some = most_cuts(len(series.x))
+    most = most_cuts(len(series.x))
     if options.search == "extrema":
         return _best(series, extrema(series.curve, cuts), options)
-    if len(cuts) <= some:
+    if len(cuts) <= most:
         return _best(series, cuts, options)
-    step = len(cuts) // (some // 2)
-    tried = {*spread_out(cuts, some // 2), *extrema(series.curve, cuts, near=0)}
+    step = len(cuts) // (most // 2)
+    tried = {*spread_out(cuts, most // 2), *extrema(series.curve, cuts, near=0)}
     found: list[int] = []
     while True:
         parts = _best(series, sorted(tried), options, found)
         if step == 1:
             return parts
-        look()
+        between()
         step = max(1, step // 3)
         found = [part.piece.begin for part in parts]
         tried = set(closer(cuts, found, step))
@@ -89,7 +89,7 @@ def _segments(series: Series, options: Options, look: StepCallback) -> tuple[Fit
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
 ) -> tuple[FittedSegment, ...]:
-    """Return the best segments with these cuts whose functions are plausible between points.
+    """Return the best segments with these cuts; functions must be plausible between points.
 
     `found` are the cuts of a rougher search.
     """
@@ -97,12 +97,11 @@ def _best(
         METRICS[options.metric] if options.select == "margins" else None,
         0 if options.monotone is None else _SIGNS[options.monotone],
         options.non_negative,
-        _cap(series, options.least_parameter),
+        _floor(series, options.least_parameter),
     )
     others = series.others
-    limited = (
-        options.select != "margins" and len(found) <= 1
-    )  # the paper has no functions with a limit
+    # The paper has no functions with a limit.
+    limited = options.select != "margins" and len(found) <= 1
     curves = (*TEMPLATES, *WHOLE) if limited else TEMPLATES
     templates = curves if others is None else templates_over(1 + others.shape[1])
     costs = Costs(series.curve, cuts, templates, rules, found)
@@ -111,28 +110,27 @@ def _best(
     if found:
         options = options._replace(most_segments=min(options.most_segments, len(found) + _MORE))
     # Functions whose parameters cost ln n each are trustworthy between points, too.
-    weighed = options.select != "margins" and not options.detailed and len(series.x) > selection.FEW
+    trusted = options.select != "margins" and not options.detailed and len(series.x) > selection.FEW
     while True:
         pieces = _select(costs, options).pieces
         parts = tuple(part_of(series, one, templates[one.template], rules) for one in pieces)
-        strange = [
+        implausible = [
             part.piece
             for part in parts
-            if not (sensible(part, series, rules) and (weighed or stays_near(part, series)))
+            if not (sensible(part, series, rules) and (trusted or stays_near(part, series)))
         ]
-        if not strange:
+        if not implausible:
             return parts
-        for piece in strange:
+        for piece in implausible:
             costs.forbid(piece)
 
 
-def _cap(series: Series, least: float) -> ParameterFloor | None:
-    """Return the least size of parameters, in units in which the data are close to one."""
+def _floor(series: Series, least: float) -> ParameterFloor | None:
+    """Return the minimum size of parameters, in units in which the data are close to one."""
     if least == 0:
         return None
-    return ParameterFloor(
-        least, float(np.abs(series.x).max()), float(np.median(series.level)) or 1.0
-    )
+    median = float(np.median(series.level)) or 1.0
+    return ParameterFloor(least, float(np.abs(series.x).max()), median)
 
 
 def _select(costs: Costs, options: Options) -> Segmentation:
@@ -148,14 +146,13 @@ def _select(costs: Costs, options: Options) -> Segmentation:
         return selection.best_by_f_test(costs)
     each = selection.PREDICTIONS if options.detailed else None
     search = exhaustive if options.search == "exhaustive" else dynamic
-    told = costs.usual is not None
+    known = costs.usual is not None
     found = selection.best_by_criterion(search(costs, most), costs.cuts[-1], options.segments, each)
-    for _ in range(0 if told else _ROUNDS):
+    for _ in range(0 if known else _ROUNDS):
         before = found.pieces
         costs.usual = costs.spread(before)
-        found = selection.best_by_criterion(
-            search(costs, most), costs.cuts[-1], options.segments, each
-        )
+        segmentations = search(costs, most)
+        found = selection.best_by_criterion(segmentations, costs.cuts[-1], options.segments, each)
         if found.pieces == before:
             break
     return found

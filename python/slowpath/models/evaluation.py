@@ -26,7 +26,7 @@ class Prediction(NamedTuple):
 
 
 def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
-    """Predict y at every x; for several x columns, each x is a row.
+    """Predict y at every x; with several x columns, each row is one x.
 
     Raises:
         PointsError: when rows and model differ in the number of columns, or a value is too large
@@ -35,8 +35,8 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     rows = np.asarray(x, dtype=float)
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
     if rows.ndim != _TABLE or rows.shape[1] != len(model["x"]):
-        named = ", ".join(model["x"])
-        raise PointsError(f"each x has to have {len(model['x'])} columns ({named})")
+        names = ", ".join(model["x"])
+        raise PointsError(f"each x has to have {len(model['x'])} columns ({names})")
     for name, column in zip(model["x"], rows.T, strict=True):
         check_sizes(name, column)
     at = rows[:, 0]
@@ -59,7 +59,7 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
 
 
 def bends(model: FittedModel, low: float, high: float) -> list[float]:
-    """Return the x in a range at which the residuals of a model bend."""
+    """Return the x between `low` and `high` at which the residuals of a model bend."""
     knots = [] if model["residuals"] is None else model["residuals"]["x"]
     return [x for x in knots if low < x < high]
 
@@ -81,9 +81,9 @@ class _Evaluated:
 
     def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
         """Return value, low and high; extrapolate at an end only if `extend` allows it."""
-        goes_on = self.segment["extrapolates"]
-        low = x.min(initial=self.part.first) if goes_on and extend[0] else self.part.first
-        high = x.max(initial=self.part.last) if goes_on and extend[1] else self.part.last
+        extrapolates = self.segment["extrapolates"]
+        low = x.min(initial=self.part.first) if extrapolates and extend[0] else self.part.first
+        high = x.max(initial=self.part.last) if extrapolates and extend[1] else self.part.last
         within = np.clip(x, low, high)
         with np.errstate(all="ignore"):
             value = self.part.value(within, others)

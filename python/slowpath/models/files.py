@@ -29,11 +29,11 @@ class Table(NamedTuple):
 
 
 def read_table(file: str, names: Sequence[str]) -> Table:
-    """Return the columns of these names.
+    """Return the columns with these names.
 
-    Empty lines and comments, which begin with `#`, are skipped. If the first line has numbers only,
-    the last comment before it names the columns if it has as many fields; numpy's `savetxt` and
-    gnuplot write such files.
+    Empty lines and comments, which begin with `#`, are skipped. If the first line contains only
+    numbers, the last comment before it names the columns, provided that it has as many fields;
+    numpy's `savetxt` and gnuplot write such files.
 
     Raises:
         InputError: when a column, a name or a number is missing, or a line has more values than
@@ -52,25 +52,25 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     )
     first, header = next(lines)
     if all(map(_is_number, header)):
-        named = next(csv.reader([comment], delimiter=separator), [])
-        if len(named) != len(header) or any(map(_is_number, named)):
+        names_in_comment = next(csv.reader([comment], delimiter=separator), [])
+        if len(names_in_comment) != len(header) or any(map(_is_number, names_in_comment)):
             raise InputError(file, "its first line is numbers; fit needs a line of names")
-        lines, header = chain([(first, header)], lines), named
+        lines, header = chain([(first, header)], lines), names_in_comment
     header = [name.strip() for name in header]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
     for number, cells in lines:
         if any(cell.strip() for cell in cells[len(header) :]):
-            why = f"there are {len(cells)} values, and {len(header)} columns"
+            reason = f"there are {len(cells)} values, and {len(header)} columns"
             hint = "write 0.5 for 0,5, and names of all columns into the first line"
-            raise InputError(file, f"line {number}: {why}; {hint}")
+            raise InputError(file, f"line {number}: {reason}; {hint}")
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
     return Table(file, columns)
 
 
 def _first_lines(text: str) -> tuple[str, str | None]:
-    """Return the first line that is neither empty nor a comment, and the comment before it."""
+    """Return the last comment before the first line of values, and this line; None without it."""
     comment = ""
     for line in text.split("\n"):
         if line.startswith("#"):
@@ -105,18 +105,18 @@ def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -
     try:
         value = float(text)
     except ValueError:
-        why = f"{text[:40]!r} is not a number; correct it or remove the line"
-        raise InputError(file, f"{where}: {why}") from None
+        reason = f"{text[:40]!r} is not a number; correct it or remove the line"
+        raise InputError(file, f"{where}: {reason}") from None
     if not math.isfinite(value):
-        why = f"{text[:40]!r} is not a finite number; remove the line"
-        raise InputError(file, f"{where}: {why}")
+        reason = f"{text[:40]!r} is not a finite number; remove the line"
+        raise InputError(file, f"{where}: {reason}")
     return value
 
 
 def document_of(
     file: str | None, model: FittedModel, predictions: list[Predicted] | None = None
 ) -> FitDocument:
-    """Return the document of a model with its predictions."""
+    """Return the JSON document of a model and its predictions."""
     return {
         "slowpath": engine.version(),
         "file": file,
@@ -126,10 +126,10 @@ def document_of(
 
 
 def read(file: str, text: str) -> tuple[str | None, FittedModel]:
-    """Read the name of the file of measurements, and the model, from JSON.
+    """Read the name of the file of measurements, and the model, from a JSON text.
 
     Raises:
-        InputError: when the text is not such a document, or its parts do not fit together.
+        InputError: when the text is not a model's document, or its parts do not fit together.
     """
     try:
         document = parse_json(text)
@@ -141,14 +141,14 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
     except ShapeError as problem:
         raise InputError(file, f"is not a model: {problem}") from None
     model: FittedModel = document["model"]
-    reason = _apart(model)
+    reason = _inconsistency(model)
     if reason is not None:
         raise InputError(file, f"is not a model: {reason}")
     return document["file"], model
 
 
-def _apart(model: FittedModel) -> str | None:
-    """Return an inconsistency within a model; None if there is none."""
+def _inconsistency(model: FittedModel) -> str | None:
+    """Return an error text if parts of a model contradict each other, else None."""
     if not model["segments"]:
         return "it has no segments"
     if len(model["range"]) != len(model["x"]):
@@ -163,10 +163,10 @@ def _apart(model: FittedModel) -> str | None:
         sizes = {len(segment["parameters"]), len(segment["covariance"])}
         if sizes | {len(row) for row in segment["covariance"]} != {rank}:
             return f"segments[{number}] does not have {rank} parameters and their covariance"
-    return None if _connected(model["residuals"]) else "its residuals are no shares at ascending x"
+    return None if _valid(model["residuals"]) else "its residuals are no shares at ascending x"
 
 
-def _connected(residuals: Residuals | None) -> bool:
+def _valid(residuals: Residuals | None) -> bool:
     if residuals is None:
         return True
     x, share = residuals["x"], residuals["share"]
@@ -175,7 +175,7 @@ def _connected(residuals: Residuals | None) -> bool:
 
 
 def _rank(segment: Segment, columns: int) -> int | None:
-    """Return the number of parameters of a segment's function; None if it is unknown."""
+    """Return the number of parameters of a segment's function; None for an unknown function."""
     terms = segment["terms"]
     if terms is None:
         template = BY_NAME.get(segment["template"])

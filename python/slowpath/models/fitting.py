@@ -38,16 +38,16 @@ from slowpath.models.points import (
 from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
 
-_AS_WELL = 1.1
-"""Ratio to the least error up to which an error is nearly as small."""
+_NEAR_BEST = 1.1
+"""Ratio to the smallest error up to which an error counts as nearly as small."""
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Callback between steps; receives the number of the current model and the maximum number."""
+"""Callback between steps; receives the number of the current model and the largest such number."""
 
 
 class _Steps:
-    """Progress over models, of all points and with points held out, reported to a callback."""
+    """Progress over models, with all points and with points held out, reported to a callback."""
 
     def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
@@ -61,7 +61,7 @@ class _Steps:
         """Count another model."""
         self._done += 1
 
-    def look(self) -> None:
+    def report(self) -> None:
         """Report the progress."""
         if self._watch is not None:
             self._watch(self._done, self._most)
@@ -73,7 +73,7 @@ def fit(
     """Return the model of the points.
 
     Raises:
-        PointsError: when there are too few.
+        PointsError: when there are too few points, or options do not suit them.
     """
     chosen = options or Options()
     check(points)
@@ -87,12 +87,12 @@ def fit(
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen, steps))
     model, others = _judged(_model(table, chosen, steps), table, chosen, steps)
     if others is not None and _may_be_detailed(chosen, table):
-        more = chosen._replace(detailed=True)
-        detailed = _model(table, more, steps)
+        more_segments = chosen._replace(detailed=True)
+        detailed = _model(table, more_segments, steps)
         if _shape(detailed) != _shape(model):
-            detailed, again = _judged(detailed, table, more, steps)
-            if again is not None and _is_preferred(again, others, model):
-                model, others = detailed, again
+            detailed, predictions = _judged(detailed, table, more_segments, steps)
+            if predictions is not None and _is_preferred(predictions, others, model):
+                model, others = detailed, predictions
     if others is not None:
         model["held_out"] = others.errors()
         model["widening"] = others.widening(chosen.confidence)
@@ -103,8 +103,8 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
     """Return true if the model with more segments is better, judged by held-out points.
 
     Normally it must predict them clearly better. If neighbouring points have deviations in common,
-    the criterion mistakes these for noise and selects too few segments. Then more segments are
-    better unless they predict held-out points clearly worse.
+    the criterion mistakes these for noise and selects too few segments. In this case, it must not
+    predict them clearly worse.
     """
     if model["residuals"] is not None:
         return not plain.clearly_better(detailed)
@@ -114,7 +114,7 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 def _judged(
     model: FittedModel, points: Points, options: Options, steps: _Steps
 ) -> tuple[FittedModel, HeldOut | None]:
-    """Return the model, and predictions at held-out points.
+    """Return the model, and its predictions at held-out points; None if there are too few points.
 
     The model keeps its residuals if the noise is known, or if the residuals clearly improve the
     predictions.
@@ -144,20 +144,20 @@ def _shape(model: FittedModel) -> list[tuple[str, float]]:
 def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
     series = series_of(points)
     steps.begin()
-    derived = derive(series, options, steps.look)
+    derived = derive(series, options, steps.report)
     spread = spread_of(derived.parts, derived.series, points, options)
     model = _document(points, options, derived, spread)
     found = evaluate(model, points.x).y
     for part, segment in zip(derived.parts, model["segments"], strict=True):
-        mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
-        segment["errors"] = errors(points.y[mine], found[mine])
+        rows = (series.row >= part.piece.begin) & (series.row < part.piece.end)
+        segment["errors"] = errors(points.y[rows], found[rows])
     if _may_have_residuals(options, points):
         model["residuals"] = _residuals(model, derived.series, points)
     return _with_errors(model, points)
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return false if options fix the shape of the model or its number of functions."""
+    """Return false if options determine the shape of the model, or the number of its functions."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -173,7 +173,7 @@ def _with_errors(model: FittedModel, points: Points) -> FittedModel:
 
 
 class Limits(NamedTuple):
-    """Range of values of a segment."""
+    """Allowed values of a segment; None without a limit."""
 
     least: float | None
     most: float | None
@@ -214,7 +214,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
 
 
 def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
-    """Return the range of each segment: a monotone model does not step back between segments."""
+    """Return the limits of each segment, which keep a monotone model monotone between segments."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
     most = math.inf
@@ -272,21 +272,21 @@ def _segment(
 
 
 def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
-    """Return the number of segments that best predicts held-out points; None: too few points.
+    """Return the number of segments that best predicts held-out points; None for too few points.
 
-    A smaller number wins if its error is nearly as small.
+    A smaller number is preferred if its error is nearly as small.
     """
     found: list[float] = []
     for number in range(1, options.most_segments + 1):
-        these = options._replace(segments=number)
-        others = held_out(points, partial(_model, options=these, steps=steps))
+        fixed = options._replace(segments=number)
+        others = held_out(points, partial(_model, options=fixed, steps=steps))
         if others is None:
             return None
         one = others.errors()
         known = {"smape": one["smape"], "mape": one["mape"], "rmse": one["rmse"]}
-        told = known[options.metric]
-        found.append(one["smape"] if told is None else told)
-    limit = _AS_WELL * min(found)
+        chosen = known[options.metric]
+        found.append(one["smape"] if chosen is None else chosen)
+    limit = _NEAR_BEST * min(found)
     return next(number for number, one in enumerate(found, 1) if one <= limit)
 
 

@@ -5,10 +5,10 @@ intervals. Residuals at fitted points are smaller, because these points determin
 segments.
 
 A bootstrap of residuals yields the intervals of parameters. The residuals of all segments, each
-divided by its segment's own spread, form a pool. For every point of a segment, a residual is drawn
+divided by the spread of its segment, form a pool. For every point of a segment, a residual is drawn
 from the pool, and the parameters are fitted again to first order. The bootstrap draws residuals,
-not points, since the experimenter chooses x. A wild bootstrap would keep each point's own residual;
-the few residuals of a short segment do not represent the noise.
+not points, since the experimenter chooses x. A wild bootstrap would keep the residual of each
+point; the few residuals of a short segment do not represent the noise.
 
 Residuals do not show disturbances that move all points at once. If the joint deviations of points
 are known from several observations, intervals of parameters are at least as wide as these imply.
@@ -32,15 +32,15 @@ from slowpath.models.points import Points, Series
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
-"""Number of folds: each point is held out from one of as many models."""
+"""Number of folds: each is held out from one model."""
 _SURE = 1.64
-"""Standard errors that chance exceeds with a probability of 1 in 20."""
+"""Number of standard errors that chance exceeds with a probability of 1 in 20."""
 _WORTH = 0.05
-"""Least relative reduction of errors that justifies more segments."""
+"""Minimum relative reduction of errors that justifies more segments."""
 _WIDEST = 1e6
-"""Maximum factor that widens an interval; it is finite even for intervals without width."""
+"""Maximum factor that widens an interval; it is finite even for intervals of width zero."""
 _FEWEST = 10
-"""Minimum number of x values to hold points out."""
+"""Minimum number of different x for which points are held out."""
 
 
 class HeldOut(NamedTuple):
@@ -54,24 +54,27 @@ class HeldOut(NamedTuple):
         return errors(self.measured, self.found.y)
 
     def clearly_better(self, other: "HeldOut") -> bool:
-        """Return true if errors at the same points are smaller than `other`'s, not by chance."""
+        """Return true if errors are smaller than those of `other` by more than chance explains.
+
+        Both must be for the same points.
+        """
         metric = METRICS["smape"]
-        mine, others = (metric.each(one.measured, one.found.y) for one in (self, other))
-        gain = others - mine
+        own, others = (metric.each(one.measured, one.found.y) for one in (self, other))
+        gain = others - own
         chance = float(gain.std()) / math.sqrt(len(gain))
         return bool(gain.mean() > max(_SURE * chance, _WORTH * float(others.mean())))
 
     def widening(self, confidence: float) -> float:
-        """Return the factor that widens intervals such that they contain this share of the points.
+        """Return the factor that widens intervals such that they contain a share of the points.
 
         This is a split conformal interval (Papadopoulos et al. 2002) by cross-validation. The
         factor is a quantile of the points' deviations, in units of their intervals; a further point
         would exceed it with probability 1 - `confidence`.
         """
-        apart = self.measured - self.found.y
-        width = np.where(apart > 0, self.found.high - self.found.y, self.found.y - self.found.low)
-        least = np.maximum(np.abs(apart) / _WIDEST, np.finfo(float).tiny)
-        share = np.sort(np.abs(apart) / np.maximum(width, least))
+        errors = self.measured - self.found.y
+        width = np.where(errors > 0, self.found.high - self.found.y, self.found.y - self.found.low)
+        least = np.maximum(np.abs(errors) / _WIDEST, np.finfo(float).tiny)
+        share = np.sort(np.abs(errors) / np.maximum(width, least))
         at = min(math.ceil(confidence * (len(share) + 1)), len(share)) - 1
         return float(share[at])
 
@@ -94,12 +97,12 @@ class Fold(NamedTuple):
     y: Floats
 
     def without_residuals(self) -> "Fold":
-        """Return the fold with the functions of its model alone."""
+        """Return the fold with the functions of its model only."""
         return self._replace(model=self.model | {"residuals": None})
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """Hold out all points except the first and the last x, a fifth at a time, and derive models.
+    """Derive models that each lack a fifth of the points; all keep the first and the last x.
 
     Return None if there are too few points.
     """
@@ -123,14 +126,14 @@ def judged(folds: Sequence[Fold]) -> HeldOut:
 
 
 def held_out(points: Points, derive: Derive) -> HeldOut | None:
-    """Derive models on folds and predict the held-out points; None if there are too few points."""
+    """Derive models on folds, and predict the held-out points; None if there are too few points."""
     folds = left_out(points, derive)
     return None if folds is None else judged(folds)
 
 
 _DRAWS = 1000
 _PRIOR = 4.0
-"""Number of further points, with the spread of the whole curve, in the spread of a segment."""
+"""Weight of the curve's spread in the spread of a segment, as a number of points."""
 _FAR = 5.0 * 1.4826
 """Ratio to the median deviation above which a point is an outlier, see `outliers`."""
 _LEVERAGE = 0.99
@@ -139,64 +142,65 @@ _SAME = 1e-10
 
 
 class Spread(NamedTuple):
-    """Noise, and uncertainty of parameters."""
+    """Noise of measurements, and uncertainty of parameters."""
 
-    covariances: list[Floats]  # of the parameters of each part
-    noise: list[float]  # of each part: relative noise of single measurements
-    noise_quantiles: tuple[float, float]
-    quantile: float
+    covariances: list[Floats]  # covariance of the parameters of each part
+    noise: list[float]  # relative noise of single measurements, by part
+    noise_quantiles: tuple[float, float]  # of single measurements, in units of noise
+    quantile: float  # half width of the interval of a parameter, in standard deviations
 
 
-def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
-    """Clip outliers to the largest usual deviation."""
+def _clipped(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
+    """Clip outliers to the largest deviation that is not one."""
     lengths = [len(one.of_points) for one in residuals]
-    every = np.concatenate([one.of_points for one in residuals])
-    far = _FAR * usual_in(np.abs(every), lengths)
-    usual = np.where(far > 0, np.clip(every, -far, far), every)
-    parts = np.split(usual, np.cumsum(lengths)[:-1])
+    deviations = np.concatenate([one.of_points for one in residuals])
+    limit = _FAR * usual_in(np.abs(deviations), lengths)
+    clipped = np.where(limit > 0, np.clip(deviations, -limit, limit), deviations)
+    parts = np.split(clipped, np.cumsum(lengths)[:-1])
     return [one._replace(of_points=part) for one, part in zip(residuals, parts, strict=True)]
 
 
 class _Residuals(NamedTuple):
-    """Residuals of a part."""
+    """Residuals of a part, by fitted point or by measurement."""
 
-    slopes: Floats  # of the values by the parameters, scaled like residuals; one row per point
-    of_series: Floats  # of the points that were fitted
-    of_points: Floats  # of single measurements
-    leverage: Floats  # of the fitted point, as 1/sqrt(1 - h), for each measurement
+    slopes: Floats  # derivatives of values by parameters, scaled like residuals; by fitted point
+    of_series: Floats  # residuals of fitted points
+    of_points: Floats  # residuals of measurements
+    leverage: Floats  # 1/sqrt(1 - h) of the fitted point, by measurement
 
 
 def spread_of(
     parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
 ) -> Spread:
     """Return the uncertainty of parameters, and the spread of single measurements."""
-    residuals = _usual([_residuals(part, series, points) for part in parts])
+    residuals = _clipped([_residuals(part, series, points) for part in parts])
     ranks = [part.template.rank for part in parts]
-    together = _deviation([r.of_series for r in residuals], sum(ranks) + len(parts) - 1, 0.0, 0.0)
+    freedom_used = sum(ranks) + len(parts) - 1
+    together = _deviation([r.of_series for r in residuals], freedom_used, 0.0, 0.0)
+    single = _deviation([r.of_points for r in residuals], freedom_used, 0.0, 0.0)
     of_series, noise = [], []
-    single = _deviation([r.of_points for r in residuals], sum(ranks) + len(parts) - 1, 0.0, 0.0)
     for found, rank in zip(residuals, ranks, strict=True):
         of_series.append(_deviation([found.of_series], rank, together, _PRIOR))
         noise.append(_deviation([found.of_points], rank, single, _PRIOR))
     pool = np.concatenate(
         [r.of_points * r.leverage / sd for r, sd in zip(residuals, noise, strict=True)]
     )
-    freedom = max(len(series.x) - sum(ranks) - len(parts) + 1, 1)
+    freedom = max(len(series.x) - freedom_used, 1)
     draw = np.random.default_rng(options.seed)
     unit = pool - pool.mean()
     unit = unit / (float(np.sqrt(np.mean(unit**2))) or 1.0)
     covariances = []
     for part, found, deviation in zip(parts, residuals, of_series, strict=True):
-        again = draw.choice(unit, (_DRAWS, len(found.of_series))) * deviation
+        drawn = draw.choice(unit, (_DRAWS, len(found.of_series))) * deviation
         solution = _solution(found.slopes)
-        moved = again @ solution.T
-        covariance = moved.T @ moved / _DRAWS
+        changes = drawn @ solution.T
+        covariance = changes.T @ changes / _DRAWS
         if points.shared is not None:
-            seen = points.shared.shape[1]
-            factor = student(options.confidence, max(seen - 1, 1))
+            observations = points.shared.shape[1]
+            factor = student(options.confidence, max(observations - 1, 1))
             factor /= student(options.confidence, freedom)
-            ways = solution @ _shared(part, series, points.shared) * factor
-            covariance = _no_less(covariance, ways @ ways.T)
+            joint = solution @ _shared(part, series, points.shared) * factor
+            covariance = _at_least_both(covariance, joint @ joint.T)
         covariances.append(covariance)
     return Spread(
         covariances,
@@ -214,7 +218,7 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return the quantiles of single measurements, by Student's distribution for small pools."""
+    """Return the quantiles of single measurements; small pools use Student's distribution."""
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -223,14 +227,14 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return the joint deviations of a part's points, scaled like residuals: a row for each."""
+    """Return the joint deviations of a part's points, scaled like residuals; rows are points."""
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
     return np.asarray(moved / series.scale[rows.start : rows.stop, None])
 
 
-def _no_less(one: Floats, other: Floats) -> Floats:
-    """Combine two covariances into one that is no less than either in any direction.
+def _at_least_both(one: Floats, other: Floats) -> Floats:
+    """Combine two covariances into one that is at least as large as both in every direction.
 
     In coordinates in which the first is the identity, the result has the eigenvectors of the
     second, and the larger of its eigenvalues and one.
@@ -240,8 +244,8 @@ def _no_less(one: Floats, other: Floats) -> Floats:
     unit = one / np.outer(size, size) + _SAME * np.eye(len(one))
     root = np.linalg.cholesky(unit)
     back = np.linalg.inv(root)
-    values, ways = np.linalg.eigh(back @ (other / np.outer(size, size)) @ back.T)
-    wide = root @ (ways * np.sqrt(np.maximum(values, 1.0)))
+    values, vectors = np.linalg.eigh(back @ (other / np.outer(size, size)) @ back.T)
+    wide = root @ (vectors * np.sqrt(np.maximum(values, 1.0)))
     return np.asarray((wide @ wide.T) * np.outer(size, size))
 
 
@@ -259,17 +263,17 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
     values = part.value(x, others)
     slopes = part.slopes(x, others) / scale[:, None]
     share = np.clip((slopes * _solution(slopes).T).sum(axis=1), 0, _LEVERAGE)
-    mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
-    row = series.row[mine] - part.piece.begin
-    of_points = (points.y[mine] - values[row]) / series.level[inside][row]
+    rows = (series.row >= part.piece.begin) & (series.row < part.piece.end)
+    row = series.row[rows] - part.piece.begin
+    of_points = (points.y[rows] - values[row]) / series.level[inside][row]
     count = np.bincount(row, minlength=len(x))
     leverage = 1 / np.sqrt(1 - share / np.maximum(count, 1))
     return _Residuals(slopes, (series.y[inside] - values) / scale, of_points, leverage[row])
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals and of `prior` further ones of the usual size."""
-    every = np.concatenate(residuals)
-    freedom = max(len(every) - rank, 0) + prior or 1.0
-    found = (float((every**2).sum()) + prior * usual**2) / freedom
+    """Return the standard deviation of residuals, and of `prior` further residuals of `usual`."""
+    values = np.concatenate(residuals)
+    freedom = max(len(values) - rank, 0) + prior or 1.0
+    found = (float((values**2).sum()) + prior * usual**2) / freedom
     return max(float(np.sqrt(found)), FINEST)

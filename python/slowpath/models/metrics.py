@@ -1,4 +1,7 @@
-"""Error metrics of models. NumPy is imported on use, as the command line needs only names."""
+"""Error metrics of models.
+
+NumPy is imported where it is used, as the command line only needs the names of metrics.
+"""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ class Metric(Protocol):
         """Return the contribution of each point."""
 
     def whole(self, mean: float) -> float:
-        """Return the error of points with this mean contribution."""
+        """Return the error of points whose contributions have this mean."""
 
 
 class Smape:
@@ -46,9 +49,9 @@ class Mape:
         """Return the distance of each point; infinite if only the measured value is zero."""
         import numpy as np
 
-        apart, size = np.abs(fitted - measured), np.abs(measured)
-        some = size > 0
-        return np.where(some, apart / np.where(some, size, 1.0), np.where(apart > 0, np.inf, 0.0))
+        distance, size = np.abs(fitted - measured), np.abs(measured)
+        nonzero, undefined = size > 0, np.where(distance > 0, np.inf, 0.0)
+        return np.where(nonzero, distance / np.where(nonzero, size, 1.0), undefined)
 
     def whole(self, mean: float) -> float:
         """Return the mean itself."""

@@ -15,32 +15,32 @@ class Options(NamedTuple):
     """Options of a derivation; the defaults suit most data."""
 
     metric: str = "smape"
-    """Reported error, by which `margins` and `held-out` also select models: see `metrics`."""
+    """Error metric of reports, by which `margins` and `held-out` also select models (`metrics`)."""
     select: Rule = "criterion"
-    """Rule that selects templates and the number of segments: see `selection`."""
+    """Rule that selects templates and the number of segments (`selection`)."""
     search: Method = "dynamic"
-    """Method that finds segments: see `segments`; `extrema` restricts the cuts: see `costs`."""
+    """Method that finds segments (`selection`); `extrema` restricts the cuts (`costs`)."""
     segments: int | None = None
-    """Number of segments; None: the rule decides."""
+    """Number of segments; None if the rule decides."""
     most_segments: int = MOST_SEGMENTS
     """Maximum number of segments if the rule decides."""
     detailed: bool = False
-    """True if segments and parameters cost little. The rule `criterion` selects such a model by
-    itself if it predicts held-out points clearly better."""
+    """True if segments and parameters cost little. The rule `criterion` also tries such a model,
+    and selects it if it predicts held-out points clearly better."""
     monotone: Direction | None = None
     """Restricts the model to rise, or to fall, with x; for one x column."""
     non_negative: bool = False
     """Restricts the model to values of zero or more."""
     least_parameter: float = 0.0
-    """Least size of parameters (paper, Eq. 2), in units in which the largest x and the median of y
-    are one; for one x column."""
+    """Minimum size of parameters (paper, Eq. 2), in units in which the largest x and the median of
+    y are one; for one x column."""
     confidence: float = 0.9
     """Confidence level of intervals, as a share."""
     hold_out: bool = True
-    """Hold points out to judge predictions of them; this takes most of the time."""
+    """Hold points out to judge predictions; this takes most of the time."""
     seed: int = 1
     """Seed of the bootstrap; the same seed yields the same intervals."""
     margin: float = 0.1
-    """For the rule `margins`: relative error that a simpler model may have more (paper, Eq. 3)."""
+    """For the rule `margins`: relative error that a simpler model may add (paper, Eq. 3)."""
     least_margin: float = 0.001
-    """The same margin as an absolute error; the larger of the two counts."""
+    """For the rule `margins`: the same as an absolute error; the larger of both margins counts."""

@@ -1,8 +1,8 @@
-"""Weights of outliers, the points too far from the model.
+"""Weights of outliers: points that are too far from the model.
 
-An outlier counts as if it were at the edge of the usual range. Before there is a model, a point is
-an outlier if no line through two neighbours leads to it: not from the left, not from the right, not
-from both sides. The first point after a step is thus not an outlier.
+An outlier has the same effect as a point at the edge of the usual range. Before there is a model, a
+point is an outlier if it is far from each line through two of its neighbours: both on the left,
+both on the right, or one on each side. So the first point after a step is not an outlier.
 """
 
 from collections.abc import Sequence
@@ -27,45 +27,46 @@ def weights_by_neighbours(series: Series) -> Floats:
     x, y, size = series.x, series.y, len(series.x)
     if size < _FEWEST or series.others is not None:
         return np.ones(size)
-    apart = np.zeros(size)
+    distance = np.zeros(size)
     for at in range(2, size - 2):
-        led = [_line(x, y, one, other, at) for one, other in ((-2, -1), (-1, 1), (1, 2))]
-        apart[at] = min(abs(value - y[at]) for value in led) / series.scale[at]
+        lines = [_line(x, y, one, other, at) for one, other in ((-2, -1), (-1, 1), (1, 2))]
+        distance[at] = min(abs(value - y[at]) for value in lines) / series.scale[at]
     beyond = (y[1:-1] < np.minimum(y[:-2], y[2:])) | (y[1:-1] > np.maximum(y[:-2], y[2:]))
-    return np.where([False, *beyond, False], _counts(apart, float(np.median(apart))), 1.0)
+    weights = _weights(distance, float(np.median(distance)))
+    return np.where([False, *beyond, False], weights, 1.0)
 
 
 def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
     """Return the weight of each point, judged by a model with segments of these lengths.
 
-    A greater spread of a whole segment does not make its points outliers.
+    A larger spread of a whole segment does not make its points outliers.
     """
     if len(fitted) < _FEWEST:
         return np.ones(len(fitted))
-    apart = np.abs(fitted - series.y) / series.scale
-    return _counts(apart, usual_in(apart, lengths))
+    distance = np.abs(fitted - series.y) / series.scale
+    return _weights(distance, usual_in(distance, lengths))
 
 
-def usual_in(apart: Floats, lengths: Sequence[int]) -> Floats:
-    """Return the usual deviation at each point: the median of all, or of its segment if greater.
+def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
+    """Return the usual distance at each point: the larger of the medians of curve and segment.
 
-    Segments with few points use the median of all.
+    Segments with few points use the median of the curve.
     """
-    middle = np.full(len(apart), float(np.median(apart)))
+    middle = np.full(len(distance), float(np.median(distance)))
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
         if length >= _FEWEST:
-            mine = slice(end - length, end)
-            middle[mine] = np.maximum(middle[mine], np.median(apart[mine]))
+            inside = slice(end - length, end)
+            middle[inside] = np.maximum(middle[inside], np.median(distance[inside]))
     return middle
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Return the value at a point on the line through two of its neighbours."""
+    """Return the value at a point on the line through two neighbours at relative positions."""
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)
 
 
-def _counts(apart: Floats, middle: Floats | float) -> Floats:
+def _weights(distance: Floats, middle: Floats | float) -> Floats:
     usual = np.maximum(_NORMAL * np.asarray(middle), _LEAST / _FAR)
-    return np.minimum(1.0, _FAR * usual / np.maximum(apart, usual))
+    return np.minimum(1.0, _FAR * usual / np.maximum(distance, usual))

@@ -1,4 +1,4 @@
-"""Segments with fitted functions, and options of derivations."""
+"""Segments with fitted functions, and checks of these functions between points."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,9 +12,10 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.template import Batch, Curve, Template, pieces_of
 
 _BETWEEN = 8
-"""Number of places between two points at which a function is checked."""
+"""Number of intervals between two points at whose ends a function is checked."""
 _BEYOND = 0.5
-"""Share of the range of the four nearest points by which a near function may leave this range."""
+"""Allowed distance of a near function from the range of the four nearest points, as a share of this
+range."""
 
 
 _FLAT = 1e-9
@@ -23,7 +24,7 @@ _FAR = 1e9
 _CALLS = 200
 _FURTHEST = 10.0
 """Growth factor above which a parameter diverges because the points do not determine it."""
-_NO_RULES = Restrictions()
+_NO_RESTRICTIONS = Restrictions()
 
 
 class FittedSegment(NamedTuple):
@@ -32,9 +33,9 @@ class FittedSegment(NamedTuple):
     piece: Piece
     template: Template
     parameters: Floats
-    origin: float
+    origin: float  # subtracted from x in the function
     first: float  # x of the first point
-    last: float
+    last: float  # x of the last point
 
     def value(self, x: Floats, others: Floats | None = None) -> Floats:
         """Return the values of the function; not finite where it is undefined."""
@@ -43,19 +44,19 @@ class FittedSegment(NamedTuple):
         return self.template.value(self.parameters, x - self.origin)
 
     def slopes(self, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the derivatives of the function by each parameter: a row for each x."""
+        """Return the derivatives of the function by each parameter; rows are x."""
         if isinstance(self.template, Terms):
             return self.template.slopes(self.parameters, x, others)
         return self.template.slopes(self.parameters, x - self.origin)
 
 
 def part_of(
-    series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RULES
+    series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RESTRICTIONS
 ) -> FittedSegment:
     """Fit a template to a segment.
 
-    The fit uses units in which numbers are around one, so that its result does not depend on the
-    units of the data.
+    The fit uses units in which numbers are around one, so that units of the data do not affect the
+    result.
     """
     inside = slice(piece.begin, piece.end)
     x, y = series.x[inside], series.y[inside]
@@ -72,8 +73,8 @@ def part_of(
         if not template.exact:
             found = _polished(template, found, batch, batch.x - origin)
         found = template.scaled(found, by_x, by_y)
-        if rules.cap is not None:
-            found = rules.cap.parameters(template, found)
+        if rules.floor is not None:
+            found = rules.floor.parameters(template, found)
         found = rules.raised(template, found)
     first = float(x[0])
     begin = first if template.origin_at_start else 0.0
@@ -81,14 +82,14 @@ def part_of(
 
 
 def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
-    """Refine parameters by the Levenberg-Marquardt algorithm; keep them if that is not better."""
+    """Refine parameters by the Levenberg-Marquardt algorithm, if this improves them."""
     if len(x) < len(parameters) or not np.isfinite(parameters).all():
         return parameters
     from scipy.optimize import least_squares
 
     def residuals(now: Floats) -> Floats:
-        apart = (template.value(now, x) - batch.y) / batch.scale
-        return np.where(np.isfinite(apart), np.clip(apart, -_FAR, _FAR), _FAR)
+        found = (template.value(now, x) - batch.y) / batch.scale
+        return np.where(np.isfinite(found), np.clip(found, -_FAR, _FAR), _FAR)
 
     found = least_squares(residuals, parameters, method="lm", x_scale="jac", max_nfev=_CALLS)
     better = 2 * found.cost < float((residuals(parameters) ** 2).sum())
@@ -97,7 +98,7 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
 
 
 def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
-    """Return true if the function is finite and obeys the rules, also between points."""
+    """Return true if the function is finite and obeys the rules, at and between points."""
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
     values = _between_points(part, series)
@@ -109,34 +110,34 @@ def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
 
 
 def stays_near(part: FittedSegment, series: Series) -> bool:
-    """Return true if the function stays near the four nearest points, everywhere between points."""
+    """Return true if the function, between points, stays near the four nearest points."""
     if series.others is not None:
         return True
     y = series.y[part.piece.begin : part.piece.end]
     values = _between_points(part, series)
-    off = float(np.abs(values[::_BETWEEN] - y).max())
+    largest = float(np.abs(values[::_BETWEEN] - y).max())
     low, high = _nearby(y, np.minimum), _nearby(y, np.maximum)
-    room = _BEYOND * (high - low) + off
+    room = _BEYOND * (high - low) + largest
     return bool(((values >= low - room) & (values <= high + room)).all())
 
 
 def _between_points(part: FittedSegment, series: Series) -> Floats:
-    """Return the values of the function at the points, and at places between them."""
+    """Return the values of the function at the points and at positions between them."""
     with np.errstate(all="ignore"):
         return part.value(between(series.x[part.piece.begin : part.piece.end]))
 
 
-def _nearby(y: Floats, end: "np.ufunc") -> Floats:
-    """Return the least or largest of the four nearest points, for each place of `between`."""
+def _nearby(y: Floats, extreme: "np.ufunc") -> Floats:
+    """Return an extreme of the four nearest points, for each position of `between`."""
     if len(y) == 1:
         return y
     padded = np.concatenate([y[:1], y, y[-1:]])
-    gaps = end(end(padded[:-3], padded[1:-2]), end(padded[2:-1], padded[3:]))
-    return np.append(np.repeat(gaps, _BETWEEN), end(y[-2], y[-1]))
+    gaps = extreme(extreme(padded[:-3], padded[1:-2]), extreme(padded[2:-1], padded[3:]))
+    return np.append(np.repeat(gaps, _BETWEEN), extreme(y[-2], y[-1]))
 
 
 def between(x: Floats) -> Floats:
-    """Return the points, and places between them."""
+    """Return x, with evenly spaced positions between each pair of neighbours."""
     if len(x) == 1:
         return x
     shares = np.arange(_BETWEEN) / _BETWEEN
@@ -150,5 +151,5 @@ def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | Non
 
 
 def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
-    """Return the values of the parts at the points that they were fitted to."""
+    """Return the values of the parts at their fitted points."""
     return np.concatenate([part.value(*at_points(part, series)) for part in parts])

@@ -14,18 +14,19 @@ from slowpath.models.template import Curve
 FEWEST = 3
 """Minimum number of points with different x."""
 _NEAR = 2
-"""Neighbours on each side whose median is the level of a value, without outliers."""
+"""Number of neighbours on each side whose median is the level of a value, without outliers."""
 _SMALL = 0.05
-"""Least divisor of relative differences, as a share of the median, if values are zero or change
+"""Minimum divisor of relative differences, as a share of the median, if values are zero or change
 sign."""
 
 
 _SURER = 0.5
-"""Least spread of a point, in units of the usual one: few measurements can agree by chance."""
+"""Minimum spread of a point, as a share of the usual spread: few measurements can agree by chance.
+"""
 _UNSURE = 1e6
 """Relative spread above which a point contains no information."""
 LARGEST = 1e60
-"""Largest allowed value; values below its inverse become zero. Products thus do not overflow."""
+"""Largest allowed value; values below its inverse become zero, so that products do not overflow."""
 
 
 class PointsError(ValueError):
@@ -35,11 +36,10 @@ class PointsError(ValueError):
 class Points(NamedTuple):
     """A table of points, one row each, in any order.
 
-    `x` has one row for each point and one column for each of `names`; the name of `y` is `y_name`.
+    `x` has one row for each point, and one column for each of `names`; the name of `y` is `y_name`.
     `weight` is the relative weight of a point, `spread` the standard deviation of its y. Rows with
-    the same x are repeated measurements. `shared` has the joint deviations of rows measured
-    together: a matrix with a row for each, whose product with its own transpose is the covariance
-    of y.
+    the same x are repeated measurements. `shared` has the joint deviations of rows that were
+    measured together. Its product with its transpose is the covariance of y; rows are points.
     """
 
     names: tuple[str, ...]
@@ -74,14 +74,15 @@ def points_of(
     Raises:
         PointsError: when a value is not a finite number, or there are too few values.
     """
-    used = {name: np.asarray(columns[name], dtype=float) for name in _named(x, y, weight, spread)}
+    names = (name for name in (*x, y, weight, spread) if name is not None)
+    used = {name: np.asarray(columns[name], dtype=float) for name in names}
     for name, values in used.items():
         if not np.isfinite(values).all():
             place = int(np.flatnonzero(~np.isfinite(values))[0])
             raise PointsError(f"value {place + 1} of {name} is not a finite number")
-    for sign in (weight, spread):
-        if sign is not None and (used[sign] < 0).any():
-            raise PointsError(f"{sign} has negative values")
+    for name in (weight, spread):
+        if name is not None and (used[name] < 0).any():
+            raise PointsError(f"{name} has negative values")
     table = Points(
         tuple(x),
         np.column_stack([used[name] for name in x]),
@@ -102,10 +103,6 @@ def ordered(points: Points) -> Points:
     x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
     spread = None if points.spread is None else np.minimum(points.spread, LARGEST)
     return points._replace(x=x, y=y, spread=spread).rows(np.lexsort((y, *x.T[::-1])))
-
-
-def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:
-    return [*x, y, *(name for name in others if name is not None)]
 
 
 def check(points: Points) -> None:
@@ -146,21 +143,21 @@ class Series(NamedTuple):
     """Points of one curve, one for each x, ascending by the first column."""
 
     x: Floats
-    y: Floats  # the median of the measurements at each x
-    scale: Floats  # divisor of residuals, which are relative to it
-    floor: float  # least level of a value
-    row: Indices  # for each row of the table, its index in this series
-    level: Floats  # typical size of values around each point, the base of relative errors
+    y: Floats  # median of the measurements at each x
+    scale: Floats  # divisor of residuals: level, corrected by spread and weight
+    floor: float  # minimum level of a value
+    row: Indices  # index in this series of each row of the table
+    level: Floats  # typical size of values around each point: the divisor of relative errors
     others: Floats | None = None  # further columns of x
 
     @property
     def curve(self) -> Curve:
-        """Curve that functions are fitted to."""
+        """The curve to which functions are fitted."""
         return Curve(self.x, self.y, self.scale, self.others)
 
 
 def series_of(points: Points) -> Series:
-    """Combine repeated measurements to a series, ordered by the first column."""
+    """Combine repeated measurements into a series, ordered by the first column."""
     rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
     row = row.ravel()
     order = np.lexsort((points.y, row))
@@ -174,17 +171,17 @@ def series_of(points: Points) -> Series:
     if points.spread is not None:
         spread = np.array([np.sqrt(np.mean(points.spread[group] ** 2)) for group in groups])
         share = np.minimum(spread / level, _UNSURE)
-        scale = scale * _off(share, Curve(rows[:, 0], y, level, others))
+        scale = scale * _expected_deviation(share, Curve(rows[:, 0], y, level, others))
     weight = count.astype(float)
     if points.weight is not None and points.weight.any():
-        share = points.weight / points.weight.max()  # so that no sum is too large
+        share = points.weight / points.weight.max()  # against overflow
         sums = np.array([share[group].sum() for group in groups])
         weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
     return Series(rows[:, 0], y, scale / np.sqrt(weight), floor, row, level, others)
 
 
-def _off(share: Floats, curve: Curve) -> Floats:
-    """Return the expected deviation of points from any function, relative to the usual one.
+def _expected_deviation(share: Floats, curve: Curve) -> Floats:
+    """Return the expected deviation of each point from any function; the median is about one.
 
     It follows from the spread of the points. Even precise points deviate, since no function matches
     the curve exactly: they deviate from lines through their neighbours by more than the noise.
@@ -201,7 +198,7 @@ def noise_is_known(points: Points) -> bool:
 
 
 def noise_of(series: Series, points: Points) -> Noise:
-    """Return the noise of the curve's points, relative to their level."""
+    """Return the noise of the points of a curve, relative to their level."""
     if points.spread is None or not noise_is_known(points):
         square = (series.scale / series.level) ** 2
         return Noise(square / square.mean(), known=False)
@@ -212,18 +209,18 @@ def noise_of(series: Series, points: Points) -> Noise:
 
 
 def value_floor(y: Floats) -> float:
-    """Return the least level of values: zero if all have the same sign.
+    """Return the minimum level of values; zero if all values have the same sign.
 
-    Then only relative differences count.
+    In this case, all differences are relative to the values themselves.
     """
     if (y > 0).all() or (y < 0).all():
         return 0.0
-    some = np.abs(y[y != 0])
-    return _SMALL * float(np.median(some)) if len(some) else 1.0
+    nonzero = np.abs(y[y != 0])
+    return _SMALL * float(np.median(nonzero)) if len(nonzero) else 1.0
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values: the median over equally many neighbours on both sides."""
+    """Return the typical size of values: the median over as many neighbours on both sides."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]

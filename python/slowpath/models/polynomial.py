@@ -1,7 +1,7 @@
 """Polynomials, sums of products of several columns, and their orthogonal least squares.
 
-A term is a product of one simple function of each column. A template is a sum over all products of
-the columns' functions (the columns interact), or over the functions alone (the columns add up).
+A term is a product of simple functions, one for each column. A template is a sum over all such
+products (the columns interact), or over the functions of single columns (the columns add up).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,57 +14,57 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch
 
 _TINY = 1e-12
-"""Relative norm of an orthogonalised column below which it adds nothing: all its points are at one
-place."""
+"""Relative norm of an orthogonalised column below which it adds nothing: earlier columns determine
+its values."""
 
 
 class Projection(NamedTuple):
     """Least-squares projection of y onto some columns."""
 
     fitted: Floats
-    factors: Floats  # a row for each column, a column for each piece
+    factors: Floats  # factor of each column in each piece, `[column, piece]`
 
 
 def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
-    """Fit y by least squares with the first column, with the first two, and so on.
+    """Fit y by least squares with the first column, with the first two columns, and so on.
 
     Columns are scaled like residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
     enough"); a linear combination of earlier columns adds nothing.
     """
     known: list[tuple[Floats, Floats]] = []  # directions, and their factors for each column
-    rest = batch.y / batch.scale
-    whole, found = np.zeros_like(rest), []
+    residual = batch.y / batch.scale
+    fitted, found = np.zeros_like(residual), []
     total = np.zeros((len(columns), len(batch.starts)))
     for number, column in enumerate(columns):
         direction, factors = column, np.zeros_like(total)
         factors[number] = 1.0
         before = np.sqrt(batch.sums(direction**2))
         for _ in range(2 if known else 0):
-            for other, made in known:
+            for other, other_factors in known:
                 share = batch.sums(direction * other)
                 direction = direction - batch.spread(share) * other
-                factors[:number] -= share * made[:number]
+                factors[:number] -= share * other_factors[:number]
         norm = np.sqrt(batch.sums(direction**2))
         inverse = np.where(norm > _TINY * before, 1 / np.where(norm > 0, norm, 1.0), 0.0)
         direction, factors = direction * batch.spread(inverse), factors * inverse
         known.append((direction, factors))
-        share = batch.sums(rest * direction)
+        share = batch.sums(residual * direction)
         part = batch.spread(share) * direction
-        rest, whole, total = rest - part, whole + part, total + share * factors
-        found.append(Projection(whole * batch.scale, total[: number + 1]))
+        residual, fitted, total = residual - part, fitted + part, total + share * factors
+        found.append(Projection(fitted * batch.scale, total[: number + 1]))
     return found
 
 
 DEGREES = range(6)
 _STRAIGHT = 1
-"""Maximum degree with x relative to zero: it loses no digits and is easier to read."""
+"""Maximum degree of polynomials in x itself, which loses no digits there and is easier to read."""
 
 
 class Polynomial:
     """The template p0 + p1 x + p2 x² and so on."""
 
     exact = True
-    whole = False
+    whole_curve = False
 
     def __init__(self, degree: int) -> None:
         self.degree = degree
@@ -86,10 +86,10 @@ class Polynomial:
         return found
 
     def _projection(self, batch: Batch) -> Projection:
-        """Return the projection of this degree; `_nested` computes all degrees at once."""
-        every = batch.keep("polynomials", _nested)
-        assert isinstance(every, list)  # noqa: S101 - what `_nested` makes
-        found: Projection = every[self.degree]
+        """Return the projection of this degree; `_nested` computes all degrees together."""
+        projections = batch.keep("polynomials", _nested)
+        assert isinstance(projections, list)  # noqa: S101 - result of `_nested`
+        found: Projection = projections[self.degree]
         return found
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
@@ -144,7 +144,7 @@ class Terms:
     name = NAME
     origin_at_start = False
     exact = True
-    whole = False
+    whole_curve = False
 
     def __init__(self, terms: Sequence[Sequence[str]]) -> None:
         self.terms = tuple(tuple(term) for term in terms)
@@ -154,9 +154,9 @@ class Terms:
 
     def columns(self, x: Floats, others: Floats) -> list[Floats]:
         """Return the value of each term at each row."""
-        every = [x, *others.T]
+        values = [x, *others.T]
         return [
-            np.prod([FUNCTIONS[name](at) for name, at in zip(term, every, strict=True)], axis=0)
+            np.prod([FUNCTIONS[name](at) for name, at in zip(term, values, strict=True)], axis=0)
             for term in self.terms
         ]
 
@@ -174,8 +174,7 @@ class Terms:
 
     def value(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:
         """Return the sum of the terms at each row."""
-        rest = np.zeros((len(x), 0)) if others is None else others
-        columns = self.columns(x, rest)
+        columns = self.columns(x, np.zeros((len(x), 0)) if others is None else others)
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
     def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
@@ -183,7 +182,7 @@ class Terms:
         return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none
-        """Return the parameters unchanged: they are always in the units of the data."""
+        """Return the parameters unchanged, as they are always in the units of the data."""
         return parameters
 
     def formula(self) -> str:

@@ -1,4 +1,4 @@
-"""Reports of models: text, rows and plots."""
+"""Reports of models: text, CSV and plots."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
 def text_report(document: FitDocument) -> Iterator[Line]:
-    """Return a table of segments and a summary in sentences, or the predictions as CSV."""
+    """Return a table of segments and a summary in sentences; or the predictions, if any, as CSV."""
     if document["predictions"] is None:
         return _model(document["file"], document["model"])
     return _predictions(document["model"], document["predictions"])
 
 
 def csv_report(document: FitDocument) -> Iterator[Line | str]:
-    """Return CSV lines of the segments, or of the predictions."""
+    """Return CSV lines of the predictions, or without predictions of the segments."""
     if document["predictions"] is None:
         return _segments(document["model"])
     return _predictions(document["model"], document["predictions"])
@@ -67,7 +67,7 @@ def _model(file: str | None, model: FittedModel) -> Iterator[Line]:
 
 
 def _shown(metric: str) -> tuple[str, ...]:
-    """Return the errors to report: the chosen one, and MAPE, which most people know."""
+    """Return the errors to report: the chosen error, and MAPE, which most people know."""
     return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
 
 
@@ -99,14 +99,14 @@ def sentences(model: FittedModel) -> Iterator[str]:
         )
     yield from _residuals(model)
     shown = _shown(model["metric"])
-    told = _errors(model["errors"], shown)
+    fitted = _errors(model["errors"], shown)
     held = model["held_out"]
     left_out = (
         "not known for others: there are too few to leave some out"
         if held is None
         else f"{_errors(held, shown)} for points that were left out"
     )
-    yield f"The error is {told} for the points that it was fitted to, and {left_out}."
+    yield f"The error is {fitted} for the points that it was fitted to, and {left_out}."
     share = model["confidence"]
     below, above = (
         max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
@@ -163,7 +163,7 @@ def _signed(share: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Format a number with few digits, whole numbers with all digits."""
+    """Format a number with four digits, but whole numbers with all digits."""
     if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - maximum number of readable digits
         return f"{int(value):,}"
     return f"{value:.{_DIGITS}g}"
@@ -175,7 +175,7 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 def prediction_rows(
     columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
-    """Yield the predictions, row by row."""
+    """Yield a prediction for each row."""
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
             "x": list(row),
@@ -187,31 +187,31 @@ def prediction_rows(
 
 
 def _segments(model: FittedModel) -> Iterator[str]:
-    """Yield a line for each segment, with numbered columns for its parameters."""
+    """Yield a line for each segment, with numbered columns for parameters and their intervals."""
     most = max(len(segment["parameters"]) for segment in model["segments"])
     numbers = range(1, most + 1)
-    names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]
+    names = [f"{part}{at}" for at in numbers for part in ("parameter", "low", "high")]
     yield csv_line([*_CSV, *names])
     for segment in model["segments"]:
         known = [segment["from"], segment["to"], segment["points"], segment["template"]]
         error = segment["errors"]
         cells = [segment["rank"], segment["formula"], segment["origin"]]
-        told = [error["smape"], error["mape"], error["rmse"]]
+        errors = [error["smape"], error["mape"], error["rmse"]]
         values = [
             v for one in segment["parameters"] for v in (one["value"], one["low"], one["high"])
         ]
         blank = [None] * (len(names) - len(values))
-        yield csv_line([*known, *cells, *told, *values, *blank])
+        yield csv_line([*known, *cells, *errors, *values, *blank])
 
 
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _PLACES = 400
 _WIDE = 50.0
-"""Ratio of the largest to the least value above which the axis is logarithmic."""
+"""Ratio of the largest to the smallest value above which the axis is logarithmic."""
 
 
 def draw(file: str, model: FittedModel, points: Points) -> None:
-    """Write a plot as SVG or PNG, by the file's ending. The same data yield the same file.
+    """Write a plot as SVG or PNG, by the file's ending; equal data yield equal files.
 
     Raises:
         OSError: when the file cannot be written.

@@ -1,6 +1,6 @@
 """Residuals as a random walk with noise (local level model).
 
-Noise and structure finer than the distance of points look alike unless the precision of each point
+Noise and structure finer than the distance of points look alike, unless the precision of each point
 is known. If it is known, deviations beyond the noise belong to the curve. If not, the likelihood
 decides, and predictions at held-out points must confirm the result.
 
@@ -18,9 +18,9 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 FINEST = 1e-6
-"""Least standard deviation of noise: measured or printed values are not more precise."""
+"""Minimum standard deviation of noise: measured or printed values are not more precise."""
 _LEAST_VARIANCE = 1e-10
-"""Least ratio of a variance to the largest one; below it, matrices lose all digits."""
+"""Minimum ratio of a variance to the largest one; below it, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
 """Candidate variances of a step, in units of the variance of differences between neighbours."""
 _RATIOS = np.geomspace(1e-3, 1e3, 48)
@@ -31,19 +31,19 @@ class Noise(NamedTuple):
     """Relative noise of the measurements at each point."""
 
     variance: Floats
-    known: bool  # false: only the ratios of the variances are known
+    known: bool  # false if only the ratios of variances are known
 
 
 class Walk(NamedTuple):
-    """A random walk, and the noise on it."""
+    """A random walk with noise."""
 
-    step: float  # variance from one point to the next; zero without a walk
+    step: float  # variance of a step between neighbouring points; zero without a walk
     noise: Floats  # variance of the noise at each point
     evidence: float  # twice the log-likelihood ratio of the walk to noise alone
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
-    """Return the walk with the greatest likelihood."""
+    """Return the walk with the maximum likelihood."""
     variance = np.maximum(noise.variance, _LEAST_VARIANCE * float(noise.variance.max()))
     if noise.known:
         return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
@@ -53,9 +53,11 @@ def most_likely(residuals: Floats, noise: Noise) -> Walk:
 def _of_known_noise(residuals: Floats, noise: Floats) -> Walk:
     differences = np.diff(residuals)
     usual = float(np.mean(differences**2))
-    alone = _surprise(differences, noise, 0.0)
-    best, step = min((_surprise(differences, noise, one), one) for one in usual * _STEPS)
-    return Walk(float(step), noise, alone - best) if best < alone else Walk(0.0, noise, 0.0)
+    without_walk = _deviance(differences, noise, 0.0)
+    best, step = min((_deviance(differences, noise, one), one) for one in usual * _STEPS)
+    if best >= without_walk:
+        return Walk(0.0, noise, 0.0)
+    return Walk(float(step), noise, without_walk - best)
 
 
 def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
@@ -63,46 +65,47 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
     size = len(differences)
 
     def scaled(ratio: float, step: float) -> tuple[float, float]:
-        """Return the least surprise, and the factor for ratio and step that achieves it."""
+        """Return the minimum deviance, and the factor on `ratio` and `step` that achieves it."""
         root = _root(ratio * shape, step)
         factor = max(float((_whitened(root, differences) ** 2).mean()), FINEST**2 / 2)
         return size * math.log(factor) + 2 * float(np.log(root[1]).sum()), factor
 
-    alone, _ = scaled(1.0, 0.0)
+    without_walk, _ = scaled(1.0, 0.0)
     best, ratio, factor = min(
-        (surprise, ratio, factor)
+        (deviance, ratio, factor)
         for ratio in _RATIOS.tolist()
-        for surprise, factor in [scaled(ratio, 1.0)]
+        for deviance, factor in [scaled(ratio, 1.0)]
     )
-    return Walk(factor, np.maximum(factor * ratio * shape, FINEST**2), max(alone - best, 0.0))
+    noise = np.maximum(factor * ratio * shape, FINEST**2)
+    return Walk(factor, noise, max(without_walk - best, 0.0))
 
 
 def expected(residuals: Floats, walk: Walk) -> Floats:
     """Return the expected walk at each point, given the residuals at all points.
 
-    It is a mean of residuals with non-negative weights, thus between the least and the largest.
+    It is a weighted mean of residuals, thus between the smallest and the largest.
     """
     from scipy.linalg import solveh_banded
 
     if walk.step == 0:
         return np.zeros_like(residuals)
-    # Numbers relative to the precision of a step have the same order of magnitude.
-    sure = walk.step / walk.noise
+    # Relative to the precision of a step, all numbers have the same order of magnitude.
+    precision = walk.step / walk.noise
     banded = np.zeros((2, len(residuals)))
     banded[0, 1:] = -1.0
-    banded[1] = sure + 2.0
+    banded[1] = precision + 2.0
     banded[1, [0, -1]] -= 1.0
-    return np.asarray(solveh_banded(banded, sure * residuals))
+    return np.asarray(solveh_banded(banded, precision * residuals))
 
 
-def _surprise(differences: Floats, noise: Floats, step: float) -> float:
+def _deviance(differences: Floats, noise: Floats, step: float) -> float:
     """Return twice the negative log-likelihood, without a constant."""
     root = _root(noise, step)
     return float((_whitened(root, differences) ** 2).sum() + 2 * np.log(root[1]).sum())
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """Return the Cholesky factor of the covariance of differences; neighbours share a point."""
+    """Return the Cholesky factor of the covariance of differences, as neighbours share a point."""
     from scipy.linalg import cholesky_banded
 
     banded = np.zeros((2, len(noise) - 1))
@@ -121,17 +124,17 @@ def _whitened(root: Floats, differences: Floats) -> Floats:
 
 
 FEWEST = 10
-"""Minimum number of points to tell a walk from noise."""
+"""Minimum number of points to distinguish a walk from noise."""
 _LEAST, _MOST = -0.5, 1.0
 """Limits of residuals: a curve is between half of its function and twice the function."""
 _ROUNDING = 1e-9
-"""Largest residual that is a rounding error."""
+"""Largest residual that counts as a rounding error."""
 
 
 def shares(y: Floats, fitted: Floats, noise: Noise) -> Floats | None:
     """Return the expected residuals at each point of a curve, as shares of the functions.
 
-    The result is None if there is only noise, or if functions and values differ in sign.
+    The result is None if there is only noise, or functions and values differ in sign.
     """
     if len(y) < FEWEST or (np.sign(y) != np.sign(fitted[0])).any() or (fitted * y <= 0).any():
         return None

@@ -94,21 +94,21 @@ def _watched(given: Namespace, points: "Points", options: "Options") -> FittedMo
     """Derive the model and show progress on standard error."""
     from slowpath.models.fitting import fit as derive
 
-    shown = ProgressLines(given.file)
+    progress = ProgressLines(given.file)
     faster = "" if given.search == "extrema" else ", --search extrema is faster"
 
-    def look(number: int, most: int) -> None:
+    def show(number: int, most: int) -> None:
         state = f"model {number} of up to {most}, most of them to judge points left out"
-        shown.show(
+        progress.show(
             lambda elapsed: f"{state}, {elapsed:.1f} s",
             lambda elapsed: f"{elapsed:.0f} s so far, {state}; Ctrl-C stops it{faster}",
             after=1.0,
         )
 
     try:
-        return derive(points, options, look)
+        return derive(points, options, show)
     finally:
-        shown.close()
+        progress.close()
 
 
 def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list[Predicted]:
@@ -131,10 +131,10 @@ def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]],
     """Warn of rows beyond the measured range."""
     if not outside:
         return
-    named = ", ".join(columns)
+    names = ", ".join(columns)
     shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
     more = "; ..." if len(outside) > _SHOWN else ""
     note(
-        f"warning: {file}: {len(outside)} of {all_} lines are beyond what was measured ({named}: "
+        f"warning: {file}: {len(outside)} of {all_} lines are beyond what was measured ({names}: "
         f"{shown}{more}); what the model says there is a guess, and its interval too narrow"
     )

@@ -1,14 +1,14 @@
 """Search for the best segments of a curve, and selection of a model among them.
 
-The searches return the best segments for each number of segments and each sum of ranks. Every
+The searches return the best segments for each number of segments and each sum of ranks. Any
 criterion that weighs the loss against these two numbers has its optimum among the results.
 
 `dynamic` uses dynamic programming: the best m segments up to a point are the best m - 1 up to an
 earlier point, and one more (Bellman 1961), here for each sum of ranks. `exhaustive` has the same
-result, and takes n times as long for each further segment.
+result; for each further segment it takes n times as long.
 
-The criterion is Schwarz's (BIC): the surprise of the points (see `costs.surprise`) plus k ln n. A
-cut is a parameter that is found by trying all places, and counts for more than one (Zhang and
+The criterion is Schwarz's (BIC): the deviance of the points (see `costs.deviance`) plus k ln n. A
+cut is a parameter that is found by trying all positions, and counts for more than one (Zhang and
 Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both sides. A stricter rule
 recovers known models equally well, and a laxer one sees segments in noise. The laxer rule would
 suit real curves, which no template fits exactly.
@@ -17,10 +17,10 @@ For very few points, an F test decides: it selects a function of more parameters
 improve the fit as much only once in twenty times. Exact points select a line, and so do four noisy
 points that rise clearly.
 
-The rule `margins` is the paper's. Its Eq. 3 compares two models, but "about as good" is not
+The rule `margins` is from the paper. Its Eq. 3 compares two models, but "about as good" is not
 transitive: the selection among many models depends on their order. Here, all models are compared
-with the one of the least error, which does not depend on the order. The paper's rank of several
-segments is a mean (Eq. 4), so that further segments cost nothing.
+with the model of the least error, so the order has no effect. The paper's rank of several segments
+is a mean (Eq. 4), so further segments cost nothing.
 """
 
 import math
@@ -35,9 +35,9 @@ from slowpath.models.costs import Costs, Piece
 
 
 class Segmentation(NamedTuple):
-    """Segments that cover all points, with their deviance, or their error for rule `margins`."""
+    """Segments that cover all points."""
 
-    loss: float
+    loss: float  # deviance of the points, or their error for the rule `margins`
     pieces: tuple[Piece, ...]
 
 
@@ -46,7 +46,7 @@ Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
 
 
 def dynamic(costs: Costs, most: int) -> Frontier:
-    """Return the best segments, for up to `most` segments."""
+    """Return the best segments for each number of segments up to `most`."""
     loss, which = costs.cheapest()
     size, top = len(costs.cuts), max(costs.ranks)
     best: Floats = np.full((most * top + 1, size), np.inf)  # by sum of ranks and last cut
@@ -55,20 +55,20 @@ def dynamic(costs: Costs, most: int) -> Frontier:
     frontier: Frontier = {}
     for number in range(1, most + 1):
         now = np.full_like(best, np.inf)
-        came_from = np.zeros(best.shape, dtype=np.intp)
-        by_rank = np.zeros(best.shape, dtype=np.intp)
+        previous_cut = np.zeros(best.shape, dtype=np.intp)
+        last_rank = np.zeros(best.shape, dtype=np.intp)
         for place, rank in enumerate(costs.ranks):
             sums = range((number - 1) * costs.ranks[0], (number - 1) * top + 1)
             window = best[sums.start : sums.stop]
-            whole = window[:, :, None] + loss[place][None]
-            where = whole.argmin(axis=1)
-            least = np.take_along_axis(whole, where[:, None, :], axis=1)[:, 0]
+            total = window[:, :, None] + loss[place][None]
+            cut = total.argmin(axis=1)
+            least = np.take_along_axis(total, cut[:, None, :], axis=1)[:, 0]
             target = slice(sums.start + rank, sums.stop + rank)
             better = least < now[target]
             now[target] = np.where(better, least, now[target])
-            came_from[target] = np.where(better, where, came_from[target])
-            by_rank[target] = np.where(better, place, by_rank[target])
-        steps.append((came_from, by_rank))
+            previous_cut[target] = np.where(better, cut, previous_cut[target])
+            last_rank[target] = np.where(better, place, last_rank[target])
+        steps.append((previous_cut, last_rank))
         best = now
         for ranks in np.flatnonzero(np.isfinite(best[:, size - 1])):
             pieces = _trace_by_rank(costs, which, steps, int(ranks))
@@ -79,10 +79,10 @@ def dynamic(costs: Costs, most: int) -> Frontier:
 def _trace_by_rank(
     costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
 ) -> tuple[Piece, ...]:
-    """Reconstruct the segments up to the end with a sum of ranks."""
+    """Reconstruct the segments up to the last cut for a sum of ranks."""
     pieces, end = [], len(costs.cuts) - 1
-    for came_from, by_rank in reversed(steps):
-        begin, place = int(came_from[ranks, end]), int(by_rank[ranks, end])
+    for previous_cut, last_rank in reversed(steps):
+        begin, place = int(previous_cut[ranks, end]), int(last_rank[ranks, end])
         template = int(which[place, begin, end])
         pieces.append(Piece(costs.cuts[begin], costs.cuts[end], template))
         end, ranks = begin, ranks - costs.ranks[place]
@@ -94,7 +94,7 @@ MOST = 3
 
 
 def exhaustive(costs: Costs, most: int) -> Frontier:
-    """Return the best segments, for up to `most` segments, and at most `MOST`."""
+    """Return the best segments for each number of segments up to `most` and `MOST`."""
     loss, which = costs.cheapest()
     last = len(costs.cuts) - 1
     frontier: Frontier = {}
@@ -103,11 +103,11 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
         if not len(bounds):
             continue
         for places in product(range(len(costs.ranks)), repeat=number):
-            whole = sum(
+            total = sum(
                 loss[place][bounds[:, at], bounds[:, at + 1]] for at, place in enumerate(places)
             )
-            least = int(np.argmin(whole))
-            found = float(np.asarray(whole)[least])
+            least = int(np.argmin(total))
+            found = float(np.asarray(total)[least])
             ranks = sum(costs.ranks[place] for place in places)
             known = frontier.get((number, ranks))
             if np.isfinite(found) and (known is None or found < known.loss):
@@ -117,7 +117,7 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
 
 
 def _bounds(last: int, number: int) -> Indices:
-    """Return all ways to cut a curve into `number` segments: indices of cuts, with both ends."""
+    """Return all divisions into `number` segments: rows of cut indices, including both ends."""
     inner = list(combinations(range(1, last), number - 1))
     return np.array([(0, *between, last) for between in inner], dtype=np.intp)
 
@@ -131,29 +131,29 @@ def _pieces(
 
 
 CUT = 2.0
-"""Number of parameters that a cut counts for."""
+"""Weight of a cut, as a number of parameters."""
 PREDICTIONS = 0.5
-"""Cost of a parameter if only predictions count, independent of the number of points."""
+"""Cost of a parameter if only predictions count, for any number of points."""
 
 
-def score(found: Segmentation, segments: int, ranks: int, points: int, each: float) -> float:
-    """Return the criterion, of which the least is best.
+def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
+    """Return the criterion, which is smallest for the best model; `price` is for one parameter.
 
     It is infinite if too few points remain to estimate the spread.
     """
     size = ranks + CUT * (segments - 1)
-    return found.loss + size * each if size + 2 < points else math.inf
+    return found.loss + size * price if size + 2 < points else math.inf
 
 
 def best_by_criterion(
-    frontier: Frontier, points: int, segments: int | None, each: float | None = None
+    frontier: Frontier, points: int, segments: int | None, price: float | None = None
 ) -> Segmentation:
-    """Return the model with the least criterion among those with `segments` segments.
+    """Return the model with the smallest criterion among those with `segments` segments.
 
-    If none has this number, the closest number counts. If there are too few points for the
-    criterion, the model of the lowest rank wins. `each` replaces the cost of a parameter.
+    If no model has this number, the closest number counts. If there are too few points for the
+    criterion, the model of the lowest rank is returned. `price` replaces the cost of a parameter.
     """
-    price = math.log(points) if each is None else each
+    price = math.log(points) if price is None else price
     counts = {number for number, _ in frontier}
     only = None if segments is None else min(counts, key=lambda number: abs(number - segments))
     sizes = [size for size in frontier if only is None or size[0] == only]
@@ -179,14 +179,14 @@ def best_by_f_test(costs: Costs) -> Segmentation:
     ranks = np.array([template.rank for template in costs.templates])
     chosen = _least(losses, ranks == ranks[np.isfinite(losses)].min())
     for rank in costs.ranks:
-        more, left = rank - ranks[chosen], points - rank
-        if more <= 0 or left <= 0:
+        added, left = rank - ranks[chosen], points - rank
+        if added <= 0 or left <= 0:
             continue
         other = _least(losses, ranks == rank)
         if not np.isfinite(losses[other]):
             continue
-        ratio = (losses[chosen] / losses[other] - 1) / more * left
-        if fdtrc(more, left, max(float(ratio), 0.0)) < _BY_CHANCE:
+        ratio = (losses[chosen] / losses[other] - 1) / added * left
+        if fdtrc(added, left, max(float(ratio), 0.0)) < _BY_CHANCE:
             chosen = other
     return Segmentation(float(losses[chosen]), (Piece(0, points, chosen),))
 
@@ -196,13 +196,13 @@ def _least(losses: Floats, among: Mask) -> int:
 
 
 class Margins(NamedTuple):
-    """Margins by which the error of a simpler model may be larger."""
+    """Margins by which the error of a simpler model may be larger; the larger margin counts."""
 
     relative: float
     least: float
 
     def above(self, error: float) -> float:
-        """Return the largest error that is about as good as this one."""
+        """Return the largest error that counts as equally good."""
         return error + max(error * self.relative, self.least)
 
 
@@ -221,12 +221,12 @@ def best_by_margins(
 
 
 def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
-    """Select a template for each segment; return errors and templates."""
+    """Return the error and the index of the selected template, by segment."""
     ranks = np.array([template.rank for template in costs.templates])
     least = costs.errors.min(axis=0)
     limit = least + np.maximum(least * margins.relative, margins.least)
     good = costs.errors <= limit
-    with np.errstate(invalid="ignore"):  # no function is good enough for some segments
+    with np.errstate(invalid="ignore"):  # for some segments, no template is allowed
         order = np.where(good, ranks[:, None] + costs.errors / (1 + 2 * limit), np.inf)
     chosen = order.argmin(axis=0)
     return costs.errors[chosen, np.arange(len(costs.pairs))], chosen
@@ -235,7 +235,7 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
 ) -> dict[tuple[int, int], Segmentation]:
-    """Return the least error by number of segments and sum of ranks over points (Eq. 4)."""
+    """Return the least error, by number of segments and sum of ranks over points (Eq. 4)."""
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]
     top = max(ranks) * points + 1
@@ -244,15 +244,15 @@ def _combined(
     steps: list[Indices] = []
     found = {}
     for number in range(1, most + 1):
-        now, came_by = np.full_like(best, np.inf), np.full(best.shape, -1)
+        now, last_pair = np.full_like(best, np.inf), np.full(best.shape, -1)
         for pair, (at, to) in enumerate(costs.pairs):
             length = costs.cuts[to] - costs.cuts[at]
             shift = length * ranks[chosen[pair]]
-            whole = best[at, : top - shift] + error[pair] * length / points
-            better = whole < now[to, shift:]
-            now[to, shift:][better] = whole[better]
-            came_by[to, shift:][better] = pair
-        steps.append(came_by)
+            total = best[at, : top - shift] + error[pair] * length / points
+            better = total < now[to, shift:]
+            now[to, shift:][better] = total[better]
+            last_pair[to, shift:][better] = pair
+        steps.append(last_pair)
         best = now
         for rank in np.flatnonzero(np.isfinite(best[size - 1])):
             pieces = _trace(costs, chosen, steps, int(rank))
@@ -262,8 +262,8 @@ def _combined(
 
 def _trace(costs: Costs, chosen: Indices, steps: list[Indices], rank: int) -> tuple[Piece, ...]:
     pieces, to = [], len(costs.cuts) - 1
-    for came_by in reversed(steps):
-        pair = int(came_by[to, rank])
+    for last_pair in reversed(steps):
+        pair = int(last_pair[to, rank])
         at = costs.pairs[pair][0]
         begin, end = costs.cuts[at], costs.cuts[to]
         pieces.append(Piece(begin, end, int(chosen[pair])))

@@ -5,11 +5,11 @@ The rank (paper, § 2.2) is the number of free parameters. Parameters are in the
 Each template is fitted to every possible segment of a curve. Operations on points work on one flat
 array; sums over pieces are one call of `numpy.add.reduceat`.
 
-A `Cap` raises parameters below a limit to the limit and keeps their sign. A template thus loses the
-gain from parameters close to zero, and a simpler template wins. The paper compares parameters in
-the units of the data. Here, the units are such that the largest x and the median of y are one. A
-polynomial's parameters are then the contributions of its terms at its end, as shares of y, and the
-limit does not depend on the units of the data.
+A `ParameterFloor` raises smaller parameters to a limit and keeps their sign. A template thus loses
+the gain from parameters close to zero, and a simpler template is selected. The paper compares
+parameters in the units of the data. Here, the units are such that the largest x and the median of y
+are one. A polynomial's parameters are then the contributions of its terms at its end, as shares of
+y, and the limit does not depend on the units of the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices
 
 _LONG = 100
-"""Number of a piece's points that suffice to search for one parameter of its shape."""
+"""Number of points of a piece that suffice to search for a parameter of its shape."""
 
 
 class Curve(NamedTuple):
@@ -36,7 +36,7 @@ class Batch:
     """Pieces of a curve, with the points of all pieces in flat arrays.
 
     A residual is a difference of y, divided by `scale`; with a scale proportional to y, relative
-    differences count. In each piece, `t` grows from 0 at its first point to 1 at its last, so that
+    differences count. In each piece, `t` grows from 0 at its first to 1 at its last point, so that
     fits do not depend on the unit of x.
     """
 
@@ -56,7 +56,7 @@ class Batch:
         return np.add.reduceat(values, self.starts)
 
     def spread(self, values: Floats) -> Floats:
-        """Repeat the value of each piece for each of its points."""
+        """Repeat the value of each piece for all of its points."""
         return np.repeat(values, self.lengths)
 
     def losses(self, fitted: Floats) -> Floats:
@@ -70,23 +70,23 @@ class Batch:
         return np.minimum.reduceat(values, self.starts)
 
     def keep(self, name: str, make: Callable[["Batch"], object]) -> object:
-        """Return a result that several templates share; compute it on the first call."""
+        """Return a result that several templates share, computed on the first call."""
         if name not in self._kept:
             self._kept[name] = make(self)
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """Return the pieces with fewer points: at even distances in long pieces, with both ends."""
+        """Return the pieces with fewer points: evenly spaced, with both ends, in long pieces."""
         if self.lengths.max() <= _LONG:
             return self
         found = self.keep("thinned", _thinned)
-        assert isinstance(found, Batch)  # noqa: S101 - what `_thinned` makes
+        assert isinstance(found, Batch)  # noqa: S101 - result of `_thinned`
         return found
 
     def inverted(self) -> "Batch":
-        """Return the pieces with 1/y, scaled such that small residuals keep their size."""
+        """Return the pieces with 1/y, with scales that keep the size of small residuals."""
         found = self.keep("inverted", _inverted)
-        assert isinstance(found, Batch)  # noqa: S101 - what has just been kept
+        assert isinstance(found, Batch)  # noqa: S101 - result of `_inverted`
         return found
 
 
@@ -131,34 +131,31 @@ class Template(Protocol):
     origin_at_start: bool
     """True if x counts from the start of the segment, not from zero."""
     exact: bool
-    """True if `each` yields the best parameters, not only good start values."""
-    whole: bool
-    """True if the template is for whole curves only, not for a segment among others."""
+    """True if `each` yields the best parameters; false if they are only good start values."""
+    whole_curve: bool
+    """True if the template is for whole curves only, not for one of several segments."""
     simple: bool
-    """True if the template may extrapolate; others keep their last value beyond the points."""
+    """True if the template may extrapolate; otherwise the last value continues."""
 
     def fitted(self, batch: Batch) -> Floats:
-        """Fit to each piece and return the values at its points; not finite if no fit exists.
+        """Fit the template to each piece and return its values; not finite if no fit exists.
 
         The sum of squared residuals is minimal or nearly so.
         """
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, with its first x or zero as origin.
-
-        The result has a row for each parameter, a column for each piece.
-        """
+        """Return the parameters, `[parameter, piece]`; the origin is the first x or zero."""
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Return the values at x, relative to the origin; each x may have its own parameters."""
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives at x by each parameter: a row for each x."""
+        """Return the derivatives at x by each parameter, `[x, parameter]`."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """Convert parameters to units in which x and y are larger by these factors.
 
-        The parameters are those of one piece, or of many, with a column for each.
+        The parameters are those of one piece, or of many pieces, `[parameter, piece]`.
         """
 
     def formula(self) -> str:
@@ -166,18 +163,18 @@ class Template(Protocol):
 
 
 class ParameterFloor(NamedTuple):
-    """Least size of parameters."""
+    """Minimum size of parameters."""
 
     least: float
-    x: float  # units of the limit
-    y: float
+    x: float  # unit of x in which the limit is stated
+    y: float  # unit of y in which the limit is stated
 
     def parameters(self, template: Template, found: Floats) -> Floats:
-        """Raise parameters to the limit; zero has no sign and stays zero."""
-        told = template.scaled(found, 1 / self.x, 1 / self.y)
-        small = np.abs(told) < self.least
-        told = np.where(small, np.sign(told) * self.least, told)
-        return np.where(small.any(axis=0), template.scaled(told, self.x, self.y), found)
+        """Raise the size of parameters to the limit; zero has no sign and stays zero."""
+        scaled = template.scaled(found, 1 / self.x, 1 / self.y)
+        small = np.abs(scaled) < self.least
+        scaled = np.where(small, np.sign(scaled) * self.least, scaled)
+        return np.where(small.any(axis=0), template.scaled(scaled, self.x, self.y), found)
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
         """Return the values of a template that is fitted to each piece, with limited parameters."""
