@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""How well models of profiles of this machine predict mixes with competitors that they have not seen.
+"""Compare predictions for mixes on this machine with measurements, for unseen competitors.
 
 The campaign of docs/contention.md, on a machine where nothing else runs (half an hour for 300
 mixes of seven functions on two CPUs):
 
     bench/contention_host.py FOLDER [--mixes 300] [--pairs 5] [--recipe NAME] [--evaluate]
 
-Functions are profiled into FOLDER, those again whose noise floor is above 15 % (`--evaluate`: they
-are there already). Competitor configurations are then held out, a part of them at a time: `mem-bench`
-by working set, kind of access and rate, the clients of accelerators by their match ratio. Models are
-learnt from the rows beside the others, and asked for all mixes with those held out. Printed: mean
-absolute relative errors of all mixes, of those at the accelerator alone, beside memory alone and of
-both, how often 90 % intervals have what was measured, the same of ours where it is told the
-throughput alone, as measured beside the mix, the errors of SLOMO (told, too), of `sum` and `min` of
-partial throughputs, and of a constant, and the error of the accelerator's model by itself.
+Functions are profiled into FOLDER, and again if their noise floor is above 15 % (`--evaluate`: use
+existing profiles). Then competitor configurations are held out, one part at a time: `mem-bench` by
+working set, kind of access and rate; clients of accelerators by match ratio. Models are trained on
+the other rows, and predict all mixes with held-out configurations. Prints mean absolute relative
+errors of all mixes, and of those at the accelerator, beside memory, and both. Prints the coverage of
+90 % intervals, and both figures for predictions from the solo throughput measured with the mix.
+Also prints the errors of SLOMO (with the solo throughput), of `sum` and `min` of partial throughputs,
+of a constant, and of the accelerator's model alone.
 """
 
 import argparse
@@ -43,12 +43,12 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MEMORY = "working_set_bytes: [500_000, 64_000_000], configurations: 12"
 FLOWS = "flow_count: [1000, 1000000]"
 PROGRAMS = {
-    # XDP programs of examples/, with as many flows as their maps have room for.
+    # XDP programs of examples/, with as many flows as their maps can store.
     "flow-monitor-xdp": ("flow_monitor", "flow_count: [500, 16000]"),
     "count-min-xdp": ("count_min.4", FLOWS),
 }
 FUNCTIONS = {
-    # Headers alone: packet sizes vary. At accelerators they do not, as request times are by match ratio.
+    # Packet sizes vary without accelerators; request times are measured for one size.
     "flow-stats": ("stages: [flow-statistics]", "", "packet_size_bytes: [64, 1500]"),
     "nat": ("stages: [nat]", "", "packet_size_bytes: [64, 1500]"),
     "router-acl": (
@@ -64,16 +64,16 @@ PATTERN = "run-to-completion"
 FOLDS = 5
 CONFIDENCE = 0.9
 LOUD, ATTEMPTS = 0.15, 3
-"""A profile whose noise floor is above this is measured again: the processor had no peace, whatever
-models say of it. The last one counts."""
+"""A profile with a noise floor above LOUD is measured again, whatever its models predict, as the
+processor had other load. The last attempt counts."""
 PREDICTORS = ("slowpath", "told", "slomo", "sum", "min", "constant")
 
 INTERVALS = ("slowpath", "told")
-"""Predictors that have some."""
+"""Predictors that have intervals."""
 
 
 def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
-    """What is profiled, as `slowpath contention profile` reads it."""
+    """Return the description of a profile, for `slowpath contention profile`."""
     if name in PROGRAMS:
         program, flows = PROGRAMS[name]
         return (
@@ -94,7 +94,7 @@ def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Profiles all functions that are not there yet, one after the other; loud ones again."""
+    """Profile all missing functions, one after the other, and those with much noise again."""
     each = -(-given.mixes // len(NAMES))
     given.folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
@@ -110,12 +110,12 @@ def measure(given: argparse.Namespace) -> None:
 
 
 def noise_floor(folder: Path) -> float:
-    """Of a profile: how far the same measurement is from itself, as a share."""
+    """Return the noise floor of a profile: the standard deviation of repetitions, as a share."""
     return float(json.loads((folder / "profile.json").read_text())["noise"]["spread"])
 
 
 def configurations(table: Table) -> list[set[tuple[str, str]]]:
-    """By mix, which competitors it has: `mem-bench`, and a client by quarters of its match ratio."""
+    """Return the competitors of each mix: `mem-bench`, and a client by quarters of match ratio."""
     found = []
     for row in table.rows:
         has = set()
@@ -128,14 +128,14 @@ def configurations(table: Table) -> list[set[tuple[str, str]]]:
 
 
 def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
-    """Configurations in folds, each kind dealt out evenly."""
+    """Divide the configurations into folds."""
     known = sorted(set().union(*configurations(mixes)))
     order = np.random.default_rng(0).permutation(len(known))
     return [{known[at] for at in order[fold::FOLDS]} for fold in range(FOLDS)]
 
 
 def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
-    """Some rows of a profile."""
+    """Return some rows of a profile."""
     return profile._replace(
         rows=tuple(row for row, keep in zip(profile.rows, kept, strict=True) if keep),
         columns={name: values[kept] for name, values in profile.columns.items()},
@@ -144,9 +144,9 @@ def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
 
 
 def answers(model: FunctionModel, query: Query, solo: Floats) -> dict[str, Predictions]:
-    """What each predictor but the constant says of mixes.
+    """Return the predictions of all predictors except the constant.
 
-    SLOMO and `told` know the throughput alone, as measured; `sum` and `min` have it from our model.
+    SLOMO and `told` use the measured solo throughput; `sum` and `min` use that of our model.
     """
     told = query._replace(alone=solo)
     found = {
@@ -157,7 +157,7 @@ def answers(model: FunctionModel, query: Query, solo: Floats) -> dict[str, Predi
 
 
 def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, object]]:
-    """Every mix, predicted without the rows of its competitors."""
+    """Predict each mix by a model trained without the rows of its competitors."""
     place = folder / f"{name}.profile"
     table = read_cells(str(place / "mixes.csv"))
     memory = read_memory([str(place / "memory.csv")])
@@ -180,25 +180,26 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
         profiles = Profiles(rows, accelerator, co_runs=co_runs_of(mixes.where(~out)))
         model = learn(profiles, choice, PATTERN)
         model = model._replace(widening=widening(model, mixes.where(~out)))
-        asked = mixes.where(out)
-        found_by = answers(model, asked.query, asked.alone)
-        said = {name: one.throughput for name, one in found_by.items()}
-        said["constant"] = np.full(len(asked.alone), np.median(model.memory.throughput))
+        unseen = mixes.where(out)
+        found_by = answers(model, unseen.query, unseen.alone)
+        predicted = {name: one.throughput for name, one in found_by.items()}
+        predicted["constant"] = np.full(len(unseen.alone), np.median(model.memory.throughput))
         for at, mix in enumerate(np.flatnonzero(out)):
             kinds = "+".join(sorted(kind for kind, _ in has[mix]))
-            off = {one: abs(float(said[one][at]) / asked.throughput[at] - 1) for one in PREDICTORS}
+            truth = unseen.throughput[at]
+            errors = {one: abs(float(predicted[one][at]) / truth - 1) for one in PREDICTORS}
             inside = {
-                f"inside {one}": bool(by.low[at] <= asked.throughput[at] <= by.high[at])
+                f"inside {one}": bool(by.low[at] <= truth <= by.high[at])
                 for one, by in found_by.items()
             }
-            found.append({"function": name, "kinds": kinds, **off, **inside})
+            found.append({"function": name, "kinds": kinds, **errors, **inside})
     return found
 
 
 def accelerator_alone(folder: Path, name: str) -> list[float]:
-    """Errors of mixes at the accelerator alone, where the throughput alone is as measured.
+    """Return errors in mixes at the accelerator only, from the measured solo throughput.
 
-    What is left to be predicted is how long requests wait for those of the client (Eq. 1).
+    Only the time that requests wait for those of the client is predicted (Eq. 1).
     """
     rows = read_cells(str(folder / f"{name}.profile/mixes.csv")).rows
     found = []
@@ -210,12 +211,12 @@ def accelerator_alone(folder: Path, name: str) -> list[float]:
 
 
 def show(found: Sequence[Mapping[str, object]], title: str) -> None:
-    """One line of the table."""
+    """Print a line of the table."""
     if not found:
         return
-    off = {key: np.array([float(str(one[key])) for one in found]) for key in PREDICTORS}
-    means = "  ".join(f"{100 * float(np.mean(one)):8.2f}" for one in off.values())
-    medians = "  ".join(f"{100 * float(np.median(off[key])):8.2f}" for key in INTERVALS)
+    errors = {key: np.array([float(str(one[key])) for one in found]) for key in PREDICTORS}
+    means = "  ".join(f"{100 * float(np.mean(one)):8.2f}" for one in errors.values())
+    medians = "  ".join(f"{100 * float(np.median(errors[key])):8.2f}" for key in INTERVALS)
     covered = "  ".join(
         f"{100 * float(np.mean([bool(one[f'inside {key}']) for one in found])):8.0f}"
         for key in INTERVALS
@@ -224,7 +225,7 @@ def show(found: Sequence[Mapping[str, object]], title: str) -> None:
 
 
 def main() -> int:
-    """Measures, and prints the tables."""
+    """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where profiles are")
     parser.add_argument("--mixes", type=int, default=300)

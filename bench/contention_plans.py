@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Which plan of `slowpath contention profile` makes the best models of one function on this machine.
+"""Compare the plans of `slowpath contention profile` by the models of one function on this machine.
 
 On a machine where nothing else runs (about two minutes for each profile of 40 mixes):
 
     bench/contention_plans.py FOLDER [--function router-acl] [--mixes 40] [--tests 80] [--seeds 3]
 
-The function is profiled by each plan, plans in turn, with as many seeds as asked for, and at random
-with another seed, other competitors among them. Models of the former are asked for the rows of the
-latter's memory table, which have scores of a calibration of their own. Printed: mean absolute
-relative errors of memory rows beside competitors and alone, the share of them within 10 %, how often
-90 % intervals have what was measured, and how many rows are `outside`. `--evaluate`: profiles are
-there already.
+The function is profiled by each plan in turn, with several seeds. A further random profile has
+another seed, and thus other competitors. Models of the former predict the rows in the memory table
+of the latter; its scores have their own calibration. Prints mean absolute relative errors of memory
+rows beside competitors and alone, and the share of rows within 10 %. Prints also the coverage of
+90 % intervals, and the share of rows `outside`. `--evaluate`: use existing profiles.
 """
 
 import argparse
@@ -43,7 +42,7 @@ _KEYS = {
 
 
 def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes: int) -> Path:
-    """The folder of a profile, measured unless it is there."""
+    """Return the folder of a profile; measure it unless it exists."""
     place = folder / f"{given.function}.{plan}.{seed}"
     if not given.evaluate:
         text = description(given.function, mixes, given.pairs, given.block_ms)
@@ -55,31 +54,31 @@ def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes
 
 
 def model_of(place: Path, recipe: str | None) -> FunctionModel:
-    """What is learnt of a profile's memory rows."""
+    """Train a model on the memory rows of a profile."""
     memory = read_memory([str(place / "memory.csv")])
     choice = choose(memory, RECIPES[recipe] if recipe else None)
     return learn(Profiles(memory), choice, PATTERN)
 
 
 def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
-    """How far a model is off on the rows of another profile, in %."""
+    """Return errors and coverage of a model on the rows of another profile, in %."""
     rows = Query("tests", tests.rows, tests.columns, None, None)
-    said = predict(model, rows, CONFIDENCE)
-    off = np.abs(said.throughput / tests.throughput - 1)
-    there = tests.columns["score"] > 0
-    inside = (said.low <= tests.throughput) & (tests.throughput <= said.high)
+    predicted = predict(model, rows, CONFIDENCE)
+    errors = np.abs(predicted.throughput / tests.throughput - 1)
+    beside = tests.columns["score"] > 0
+    inside = (predicted.low <= tests.throughput) & (tests.throughput <= predicted.high)
     shares = {
-        "beside": off[there],
-        "fair": off[there] <= _FAIR,
-        "covered": inside[there],
-        "alone": off[~there],
-        "outside": [bool(one) for one in said.outside],
+        "beside": errors[beside],
+        "fair": errors[beside] <= _FAIR,
+        "covered": inside[beside],
+        "alone": errors[~beside],
+        "outside": [bool(one) for one in predicted.outside],
     }
     return {key: 100 * float(np.mean(values)) for key, values in shares.items()}
 
 
 def main() -> int:
-    """Measures, and prints the table."""
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where profiles are")
     parser.add_argument("--function", choices=(*FUNCTIONS, *PROGRAMS), default="router-acl")

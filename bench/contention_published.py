@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How well models of the memory subsystem predict the published rows of BlueField-2.
+"""Predict the published rows of BlueField-2 by models of the memory subsystem.
 
 Nested cross-validation with groups, on training rows only (docs/contention.md):
 
     bench/contention_published.py ../shared/validation/bluefield-2 [--repetitions N]
 
-Three tables: `memory-train.csv` by itself; together with `slomo-train.csv`; and how far a model
-of the one is off on the other, which was measured at another time with other flows.
+Three tables: `memory-train.csv` alone; together with `slomo-train.csv`; and the errors of models of
+the first on the second, which was measured at another time with other flows.
 """
 
 import argparse
@@ -33,7 +33,7 @@ MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 
 
 def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
-    """Recipes, and (None) the selection among them."""
+    """Print the errors of recipes, and for None of the selection among them."""
     profile = read_memory(files)
     first = len(read_memory(files[:1]).rows)
     print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
@@ -41,9 +41,9 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
     for recipe in models:
         started = time.monotonic()
         found = evaluate(recipe, rows_of(profile), Protocol(repetitions))
-        by_file = [found.off[:, :first].mean()]
-        if found.off.shape[1] > first:
-            by_file.append(found.off[:, first:].mean())
+        by_file = [found.relative_errors[:, :first].mean()]
+        if found.relative_errors.shape[1] > first:
+            by_file.append(found.relative_errors[:, first:].mean())
         ends = f"{100 * found.ends.mape:5.1f}" if found.ends else "     "
         print(
             f"{found.name:20} {100 * found.errors.mape:5.2f}  {100 * found.errors.standard_error:4.2f}"
@@ -58,7 +58,7 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
 
 
 def transfer(folder: Path) -> None:
-    """Learnt from one file, asked for the other."""
+    """Print the errors of models of one file on the other."""
     one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
     chosen = select(one).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
@@ -68,17 +68,17 @@ def transfer(folder: Path) -> None:
         predicted = stage.log_throughput(two.columns)
         low, high = conformal(stage, one).interval(two.columns, 0.9)
         logs = np.log(two.throughput)
-        off = errors_of(relative(np.exp(predicted), two.throughput))
+        errors = errors_of(relative(np.exp(predicted), two.throughput))
         mean = float(np.mean(np.exp(predicted) / two.throughput - 1))
         inside = float(np.mean((low <= logs) & (logs <= high)))
         print(
-            f"{recipe.name:20} {100 * off.mape:5.2f}  {100 * mean:+10.1f}  {100 * inside:7.0f}",
+            f"{recipe.name:20} {100 * errors.mape:5.2f}  {100 * mean:+10.1f}  {100 * inside:7.0f}",
             flush=True,
         )
 
 
 def main() -> int:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the published tables of BlueField-2")
     parser.add_argument("--repetitions", type=int, default=1)

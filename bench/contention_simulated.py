@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""How well throughput beside others is predicted on the simulated NIC: the paper's tables.
+"""Predict throughput beside others on the simulated NIC: the paper's tables.
 
     bench/contention_simulated.py FOLDER [TABLE...] [--mixes N] [--recipe NAME] [--threads N]
         [--grid] [--renew]
 
-Nine functions are profiled beside benches; then they run in mixes that no model has seen, and
-predictions are compared with what they did there. What was simulated is kept in FOLDER, and not
-simulated again. All of it is simulated (docs/contention.md, "The simulated NIC"), with the noise of
-the published measurements.
+Nine functions are profiled beside benches. Then they run in mixes that no model has seen, and their
+throughput is compared with predictions. FOLDER keeps the results of simulations, so that none is
+repeated. Everything is simulated (docs/contention.md, "The simulated NIC"), with the noise of the
+published measurements.
 
 Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5),
-`placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8); and, of no paper, `scores`
-and `ranks`: what a probe tells instead of counters.
+`placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8). `scores` and `ranks` are our
+own: a probe instead of counters.
 """
 
 import argparse
@@ -45,7 +45,7 @@ Maker = Callable[[], str]
 
 
 class Tables:
-    """What can be asked for; functions are learnt once for all tables."""
+    """Makers of tables; models are trained once for all tables."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -65,7 +65,7 @@ class Tables:
         }
 
     def known(self) -> dict[str, Known]:
-        """All functions."""
+        """Return the trained models of all functions."""
         if not self._known:
             recipe = self.given.recipe
             self._known = {name: learnt(self.kept, name, recipe) for name in FUNCTIONS}
@@ -82,7 +82,7 @@ class Tables:
 
 
 def main() -> int:
-    """Profiles, runs, predicts, reports."""
+    """Profile, run, predict, and report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where tables and outcomes are kept")
     parser.add_argument("tables", nargs="*", metavar="TABLE")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""CPU time of contention commands, as a ratio to that of another build or of importing NumPy.
+"""Compare the CPU time of contention commands with that of another build, or of importing NumPy.
 
-Commands run in turns, and medians of their user and system time are compared, so that other load
-on the machine is on both sides: `train` on a table, then `predict` and `diagnose` from its model.
+Commands run in turns, so that other load on the machine affects both sides: `train` on a table, then
+`predict` and `diagnose` from its model. Medians of their user and system time are compared.
 """
 
 import argparse
@@ -30,17 +30,17 @@ def main() -> None:
     options.add_argument("--other", help="the `slowpath` of another build (default: NumPy alone)")
     options.add_argument("--repeat", type=int, default=5, help="turns (default: %(default)s)")
     options.add_argument("--traffic", default=TRAFFIC[1], help="(default: %(default)s)")
-    asked = options.parse_args()
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'':10}{'median, CPU s':>15}{'other':>8}{'ratio':>8}")
-        for name, words in commands(asked.table, asked.traffic, Path(folder)):
-            compare(name, words, asked.other, asked.repeat)
+        for name, words in commands(chosen.table, chosen.traffic, Path(folder)):
+            compare(name, words, chosen.other, chosen.repeat)
 
 
 def commands(
     tables: Sequence[str], traffic: str, folder: Path
 ) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """What is run, in this order: the later ones read the model that the first one writes."""
+    """Return the commands in order; the later ones read the model that the first one writes."""
     model = str(folder / "model.json")
     return [
         ("train", ("train", *tables, "-o", model)),
@@ -50,18 +50,18 @@ def commands(
 
 
 def compare(name: str, words: Sequence[str], other: str | None, repeat: int) -> None:
-    """Run a command in turns with what it is compared with, and print medians."""
+    """Run a command and its comparison in turns, and print medians."""
     command = [str(TOOL), "contention", *words]
-    beside = [other, "contention", *words] if other else [sys.executable, "-c", "import numpy"]
-    run_seconds(beside)  # what is compiled is kept, and files are read, before any turn
+    reference = [other, "contention", *words] if other else [sys.executable, "-c", "import numpy"]
+    run_seconds(reference)  # compile and read all files before the first turn
     run_seconds(command)
-    turns = [(run_seconds(command), run_seconds(beside)) for _ in range(repeat)]
-    ours, theirs = (statistics.median(one) for one in zip(*turns, strict=True))
-    print(f"{name:10}{ours:15.2f}{theirs:8.2f}{ours / theirs:8.2f}", flush=True)
+    turns = [(run_seconds(command), run_seconds(reference)) for _ in range(repeat)]
+    own, others = (statistics.median(one) for one in zip(*turns, strict=True))
+    print(f"{name:10}{own:15.2f}{others:8.2f}{own / others:8.2f}", flush=True)
 
 
 def run_seconds(command: Sequence[str]) -> float:
-    """CPU time of a process and of those that it waited for."""
+    """Return the CPU time of a process and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,7 +1,7 @@
-"""How well predictions do on the simulated NIC: what is profiled, what is asked, and judging."""
+"""Accuracy of predictions on the simulated NIC: profiles, queries and comparisons."""
 
 import sys
 from pathlib import Path
 
-# The simulated NIC, and models that no command has.
+# For the simulated NIC, and for models that no command uses.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "research"))

@@ -10,14 +10,14 @@ from simulated.learnt import Known
 
 PAPER = dict(zip(FUNCTIONS, ((1.3, 1.2), (16.2, 1.5), (62.9, 3.8), (4.2, 3.8), (7.5, 3.8),
                              (4.9, 3.9), (11.7, 4.3), (40.9, 4.5), (8.2, 6.4)), strict=True))  # fmt: skip
-"""MAPE of SLOMO and Tomur there, in %."""
+"""MAPE of SLOMO and Tomur in the paper, in %."""
 PAPER_ALL = (17.5, 3.7)
 
 
 def table(kept: Kept, known: dict[str, Known], count: int | None) -> str:
-    """By function, all, and by how many others there are."""
-    asked = mixes(tuple(known), count)
-    found = rows(known, asked, measured(kept, asked))
+    """Return the table: by function, for all, and by number of competitors."""
+    wanted = mixes(tuple(known), count)
+    found = rows(known, wanted, measured(kept, wanted))
     lines = []
     for name in known:
         line = summary(name, [row for row in found if row.name == name])

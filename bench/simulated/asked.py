@@ -1,4 +1,4 @@
-"""Mixes of functions that predictions are asked for: which, and what came of them."""
+"""The mixes of functions that are predicted, and their measurements."""
 
 import itertools
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 
 SIZES = (2, 3, 4)
-"""Functions of a mix: each beside up to three others (paper, 7.2)."""
+"""Numbers of functions in a mix: each with up to three others (paper, 7.2)."""
 
 
 class Mix(NamedTuple):
-    """Functions beside each other, all under one of the traffic profiles."""
+    """Functions on one NIC, all under one of the traffic profiles."""
 
     traffic: int
     names: tuple[str, ...]
 
 
 def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int = 100) -> list[Mix]:
-    """All combinations under all profiles; or `count` of them for each profile, drawn evenly."""
+    """Return all combinations under all profiles, or `count` random ones for each profile."""
     sets = [one for size in SIZES for one in itertools.combinations(names, size)]
     found = []
     for at in range(len(TRAFFIC)):
@@ -31,7 +31,7 @@ def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int 
     return found
 
 
-def measured(kept: Kept, asked: Sequence[Mix], seed: int = 1) -> list[list[float]]:
-    """Throughput of each function of each mix, simulated with another seed than profiles."""
-    runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in asked]
+def measured(kept: Kept, wanted: Sequence[Mix], seed: int = 1) -> list[list[float]]:
+    """Return the throughput of each function of each mix, simulated with a seed of its own."""
+    runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in wanted]
     return kept.throughputs("mixes", runs, kept.settings._replace(seed=seed))

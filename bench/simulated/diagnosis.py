@@ -1,8 +1,8 @@
-"""Table 7: what limits functions along the match ratio, beside competitors for both resources.
+"""Table 7: bottlenecks of functions by match ratio, with competitors for both resources.
 
-What is true is found by interventions: the benches for memory are taken away, or that for the
-accelerator, and the resource whose bench is gone where the function gains most is the bottleneck.
-No model has a part in that, and there is no noise.
+The true bottleneck is found by interventions: either the benches for memory are removed, or the one
+for the accelerator. The bottleneck is the resource whose benches cost the function more throughput.
+This involves no model and no noise.
 """
 
 from collections.abc import Sequence
@@ -33,22 +33,22 @@ PAPER = {
     "FlowMonitor": (38.7, 100.0),
     "IPCompGateway": (29.3, 100.0),
 }
-"""Right identifications of SLOMO and Tomur there, in %."""
+"""Correct identifications of SLOMO and Tomur in the paper, in %."""
 RATIOS = tuple(float(mtbr) for mtbr in range(0, 1101, 25))
 MEMORY_LEVEL = (MemBench("stream", 5.0, 2.5e7, 2),)
-"""Not in profiles."""
+"""Not used in profiles."""
 _CONFIDENCE = 0.9
 _LONGER = 4
 
 
 def table(kept: Kept, recipe: str | None) -> str:
-    """By function: how often the resource that is named is the right one."""
+    """Return the table: by function, how often the named resource is right."""
     lines = []
     for name, (slomo, paper) in PAPER.items():
         known = learnt(kept, name, recipe)
-        real, said = truth(kept, name), named(kept, known)
+        real, found = truth(kept, name), named(kept, known)
         wrong = [
-            f"{mtbr:g}" for mtbr, one, two in zip(RATIOS, real, said, strict=True) if one != two
+            f"{mtbr:g}" for mtbr, one, two in zip(RATIOS, real, found, strict=True) if one != two
         ]
         lines.append(
             {
@@ -76,7 +76,7 @@ def table(kept: Kept, recipe: str | None) -> str:
 
 
 def truth(kept: Kept, name: str) -> list[str]:
-    """The bottleneck at each match ratio."""
+    """Return the bottleneck at each match ratio."""
     settings = kept.settings._replace(
         seed=4, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -102,7 +102,7 @@ def _first(
 
 
 def named(kept: Kept, known: Known) -> list[str]:
-    """What the model says."""
+    """Return the bottlenecks that the model names."""
     levels = [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS]
     memory = levels_of([MEMORY_LEVEL], kept.settings)[MEMORY_LEVEL]
     benches = [[regex_bench(mtbr)] for mtbr in RATIOS]

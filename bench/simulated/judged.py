@@ -1,4 +1,4 @@
-"""Predictions beside what was measured: ours, and the paper's baselines."""
+"""Predictions compared with measurements: ours, and the paper's baselines."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -17,8 +17,8 @@ from slowpath.contention.prediction import query_with_competitors
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.9
-WAYS = ("slowpath", "SLOMO", "sum", "min", "constant")
-"""What predicts; a constant is the throughput alone, as measured."""
+METHODS = ("slowpath", "SLOMO", "sum", "min", "constant")
+"""What predicts; a constant is the measured throughput alone."""
 _NEAR, _FAIR = 0.05, 0.10
 
 
@@ -26,23 +26,23 @@ class Row(NamedTuple):
     """A function in a mix: relative errors."""
 
     name: str
-    beside: int  # others
-    off: Mapping[str, float]  # by what predicts
+    beside: int  # number of competitors
+    errors: Mapping[str, float]  # by method
     covered: bool  # by the interval
     outside: bool
-    drop: float  # of throughput, beside that alone
+    drop: float  # of throughput, relative to that alone
 
 
 def rows(
-    known: Mapping[str, Known], asked: Sequence[Mix], truth: Sequence[Sequence[float]]
+    known: Mapping[str, Known], mixes: Sequence[Mix], truth: Sequence[Sequence[float]]
 ) -> list[Row]:
-    """All predictions, function by function."""
+    """Return all predictions, function by function."""
     found = []
     for name, target in known.items():
         for at in range(len(TRAFFIC)):
             there = [
                 (mix, throughput[mix.names.index(name)])
-                for mix, throughput in zip(asked, truth, strict=True)
+                for mix, throughput in zip(mixes, truth, strict=True)
                 if mix.traffic == at and name in mix.names
             ]
             if there:
@@ -61,7 +61,7 @@ def _query(known: Mapping[str, Known], name: str, mix: Mix) -> Query:
 
 
 def joined(queries: Sequence[Query]) -> Query:
-    """Queries of one function as one."""
+    """Merge queries of one function."""
     first = queries[0]
     names = first.columns
     accelerated = first.mtbr is not None
@@ -77,19 +77,19 @@ def joined(queries: Sequence[Query]) -> Query:
 def judged(
     target: Known, query: Query, solo: Floats, wanted: Floats, beside: Sequence[int]
 ) -> list[Row]:
-    """Predictions of one function.
+    """Judge the predictions of one function.
 
     Args:
         target: the function.
         query: what is predicted.
-        solo: throughput alone, as measured, under the traffic of each row.
-        wanted: what was measured.
-        beside: how many others there are.
+        solo: measured throughput alone, under the traffic of each row.
+        wanted: measured throughput.
+        beside: number of competitors.
     """
-    told = query._replace(alone=solo)
-    asked: dict[Method, Query] = {"slowpath": query, "sum": told, "min": told}
+    with_solo = query._replace(alone=solo)
+    queries: dict[Method, Query] = {"slowpath": query, "sum": with_solo, "min": with_solo}
     by = {
-        method: predict_by(method, target.model, one, CONFIDENCE) for method, one in asked.items()
+        method: predict_by(method, target.model, one, CONFIDENCE) for method, one in queries.items()
     }
     found = by["slowpath"]
     predicted: dict[str, Floats] = {
@@ -97,12 +97,12 @@ def judged(
         "SLOMO": target.slomo.predict(query.columns, solo),
         "constant": solo,
     }
-    off = {way: np.abs(values / wanted - 1) for way, values in predicted.items()}
+    errors = {method: np.abs(values / wanted - 1) for method, values in predicted.items()}
     return [
         Row(
             target.name,
             beside[row],
-            {way: float(values[row]) for way, values in off.items()},
+            {method: float(values[row]) for method, values in errors.items()},
             bool(found.low[row] <= wanted[row] <= found.high[row]),
             bool(found.outside[row]),
             float(1 - wanted[row] / solo[row]),
@@ -112,12 +112,12 @@ def judged(
 
 
 def summary(name: str, some: Sequence[Row]) -> figures.Row:
-    """A line of a table: of a function, or of whatever the rows have in common."""
-    ours = np.array([row.off["slowpath"] for row in some])
+    """Return a line of a table, for rows that have something in common."""
+    ours = np.array([row.errors["slowpath"] for row in some])
     found: figures.Row = {"name": name, "rows": len(some)}
     found["drop"] = 100 * float(np.mean([row.drop for row in some]))
-    for way in WAYS:
-        found[way] = 100 * float(np.mean([row.off[way] for row in some]))
+    for method in METHODS:
+        found[method] = 100 * float(np.mean([row.errors[method] for row in some]))
     found["near"] = 100 * float(np.mean(ours <= _NEAR))
     found["fair"] = 100 * float(np.mean(ours <= _FAIR))
     found["covered"] = 100 * float(np.mean([row.covered for row in some]))
@@ -129,7 +129,7 @@ COLUMNS = [
     figures.Column("", "name"),
     figures.Column("rows", "rows"),
     figures.Column("drop, %", "drop", 1),
-    *(figures.Column(f"{way}: MAPE, %", way, 1) for way in WAYS),
+    *(figures.Column(f"{method}: MAPE, %", method, 1) for method in METHODS),
     figures.Column("within 5 %, % of rows", "near", 0),
     figures.Column("within 10 %", "fair", 0),
     figures.Column("90 % intervals cover, %", "covered", 0),

@@ -1,4 +1,4 @@
-"""What was simulated, in a folder: nothing is simulated twice."""
+"""A folder with results of simulations, which are kept and never repeated."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ Mix = Sequence[SimulatedClient]
 
 
 class Kept(NamedTuple):
-    """Where tables and outcomes are, and how they are made."""
+    """The folder of tables and results, and the settings of simulations."""
 
     folder: Path
     settings: Settings
 
-    def file(self, name: str, made: Callable[[], str]) -> Path:
-        """A file, made by a function unless it is there."""
+    def file(self, name: str, make: Callable[[], str]) -> Path:
+        """Return a file, and make it with a function unless it exists."""
         file = self.folder / name
         if not file.is_file():
             started = time.monotonic()
-            text = made()
+            text = make()
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
             took = time.monotonic() - started
@@ -34,14 +34,14 @@ class Kept(NamedTuple):
         return file
 
     def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:
-        """Throughput of each function of each mix; other mixes or settings are other files."""
+        """Return the throughput of each function of each mix, from a file named by all inputs."""
 
-        def made() -> str:
+        def make() -> str:
             found = run_all(mixes, settings)
             return json.dumps([[one["throughput"] for one in mix["clients"]] for mix in found])
 
-        # Any number of threads has the same outcome.
-        asked = json.dumps([mixes, settings._replace(threads=1)])
-        key = hashlib.sha256(asked.encode()).hexdigest()[:12]
-        found: list[list[float]] = json.loads(self.file(f"{name}.{key}.json", made).read_text())
+        # The number of threads does not change the results.
+        inputs = json.dumps([mixes, settings._replace(threads=1)])
+        key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
+        found: list[list[float]] = json.loads(self.file(f"{name}.{key}.json", make).read_text())
         return found

@@ -1,4 +1,4 @@
-"""What is learnt of a function from its profile, and what its predictions are compared with."""
+"""Models of functions, learnt from their profiles, and the baselines of comparisons."""
 
 import hashlib
 import sys
@@ -20,11 +20,11 @@ class Known(NamedTuple):
     name: str
     model: FunctionModel
     slomo: Slomo
-    solo: tuple[float, ...]  # as measured, by traffic profile
+    solo: tuple[float, ...]  # measured, by traffic profile
 
 
 def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
-    """Learns a function; `recipe` names its memory model, or it is chosen on the training rows."""
+    """Learn a function with a recipe for memory, or with the one chosen on the training rows."""
     files = profile(kept, name, rows)
     model = _kept_model(kept, name, files, recipe)
     alone = solo(kept, name)
@@ -33,14 +33,14 @@ def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -
 
 
 def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
-    """Choosing takes a minute; a model in a file is learnt again in seconds."""
+    """Return a saved model or learn it: choosing takes a minute, reading seconds."""
     tables = [one for one in (files.memory, files.own, files.requests) if one is not None]
     text = "".join(table.read_text() for table in tables) + str(recipe)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     file = kept.folder / f"{name}.{key}.model.json"
     try:
         return read(str(file))
-    except InputError:  # not there, or of a slowpath that learns otherwise
+    except InputError:  # missing, or from a version that learns differently
         model = _learnt(files, recipe)
     file.write_text(written(model))
     print(f"{name}: {model.choice.recipe.name}", file=sys.stderr, flush=True)

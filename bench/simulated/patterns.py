@@ -1,4 +1,4 @@
-"""Table 4: what resources come to together, of functions made for it in both execution patterns."""
+"""Table 4: combined effect of several resources on synthetic functions of both execution patterns."""
 
 import hashlib
 import json
@@ -38,16 +38,16 @@ PAPER = {
     ("NF1", "pipeline"): (9.8, 0.7, 0.7), ("NF1", "run-to-completion"): (8.7, 12.4, 1.3),
     ("NF2", "pipeline"): (21.9, 1.8, 1.8), ("NF2", "run-to-completion"): (14.6, 7.6, 1.6),
 }  # fmt: skip
-"""MAPE of sum, min and Tomur there, in %."""
+"""MAPE of sum, min and Tomur in the paper, in %."""
 MIXES = 100
 DRAWN = 46
-"""Seed of the mixes. Those of 44 and 1001 were looked at when models were made."""
+"""Seed of the mixes. Models were developed with those of 44 and 1001."""
 _PROFILE = 80
 _REPEATED = 3
 _SOLO = 40
 _LIMITED = 0.9
-_MOST_AT_ONCE = {("NF2", "pipeline"): 2}
-"""Resources with contention; this one has three threads, and four of eight cores."""
+_MAX_CONTENDED = {("NF2", "pipeline"): 2}
+"""Maximum resources with contention; this function has three threads, and uses four of eight cores."""
 _BENCHES: dict[str, list[SimulatedClient]] = {
     "regex": [
         {"function": "regex-bench", "packet_bytes": 1500, "mtbr": mtbr}
@@ -58,31 +58,31 @@ _BENCHES: dict[str, list[SimulatedClient]] = {
         for size in (500, 1000, 2000, 3000, 4000, 6000, 9000)
     ],
 }
-"""What request times and waits are solved from."""
+"""The benches from which request times and waits are determined."""
 _HEADER = 54
 _WARM_UP_MS = 100.0
-"""Within 20 ms, a function of these has packets of two fifths of its flows, and what the others
-need is in no cache yet: the slower it is, the more of them."""
+"""After 20 ms, these functions would have seen packets of only two fifths of their flows, and part of
+the data of others would not be cached yet; more of it for slower functions."""
 
 
 class Level(NamedTuple):
-    """Contention for each resource, or none."""
+    """Contention for each resource, if any."""
 
     memory: tuple[Bench, ...]
     accelerators: dict[str, SimulatedClient]
 
 
 class Parts(NamedTuple):
-    """What is to be composed, and what came of it."""
+    """What is composed, and the results."""
 
     parts: Floats  # [resource, mix]
     solo: Floats
-    together: Floats  # as predicted for all of them
+    together: Floats  # predicted for all of them
     measured: Floats
 
 
 def table(kept: Kept) -> str:
-    """By function and pattern."""
+    """Return the table by function and pattern."""
     lines = []
     kept = kept._replace(settings=kept.settings._replace(warm_up_ms=_WARM_UP_MS))
     for name in USES:
@@ -94,8 +94,8 @@ def table(kept: Kept) -> str:
             baselines: tuple[Composition, ...] = ("sum", "min")
             for baseline in baselines:
                 predicted[baseline] = COMPOSITIONS[baseline](found.parts, found.solo)
-            for way, those in predicted.items():
-                line[way] = 100 * float(np.mean(np.abs(those / found.measured - 1)))
+            for method, values in predicted.items():
+                line[method] = 100 * float(np.mean(np.abs(values / found.measured - 1)))
             paper = zip(("paper_sum", "paper_min", "paper"), PAPER[name, pattern], strict=True)
             lines.append(line | dict(paper))
     columns = [
@@ -114,15 +114,17 @@ def table(kept: Kept) -> str:
 
 
 def drawn(name: str, pattern: Pattern, count: int = MIXES) -> list[Level]:
-    """Levels of contention for at least two resources at once, the same each time."""
+    """Draw reproducible levels of contention for at least two resources at once."""
     draw = np.random.default_rng([DRAWN, *f"{name} {pattern}".encode()])
     resources = ("memory", *USES[name])
-    most = _MOST_AT_ONCE.get((name, pattern), len(resources))
+    count_contended = _MAX_CONTENDED.get((name, pattern), len(resources))
     found = []
     for _ in range(count):
-        those = [resources[one] for one in draw.permutation(len(resources))[:most]]
-        memory = (_mem_bench(draw),) if "memory" in those else ()
-        found.append(Level(memory, {one: _client(draw, one) for one in USES[name] if one in those}))
+        chosen = [resources[one] for one in draw.permutation(len(resources))[:count_contended]]
+        memory = (_mem_bench(draw),) if "memory" in chosen else ()
+        found.append(
+            Level(memory, {one: _client(draw, one) for one in USES[name] if one in chosen})
+        )
     return found
 
 
@@ -133,7 +135,7 @@ def _mem_bench(draw: np.random.Generator) -> MemBench:
 
 
 def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
-    """A competitor for an accelerator; a third of them never pause."""
+    """Draw a competitor for an accelerator; a third of them never pause."""
     one: SimulatedClient
     if resource == "regex":
         mtbr = round(float(draw.uniform(0, 1200)), 1)
@@ -145,94 +147,95 @@ def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
 
 
 def parts_of(kept: Kept, name: str, pattern: Pattern) -> Parts:
-    """Throughput with contention for one resource each, as models have it, and measured for all."""
-    whole, levels = f"{name}-{pattern}", drawn(name, pattern)
+    """Predict throughput with contention for each resource alone, and measure it with all of them."""
+    full_name, levels = f"{name}-{pattern}", drawn(name, pattern)
     mixes = [
-        [function(whole, DEFAULT), *competitors(one.memory), *one.accelerators.values()]
+        [function(full_name, DEFAULT), *competitors(one.memory), *one.accelerators.values()]
         for one in levels
     ]
-    truth = kept.throughputs(f"{whole}.mixes", mixes, kept.settings._replace(seed=4))
+    truth = kept.throughputs(f"{full_name}.mixes", mixes, kept.settings._replace(seed=4))
     measured = np.array([one[0] for one in truth])
-    alone = kept.throughputs(f"{whole}.solo", [[function(whole, DEFAULT)]] * _SOLO, _longer(kept))
+    runs = [[function(full_name, DEFAULT)]] * _SOLO
+    alone = kept.throughputs(f"{full_name}.solo", runs, _longer(kept))
     solo = np.full(len(levels), float(np.mean(alone)))
     by_accelerator = _served if pattern == "pipeline" else _waited
-    each = [by_accelerator(kept, whole, one, levels, solo) for one in USES[name]]
-    memory = _memory(kept, whole, pattern, levels)
+    each = [by_accelerator(kept, full_name, one, levels, solo) for one in USES[name]]
+    memory = _memory(kept, full_name, pattern, levels)
     parts = np.minimum(np.array([memory, *each]), solo)
     if pattern == "pipeline":
         together = COMPOSITIONS[pattern](parts, solo)
     else:
-        together = _completed(kept, whole, USES[name], levels, (float(solo[0]), memory))
+        together = _completed(kept, full_name, USES[name], levels, (float(solo[0]), memory))
     return Parts(parts, solo, together, measured)
 
 
-def _memory(kept: Kept, whole: str, pattern: Pattern, levels: Sequence[Level]) -> Floats:
-    """By the memory model, chosen on its training rows."""
+def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) -> Floats:
+    """Predict throughput with the memory model, which is chosen on its training rows."""
     draw = np.random.default_rng(45)
     sets: list[tuple[Bench, ...]] = [()] * 5 + [(_mem_bench(draw),) for _ in range(_PROFILE)]
-    # Of a pipeline, the accelerators would hide what headers do.
+    # In a pipeline, the accelerators would hide the effect of headers.
     traffic = DEFAULT if pattern == "run-to-completion" else DEFAULT._replace(mtbr=0.0)
     runs = [MemoryRun(traffic, some) for some in sets]
     file = kept.file(
-        f"{whole}.memory.{kept.settings.warm_up_ms:g}-ms.csv",
-        lambda: memory_table(whole, runs, kept.settings),
+        f"{name}.memory.{kept.settings.warm_up_ms:g}-ms.csv",
+        lambda: memory_table(name, runs, kept.settings),
     )
     rows = rows_of(read_memory([str(file)]))
     stage = fit_stage(choose(read_memory([str(file)])).recipe, rows)
-    asked = [one.memory for one in levels]
-    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+    benches = [one.memory for one in levels]
+    key = hashlib.sha256(json.dumps(benches).encode()).hexdigest()[:12]
 
-    def made() -> str:
-        known = levels_of(asked, kept.settings)
-        return json.dumps([dict(known[one]) for one in asked])
+    def make() -> str:
+        known = levels_of(benches, kept.settings)
+        return json.dumps([dict(known[one]) for one in benches])
 
-    known = json.loads(kept.file(f"levels.{key}.json", made).read_text())
-    columns = {name: np.array([one[name] for one in known]) for name in known[0]}
+    known = json.loads(kept.file(f"levels.{key}.json", make).read_text())
+    columns = {key: np.array([one[key] for one in known]) for key in known[0]}
     columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
     columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
     return np.asarray(np.exp(stage.log_throughput(columns)))
 
 
 def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """Request times and rates of the benches for an accelerator; nobody has a rate of zero."""
+    """Return request times and rates of the benches for an accelerator; rate 0 without a bench."""
     clients = [one.accelerators.get(resource) for one in levels]
     times = [1e-6 if one is None else _time(kept, one) for one in clients]
     rates = [0.0 if one is None else one.get("rate", np.inf) for one in clients]
     return np.array(times), np.array(rates)
 
 
-def _served(kept: Kept, whole: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """What the accelerator lets through of a pipeline."""
+def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
+    """Predict the throughput of a pipeline that the accelerator permits."""
     times, rates = _clients(kept, resource, levels)
-    # Where nothing but this accelerator limits the function.
+    # Runs in which this accelerator is the only limit.
     limited = [
-        one for one in _co_runs(kept, whole, resource, 2) if one.throughput < _LIMITED * solo[0]
+        one for one in _co_runs(kept, name, resource, 2) if one.throughput < _LIMITED * solo[0]
     ]
     own_time = identify(limited).request_time
     both = np.stack([np.full(len(levels), own_time), times], axis=-1)
-    asked = np.stack([np.full(len(levels), np.inf), rates], axis=-1)
-    return throughputs(np.ones_like(both), both, asked)[:, 0]
+    limits = np.stack([np.full(len(levels), np.inf), rates], axis=-1)
+    return throughputs(np.ones_like(both), both, limits)[:, 0]
 
 
-def _waited(kept: Kept, whole: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """What waiting for the accelerator leaves of a function that runs to completion."""
+def _waited(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
+    """Predict the throughput of a run-to-completion function that waits for the accelerator."""
     times, rates = _clients(kept, resource, levels)
-    waits = measured_waits(float(solo[0]), _co_runs(kept, whole, resource, 1))
+    waits = measured_waits(float(solo[0]), _co_runs(kept, name, resource, 1))
     others = Others(np.ones((len(levels), 1)), times[:, None], rates[:, None])
     return beside(solo, np.full(len(levels), _own_time(kept, resource)), waits, others)
 
 
 def _completed(
     kept: Kept,
-    whole: str,
+    name: str,
     resources: Sequence[str],
     levels: Sequence[Level],
     memory: tuple[float, Floats],
 ) -> Floats:
-    """With contention for everything, by throughput alone and what memory leaves of it."""
+    """Predict throughput with contention for all resources, from that alone and that with memory."""
     solo, left = memory
     accelerators = [
-        Accelerator(_own_time(kept, one), *_scattering(kept, one), _co_runs(kept, whole, one, 1))
+        Accelerator(_own_time(kept, one), *_scattering(kept, one), _co_runs(kept, name, one, 1))
         for one in resources
     ]
     clients = [_clients(kept, one, levels) for one in resources]
@@ -244,9 +247,9 @@ def _completed(
 
 
 def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
-    """Request time without matches, and of each match in a packet; of bytes alone, none scatters.
+    """Return the request time without matches, and for each match in a packet; 0 if it is constant.
 
-    Matches are in packets as it happens, so that these have more or fewer of them.
+    Matches are distributed randomly, so their number differs between packets.
     """
     if resource != "regex":
         return 0.0, 0.0
@@ -257,11 +260,11 @@ def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
     return less, (more - less) / (1e-6 * (DEFAULT.size - _HEADER))
 
 
-def _co_runs(kept: Kept, whole: str, resource: str, count: int) -> list[CoRun]:
-    """Beside so many benches that never pause; means of some runs."""
+def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
+    """Measure the function with `count` benches that never pause, as means of several runs."""
     benches = _BENCHES[resource]
-    mixes = [[function(whole, DEFAULT), *[one] * count] for one in benches] * _REPEATED
-    found = kept.throughputs(f"{whole}.{resource}", mixes, _longer(kept))
+    mixes = [[function(name, DEFAULT), *[one] * count] for one in benches] * _REPEATED
+    found = kept.throughputs(f"{name}.{resource}", mixes, _longer(kept))
     means = np.array([mix[0] for mix in found]).reshape(_REPEATED, -1).mean(axis=0)
     return [
         CoRun(count, _time(kept, one), float(mean))
@@ -270,12 +273,12 @@ def _co_runs(kept: Kept, whole: str, resource: str, count: int) -> list[CoRun]:
 
 
 def _longer(kept: Kept) -> Settings:
-    """For runs that are subtracted from each other."""
+    """Return settings for runs whose results are subtracted from each other."""
     return kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
 
 
 def _time(kept: Kept, client: SimulatedClient) -> float:
-    """Request time of a bench: a line over its matches or bytes, through runs of it alone."""
+    """Return the request time of a bench, by a line over matches or bytes through runs of it alone."""
     resource = client["function"].removesuffix("-bench")
     benches = _BENCHES[resource]
     found = kept.throughputs(f"alone.{resource}", [[one] for one in benches], kept.settings)
@@ -286,7 +289,7 @@ def _time(kept: Kept, client: SimulatedClient) -> float:
 
 
 def _own_time(kept: Kept, resource: str) -> float:
-    """Request time of the function: that of a bench that sends the same."""
+    """Return the request time of the function, which is that of a bench with equal requests."""
     one: SimulatedClient = {
         "function": f"{resource}-bench",
         "packet_bytes": DEFAULT.size,

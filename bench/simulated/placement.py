@@ -1,4 +1,4 @@
-"""Table 6: where functions go that arrive, as models of profiles say, judged by the simulated NIC."""
+"""Table 6: placement of arriving functions by models of profiles, judged on the simulated NIC."""
 
 import hashlib
 import json
@@ -26,18 +26,18 @@ from slowpath.core.jobs.pool import Pool
 
 NIC_CORES = 8
 PROMISES = tuple(round(0.80 + 0.01 * at, 2) for at in range(16))
-"""Of the throughput alone: 5 to 20 % less, in whole percents, each as likely as any other."""
+"""Shares of the throughput alone: 5 to 20 % less, in whole percents, equally likely."""
 SEQUENCES, LENGTH = 100, 500
-"""As the paper has them (7.5.1)."""
+"""As in the paper (7.5.1)."""
 PAPER = {
     "monopolise": (196.3, 0.0),
     "greedy": (19.0, 16.5),
     "contention-aware with SLOMO": (-21.8, 24.4),
     "contention-aware": (0.5, 1.9),
 }
-"""Wastage and SLA violations there, in %."""
+"""Wastage and SLA violations in the paper, in %."""
 _LONGER = 2
-"""So many times as long as a profile's runs is what is true."""
+"""Duration of the true runs, relative to a profile's runs."""
 SURE, SURER = 0.9, 0.95
 AWARE, PRICED, INFORMED = "contention-aware", "bid-price", "bid-price, number of arrivals known"
 CAMPAIGNS = {
@@ -46,13 +46,13 @@ CAMPAIGNS = {
     "60 mixes measured ten times": Campaign(60, SURE, repetitions=10, alone=30),
     "120 mixes measured": Campaign(120, SURE),
 }
-"""What is measured besides profiles, of 705 mixes of several functions."""
+"""Measurements in addition to profiles, of 705 mixes of several functions."""
 _FIRST = next(iter(CAMPAIGNS.values()))
 _EXACT = ", knowing what is simulated"
 
 
 def fleet(known: Mapping[str, Known]) -> Fleet:
-    """The functions under the default traffic."""
+    """Return a fleet with the functions under the default traffic."""
     return Fleet(
         "simulated",
         None,
@@ -71,7 +71,7 @@ def _kind(one: Known) -> Kind:
 
 
 def all_mixes(functions: int) -> list[Mix]:
-    """All that fit a NIC, functions several times among them."""
+    """Return all mixes that fit on a NIC, including several instances of a function."""
     return [
         mix
         for size in range(1, NIC_CORES // CORES + 1)
@@ -80,7 +80,7 @@ def all_mixes(functions: int) -> list[Mix]:
 
 
 def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
-    """What functions do in all mixes, without the noise of measurements."""
+    """Simulate the throughput of functions in all mixes, without measurement noise."""
     settings = kept.settings._replace(
         seed=2, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -96,18 +96,18 @@ def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
     return GroundTruth("simulated", known)
 
 
-class Told(PredictedShares):
-    """Shares that are known beforehand."""
+class KnownShares(PredictedShares):
+    """Shares that are known in advance."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: Pool | None = None) -> None:
-        """All of them are there."""
+        """Do nothing: all shares are there."""
 
 
-def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> Told:
-    """What SLOMO predicts: contention for memory, under the traffic that it was trained for."""
+def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
+    """Predict shares with SLOMO: contention for memory, under the traffic of its training."""
     names = list(known)
     shares = Shares(len(names))
     for mix in mixes:
@@ -121,39 +121,39 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> Told:
             else:
                 kept[at], throughput[at] = 1.0, target.solo[0]
         shares.add(mix, kept, throughput)
-    return Told(shares)
+    return KnownShares(shares)
 
 
 def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int) -> Query:
-    """What is asked of one function of a mix."""
+    """Return the query for one function of a mix."""
     others = list(mix)
     others.remove(at)
     beside = [(names[one], known[names[one]].model) for one in others]
     return query_with_competitors((names[at], known[names[at]].model), beside, DEFAULT)
 
 
-class Way(NamedTuple):
-    """How functions are placed."""
+class Variant(NamedTuple):
+    """A policy and its predictions."""
 
     policy: str
     shares: PredictedShares
-    which: str = ""  # what is known of mixes
+    known_mixes: str = ""  # description of additional measurements
 
     @property
     def name(self) -> str:
-        """As the table has it."""
-        return f"{self.policy}{self.which}"
+        """The name in the table."""
+        return f"{self.policy}{self.known_mixes}"
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """By policy, wastage and violations, means over all sequences."""
+    """Return the table: wastage and violations by policy, as means over all sequences."""
     whole, real = fleet(known), truth(kept, tuple(known))
     fleets = SequenceInputs(whole, PredictedShares(whole), real, (), reference=True)
     best = _best(kept, fleets)
-    found = [(way, _line(way, fleets, best)) for way in ways(kept, known, whole, real)]
-    never_wrong = {way.policy: line["nics"] for way, line in found if way.which == _EXACT}
-    for way, line in found:
-        nics, least = line["nics"], never_wrong.get(way.policy)
+    found = [(one, _line(one, fleets, best)) for one in variants(kept, known, whole, real)]
+    never_wrong = {one.policy: line["nics"] for one, line in found if one.known_mixes == _EXACT}
+    for variant, line in found:
+        nics, least = line["nics"], never_wrong.get(variant.policy)
         if isinstance(nics, float) and isinstance(least, float):
             line["predictions"] = 100 * (nics / least - 1)
     return figures.markdown(
@@ -171,15 +171,15 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def _best(kept: Kept, fleets: SequenceInputs) -> list[int]:
-    """NICs of the best plan of each sequence."""
+    """Return the number of NICs of the best plan of each sequence."""
 
-    def made() -> str:
+    def make() -> str:
         plans = [one["reference"] for one in run_drawn(fleets, _sequences(), LocalPool())]
         return json.dumps([one["nics"] for one in plans if one is not None])
 
-    asked = repr((fleets.truth, PROMISES, _sequences()))
-    key = hashlib.sha256(asked.encode()).hexdigest()[:12]
-    found: list[int] = json.loads(kept.file(f"best.{key}.json", made).read_text())
+    inputs = repr((fleets.truth, PROMISES, _sequences()))
+    key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
+    found: list[int] = json.loads(kept.file(f"best.{key}.json", make).read_text())
     return found
 
 
@@ -187,43 +187,46 @@ def _sequences() -> list[Drawn]:
     return [Drawn(LENGTH, (0, at)) for at in range(SEQUENCES)]
 
 
-def ways(kept: Kept, known: Mapping[str, Known], whole: Fleet, real: GroundTruth) -> Iterator[Way]:
-    """All that are compared."""
+def variants(
+    kept: Kept, known: Mapping[str, Known], whole: Fleet, real: GroundTruth
+) -> Iterator[Variant]:
+    """Yield all variants to compare."""
     mixes = all_mixes(len(known))
     ours = PredictedShares(whole)
     ours.fill(mixes)
-    exact = Told(measured_shares(real, len(known)))
-    yield from (Way("monopolise", ours), Way("greedy", ours))
-    yield Way(AWARE, slomo(known, mixes), " with SLOMO")
-    yield from (Way(policy, ours) for policy in (AWARE, PRICED, INFORMED))
-    for which, asked in CAMPAIGNS.items():
-        known_mixes = campaign(kept, whole, asked)
-        first = asked == _FIRST
+    exact = KnownShares(measured_shares(real, len(known)))
+    yield from (Variant("monopolise", ours), Variant("greedy", ours))
+    yield Variant(AWARE, slomo(known, mixes), " with SLOMO")
+    yield from (Variant(policy, ours) for policy in (AWARE, PRICED, INFORMED))
+    for name, plan in CAMPAIGNS.items():
+        known_mixes = campaign(kept, whole, plan)
+        first = plan == _FIRST
         for sure in (SURE, SURER) if first else (SURE,):
             careful = PredictedShares(whole, sure, known_mixes)
             careful.fill(mixes)
             policies = (AWARE, PRICED, INFORMED) if first and sure == SURE else (INFORMED,)
-            yield from (Way(one, careful, f", {which}, {100 * sure:g} % sure") for one in policies)
-    yield from (Way(one, exact, _EXACT) for one in (AWARE, PRICED, INFORMED))
+            suffix = f", {name}, {100 * sure:g} % sure"
+            yield from (Variant(one, careful, suffix) for one in policies)
+    yield from (Variant(one, exact, _EXACT) for one in (AWARE, PRICED, INFORMED))
 
 
-def _line(way: Way, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
-    """A way to place, under all sequences, of which the best plans have so many NICs."""
-    informed = way.policy == INFORMED
-    asked = fleets._replace(
-        predicted=way.shares,
-        policies=(PRICED if informed else way.policy,),
+def _line(variant: Variant, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
+    """Place all sequences, and compare with `best`, the NICs of the best plans."""
+    informed = variant.policy == INFORMED
+    inputs = fleets._replace(
+        predicted=variant.shares,
+        policies=(PRICED if informed else variant.policy,),
         reference=False,
         expected=LENGTH if informed else None,
     )
-    found = run_drawn(asked, _sequences(), LocalPool())
+    found = run_drawn(inputs, _sequences(), LocalPool())
     (one,) = summary(found)
     nics = [sequence["policies"][0]["nics"] for sequence in found]
-    print(f"{way.name}: {one['nics']:.1f}", file=sys.stderr, flush=True)
-    paper = PAPER.get(way.name, (None, None))
+    print(f"{variant.name}: {one['nics']:.1f}", file=sys.stderr, flush=True)
+    paper = PAPER.get(variant.name, (None, None))
     violations = one["violations"]
     return {
-        "name": way.name,
+        "name": variant.name,
         "nics": one["nics"],
         "wastage": float(100 * np.mean(np.divide(nics, best) - 1)),
         "predictions": None,

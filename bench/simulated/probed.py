@@ -1,7 +1,7 @@
-"""Scores on the simulated NIC, as `slowpath contention profile` has them on hosts: by a probe.
+"""Scores on the simulated NIC, measured by a probe like those of `slowpath contention profile`.
 
-The probe is beside each competitor, and beside bubbles, by which it is calibrated. Bubbles have all
-the cores that competitors can have: three copy loops of two cores, which share a working set.
+The probe runs with each set of competitors, and with bubbles for its calibration. Bubbles have all the
+cores that competitors can have: three copy loops of two cores, which share a working set.
 """
 
 import statistics
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 Set = tuple[Bench, ...]
 
 CACHE, PRIVATE = 6_291_456, 1_048_576
-"""Bytes of the last-level cache and of that of two cores (`simulated-bluefield-2.toml`)."""
+"""Bytes of the last-level cache and of the cache of two cores (`simulated-bluefield-2.toml`)."""
 _LEVELS = 9
 _INSTANCES = 3
 _TIMES = 3
-"""How often each is measured, as hosts do in pairs of blocks."""
+"""Measurements of each mix; hosts measure pairs of blocks."""
 
 
 class Scores(NamedTuple):
-    """What the probe says of competitors; nobody is zero."""
+    """Scores of competitors by the probe; zero without competitors."""
 
-    together: dict[Set, float]  # measured beside all of a set at once
-    added: dict[Set, float]  # added up from each bench alone, as predictions do of functions
+    together: dict[Set, float]  # measured with the whole set
+    added: dict[Set, float]  # sum over each bench alone, as predictions do for functions
 
 
 PROBE = bubble_score.probe_bytes(CACHE, PRIVATE)
-"""As large as hosts have it: a third of the cache, twice what two cores have for themselves."""
+"""The size on hosts: a third of the cache, at least twice the private cache of two cores."""
 
 
 def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
-    """Calibrates a probe of a size in bytes, and measures all sets and each bench of them."""
+    """Calibrate a probe of a size in bytes, and measure all sets and each of their benches."""
     sizes = bubble_score.levels(CACHE, _LEVELS)
     bubbles = [
         (MemBench("stream", each / bubble_score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
@@ -61,7 +61,7 @@ def _single(bench: Bench) -> Bench:
 
 
 def _slowdowns(kept: Kept, size: int, each: Sequence[Set]) -> dict[Set, float]:
-    """How many times as long a step of the probe takes: medians."""
+    """Return the slowdown of a step of the probe, as medians."""
     probe: SimulatedClient = {"function": "probe", "working_set": size}
     wanted = dict.fromkeys(each)
     mixes = [[probe], *([probe, *competitors(some)] for some in wanted)] * _TIMES

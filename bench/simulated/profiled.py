@@ -1,6 +1,6 @@
-"""Profiles of the nine functions, as tables in the folder: beside benches, and alone.
+"""Profiles of the functions, as tables in the folder: with benches, and alone.
 
-The competitors of profiles are the paper's `mem-bench` and `regex-bench`, and `packet-bench`; never
+The competitors of profiles are the paper's `mem-bench` and `regex-bench`, and `packet-bench`, but no
 functions.
 """
 
@@ -28,12 +28,12 @@ from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
 from simulated.kept import Kept
 
 ROWS = 200
-"""Of each memory table; the published ones have 50 of one packet size."""
+"""Rows of each memory table; the published tables have 50, of one packet size."""
 _SETS = 80
 _USUAL = 40
 QUIET = 10
-"""Rows beside nobody."""
-_MOST = 3
+"""Rows without competitors."""
+_MAX_BENCHES = 3
 _SIZES = (512, 1000, 1500)
 _RATIOS = (100.0, 400.0, 750.0, 1100.0)
 
@@ -41,14 +41,14 @@ _RATIOS = (100.0, 400.0, 750.0, 1100.0)
 class Profile(NamedTuple):
     """The files of a function."""
 
-    memory: Path  # beside competitors, under drawn traffic
+    memory: Path  # with competitors, under random traffic
     usual: Path  # the same under the default traffic
-    own: Path  # what it does to others, by traffic profile
+    own: Path  # the contention that it causes, by traffic profile
     requests: Path | None  # request times, by match ratio and packet size
 
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
-    """Profiles a function, or finds its profile."""
+    """Profile a function, or find its profile."""
     usual = [MemoryRun(DEFAULT, some) for some in ((), *memory_alone())]
     settings = kept.settings
 
@@ -64,7 +64,7 @@ def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
 
 
 def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
-    """What the rows of a memory table are of: some of nobody, then competitors at random."""
+    """Draw the rows of a memory table: some without competitors, then random sets."""
     draw = np.random.default_rng(EVERYBODY.index(name))
     sets = _sets()
     nobody: list[tuple[Bench, ...]] = [()]
@@ -73,7 +73,7 @@ def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
 
 
 def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[float]:
-    """Throughput alone, as measured, under each traffic."""
+    """Measure throughput alone under each traffic."""
     mixes = [[function(name, one)] for one in traffic]
     return [one[0] for one in kept.throughputs(f"{name}.solo", mixes, kept.settings)]
 
@@ -86,11 +86,11 @@ def _requests(kept: Kept, name: str) -> Path:
 
 @cache
 def _sets() -> tuple[tuple[Bench, ...], ...]:
-    """Competitors of profiles, the same for all functions: one to three benches of two cores."""
+    """Draw the competitors of profiles, the same for all functions: one to three benches."""
     draw = np.random.default_rng(1000)
     found = list[tuple[Bench, ...]]()
     for number in range(_SETS):
-        count = 1 + number % _MOST
+        count = 1 + number % _MAX_BENCHES
         packets = int(draw.integers(count + 1))
         of_packets = [_packet_bench(draw, packets)] if packets else []
         of_memory = [_mem_bench(draw, count - packets)] if packets < count else []
@@ -100,14 +100,14 @@ def _sets() -> tuple[tuple[Bench, ...], ...]:
 
 @cache
 def memory_alone() -> tuple[tuple[Bench, ...], ...]:
-    """Those that SLOMO learns from, as published."""
+    """Draw the competitors from which SLOMO learns, as published."""
     draw = np.random.default_rng(1001)
-    return tuple((_mem_bench(draw, 1 + number % _MOST),) for number in range(_USUAL))
+    return tuple((_mem_bench(draw, 1 + number % _MAX_BENCHES),) for number in range(_USUAL))
 
 
 def _mem_bench(draw: np.random.Generator, instances: int) -> MemBench:
     pattern: Literal["stream", "step"] = "step" if draw.integers(2) else "stream"
-    # Of all instances together, as of the published rows: working sets up to 12 MB.
+    # For all instances together, as in the published rows: working sets up to 12 MB.
     size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / instances
     lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / instances
     return MemBench(pattern, round(size, 2), round(lines, -4), instances)
@@ -119,11 +119,11 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 
 @cache
 def levels(kept: Kept) -> Levels:
-    """What they do to others: measured once, for all functions."""
+    """Measure the contention that the competitors cause, once for all functions."""
     return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 
 
 def any_traffic(draw: np.random.Generator) -> Traffic:
-    """Each order of magnitude of flows as likely as any other; no matches."""
+    """Draw traffic with log-uniform flows and without matches."""
     flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
     return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

@@ -1,4 +1,4 @@
-"""Table 3: functions beside competitors for memory and for the accelerator at once."""
+"""Table 3: functions with competitors for memory and for the accelerator at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,21 +26,21 @@ from slowpath.contention.columns import AcceleratorProfile, Origin, Query
 from slowpath.contention.composition import total_contention
 
 PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
-"""MAPE of SLOMO and Tomur there, in %."""
+"""MAPE of SLOMO and Tomur in the paper, in %."""
 LEVELS = 100
 _RATIOS = (0.0, 300.0, 600.0, 900.0, 1200.0)
 
 
 class Level(NamedTuple):
-    """What a function is beside."""
+    """The competitors of a function."""
 
     memory: tuple[Bench, ...]
     mtbr: float  # of regex-bench
-    rate: float | None  # of regex-bench, requests/s; as many as can be without
+    rate: float | None  # of regex-bench, requests/s; None: it never pauses
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """By function, and by how much of the accelerator others want."""
+    """Return the table by function."""
     time = request_time(kept)
     found = {name: _rows(kept, known[name], time) for name in REGEX if name in known}
     lines = []
@@ -51,7 +51,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(count: int = LEVELS) -> list[Level]:
-    """Levels of both kinds; a third of the benches for the accelerator never pause."""
+    """Draw levels of both kinds; a third of the benches for the accelerator never pause."""
     draw = np.random.default_rng(33)
     found = []
     for number in range(count):
@@ -66,13 +66,13 @@ def drawn(count: int = LEVELS) -> list[Level]:
 
 
 def regex_bench(mtbr: float, rate: float | None = None) -> SimulatedClient:
-    """A competitor for the accelerator."""
+    """Return a competitor for the accelerator."""
     one: SimulatedClient = {"function": "regex-bench", "packet_bytes": DEFAULT.size, "mtbr": mtbr}
     return one if rate is None else {**one, "rate": rate}
 
 
 def request_time(kept: Kept) -> RequestTime:
-    """That of regex-bench, as it shows when it runs alone."""
+    """Fit the request time of regex-bench to runs of it alone."""
     mixes = [[regex_bench(mtbr)] for mtbr in _RATIOS]
     alone = np.array([one[0] for one in kept.throughputs("regex-bench", mixes, kept.settings)])
     names = tuple(str(mtbr) for mtbr in _RATIOS)
@@ -119,7 +119,7 @@ def _query(kept: Kept, known: Known, levels: Sequence[Level], time: RequestTime)
 def queued(
     known: Known, traffic: Traffic, levels: Sequence[Level], time: RequestTime
 ) -> np.ndarray:
-    """What the bench takes of the accelerator for each request of the function."""
+    """Return the time that the bench occupies the accelerator for each request of the function."""
     own_time = known.model.request_time
     if own_time is None:
         return np.zeros(len(levels))

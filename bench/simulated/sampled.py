@@ -1,7 +1,7 @@
-"""Table 8 and Figure 8: how many measurements it takes, by which points are measured.
+"""Table 8 and Figure 8: measurements that models need, by how the points are chosen.
 
-The paper's full profiling has 3,200 times the measurements of the others. Here the grid has
-1,024 times as many as the quota, and all of it is simulated.
+The paper's full profiling has 3,200 times the measurements of the other methods. Here the grid has
+1,024 times the quota, and all of it is simulated.
 """
 
 import zlib
@@ -51,33 +51,33 @@ PAPER = {
     "FlowClassifier": (2.3, 14.4, 2.9), "NAT": (2.9, 9.6, 3.1), "FlowTracker": (3.4, 38.9, 3.4),
     "FlowMonitor": (4.5, 12.3, 4.8), "FlowStats": (5.3, 9.8, 4.9), "IPTunnel": (5.3, 8.5, 5.9),
 }  # fmt: skip
-"""MAPE of full, random and adaptive profiling there, in %."""
+"""MAPE of full, random and adaptive profiling in the paper, in %."""
 ATTRIBUTES = (
     Attribute("flow_count", 2_000, 400_000, 16_000),
     Attribute("packet_size_bytes", 64, 1500, 1500),
 )
 STEPS, LEVELS = 32, 40
 QUOTA = 40
-"""Full profiling has 1,024 times as many: 40 levels under 32 x 32 kinds of traffic."""
+"""Full profiling has 1,024 times the quota: 40 levels under 32 x 32 kinds of traffic."""
 SEEDS = 5
-"""Draws of each way to choose points; figures are means over them."""
+"""Draws for each method; figures are means over them."""
 TESTS = 400
 QUOTAS = (20, 40, 60)
-"""Of Figure 8."""
-WAYS: Mapping[str, Callable[[Space, int, int], Plan]] = {
+"""Quotas of Figure 8."""
+METHODS: Mapping[str, Callable[[Space, int, int], Plan]] = {
     "random": random,
     "adaptive": lambda space, quota, seed: adaptive(space, quota, seed=seed),
     "active": lambda space, quota, seed: active(space, quota, seed=seed),
 }
 TREES, OURS = "published", "average"
-"""The paper's learner, and ours for tables without traffic of devices."""
+"""The recipes of the paper, and ours for tables without traffic of devices."""
 _FAIR = 0.10
 _WARM_UP, _MEASURED = 10.0, 5.0
-"""Milliseconds of each run: of a quarter of a million, each takes 22 ms of CPU time."""
+"""Milliseconds of each run; a quarter of a million runs take 22 ms of CPU time each."""
 
 
 class Nic(NamedTuple):
-    """A function beside `mem-bench` at levels, on the simulated NIC."""
+    """A function with levels of `mem-bench`, on the simulated NIC."""
 
     name: str
     benches: Sequence[tuple[Bench, ...]]
@@ -85,22 +85,22 @@ class Nic(NamedTuple):
     settings: Settings
 
     def space(self) -> Space:
-        """What can be measured; of levels, logarithms of counters are known."""
+        """Return the space of points, with logarithms of the counters of each level."""
         known = [[self.levels[some][name] for name in COLUMNS] for some in self.benches]
         return Space(ATTRIBUTES, np.log1p(np.array(known)))
 
     def mix(self, point: Point) -> list[SimulatedClient]:
-        """What runs."""
+        """Return the clients of a run."""
         return [function(self.name, _traffic(point)), *competitors(self.benches[point.level])]
 
     def measure(self, point: Point) -> float:
-        """Throughput, with noise that is another one at each point."""
+        """Simulate the throughput at a point, with noise of its own."""
         settings = self.settings._replace(seed=zlib.crc32(repr(point).encode()))
         (found,) = run_all([self.mix(point)], settings)
         return float(found["clients"][0]["throughput"])
 
     def table(self, samples: Sequence[Sample]) -> str:
-        """A memory table of what was measured."""
+        """Write a memory table of samples."""
         rows = [
             {
                 "flow_count": _traffic(point).flows,
@@ -119,7 +119,7 @@ def _traffic(point: Point) -> Traffic:
 
 
 def _benches() -> list[tuple[Bench, ...]]:
-    """Nobody, and `mem-bench` as published, the same for all functions."""
+    """Return no competitors, and published `mem-bench` settings, the same for all functions."""
     draw = np.random.default_rng(8)
     found = list[tuple[Bench, ...]]([()])
     for at in range(LEVELS - 1):
@@ -132,22 +132,22 @@ def _benches() -> list[tuple[Bench, ...]]:
 
 
 def nics(kept: Kept) -> dict[str, Nic]:
-    """One for each function."""
+    """Return a setup for each function."""
     benches = _benches()
     settings = kept.settings._replace(warm_up_ms=_WARM_UP, measured_ms=_MEASURED)
     levels = levels_of(benches, settings)
     return {name: Nic(name, benches, levels, settings) for name in PAPER}
 
 
-def _sampled(kept: Kept, nic: Nic, way: str, quota: int, seed: int) -> Rows:
-    def made() -> str:
-        return nic.table(measured(WAYS[way](nic.space(), quota, seed), nic.measure))
+def _sampled(kept: Kept, nic: Nic, method: str, quota: int, seed: int) -> Rows:
+    def make() -> str:
+        return nic.table(measured(METHODS[method](nic.space(), quota, seed), nic.measure))
 
-    return _rows(kept.file(f"sampled/{nic.name}.{way}.{quota}.{seed}.csv", made))
+    return _rows(kept.file(f"sampled/{nic.name}.{method}.{quota}.{seed}.csv", make))
 
 
 def _full(kept: Kept, nic: Nic) -> Rows:
-    """All of the grid, level by level, so that nothing is lost when it ends early."""
+    """Simulate the whole grid, level by level, so that nothing is lost if it ends early."""
     points = [one.point for one in measured(full(nic.space(), STEPS), lambda _: 1.0)]
     samples = list[Sample]()
     for level in range(LEVELS):
@@ -160,7 +160,7 @@ def _full(kept: Kept, nic: Nic) -> Rows:
 
 
 def _written(file: Path, text: str) -> Rows:
-    """What a file then has, whatever it had before."""
+    """Write a file unless it has this text, and read its rows."""
     if not file.is_file() or file.read_text() != text:
         file.write_text(text)
     return _rows(file)
@@ -171,10 +171,10 @@ def _rows(file: Path) -> Rows:
 
 
 def _tests(kept: Kept, nic: Nic) -> Rows:
-    """Points at random, that nobody learns from: each order of magnitude of flows as likely.
+    """Draw points that no model learns from, with log-uniform flows.
 
-    Where flows are even from least to most, as points that are learnt from are drawn, few of them
-    are where anything happens, and all ways are as good.
+    Points to learn from have uniform flows. With such tests, few points would show contention, and
+    all methods would be equally good.
     """
     draw, (flows, size) = np.random.default_rng(81), ATTRIBUTES
     points = [
@@ -197,33 +197,33 @@ def _tests(kept: Kept, nic: Nic) -> Rows:
     return _written(kept.folder / f"sampled/{nic.name}.tests.csv", nic.table(samples))
 
 
-def off(recipe: str, rows: Rows, tests: Rows) -> Floats:
-    """Relative errors of a model of these rows."""
-    said = np.exp(fit_stage(RECIPES[recipe], rows).log_throughput(tests.columns))
-    return np.abs(said / tests.throughput - 1)
+def relative_errors(recipe: str, rows: Rows, tests: Rows) -> Floats:
+    """Fit a model to rows, and return its relative errors in the tests."""
+    predicted = np.exp(fit_stage(RECIPES[recipe], rows).log_throughput(tests.columns))
+    return np.abs(predicted / tests.throughput - 1)
 
 
-def _mean_off(kept: Kept, nic: Nic, way: str, quota: int, recipe: str) -> Floats:
-    """Relative errors under all seeds."""
+def _errors(kept: Kept, nic: Nic, method: str, quota: int, recipe: str) -> Floats:
+    """Return relative errors for all seeds."""
     tests = _tests(kept, nic)
-    some = [off(recipe, _sampled(kept, nic, way, quota, seed), tests) for seed in range(SEEDS)]
-    return np.concatenate(some)
+    sampled = (_sampled(kept, nic, method, quota, seed) for seed in range(SEEDS))
+    return np.concatenate([relative_errors(recipe, rows, tests) for rows in sampled])
 
 
 def table(kept: Kept, *, grid: bool) -> str:
-    """By function; without `grid`, full profiling is left out."""
+    """Return the table by function; without `grid`, full profiling is left out."""
     lines = list[figures.Row]()
     for name, nic in nics(kept).items():
         line: figures.Row = {"name": name}
         if grid:
-            errors = off(TREES, _full(kept, nic), _tests(kept, nic))
+            errors = relative_errors(TREES, _full(kept, nic), _tests(kept, nic))
             line["full"] = 100 * float(errors.mean())
             line["full fair"] = 100 * float((errors <= _FAIR).mean())
-        for way in WAYS:
+        for method in METHODS:
             for recipe in (TREES, OURS):
-                errors = _mean_off(kept, nic, way, QUOTA, recipe)
-                line[f"{way} {recipe}"] = 100 * float(errors.mean())
-                line[f"{way} {recipe} fair"] = 100 * float((errors <= _FAIR).mean())
+                errors = _errors(kept, nic, method, QUOTA, recipe)
+                line[f"{method} {recipe}"] = 100 * float(errors.mean())
+                line[f"{method} {recipe} fair"] = 100 * float((errors <= _FAIR).mean())
         line |= dict(
             zip(("paper full", "paper random", "paper adaptive"), PAPER[name], strict=True)
         )
@@ -231,9 +231,9 @@ def table(kept: Kept, *, grid: bool) -> str:
     columns = [figures.Column("", "name")]
     if grid:
         columns += _pair("full, 40,960 rows, trees", "full")
-    for way in WAYS:
+    for method in METHODS:
         for recipe, word in ((TREES, "trees"), (OURS, "ours")):
-            columns += _pair(f"{way}, {word}", f"{way} {recipe}")
+            columns += _pair(f"{method}, {word}", f"{method} {recipe}")
     papers = [
         figures.Column(f"paper: {one}", f"paper {one}", 1) for one in ("full", "random", "adaptive")
     ]
@@ -248,17 +248,17 @@ def _pair(heading: str, key: str) -> list[figures.Column]:
 
 
 def by_quota(kept: Kept, name: str = "FlowClassifier") -> str:
-    """Figure 8, as a table."""
+    """Return Figure 8 as a table."""
     nic, lines = nics(kept)[name], list[figures.Row]()
     for quota in QUOTAS:
         line: figures.Row = {"quota": quota}
-        for way in WAYS:
+        for method in METHODS:
             for recipe in (TREES, OURS):
-                errors = _mean_off(kept, nic, way, quota, recipe)
-                line[f"{way} {recipe}"] = 100 * float(errors.mean())
+                errors = _errors(kept, nic, method, quota, recipe)
+                line[f"{method} {recipe}"] = 100 * float(errors.mean())
         lines.append(line)
     columns = [figures.Column("measurements", "quota")]
-    for way in WAYS:
+    for method in METHODS:
         for recipe, word in ((TREES, "trees"), (OURS, "ours")):
-            columns.append(figures.Column(f"{way}, {word}: MAPE, %", f"{way} {recipe}", 1))
+            columns.append(figures.Column(f"{method}, {word}: MAPE, %", f"{method} {recipe}", 1))
     return figures.markdown(lines, columns)

@@ -1,7 +1,7 @@
-"""How well a score by a probe stands in for counters, where there are both.
+"""How well a probe's score replaces counters, where both are available.
 
-The same rows are learnt with several descriptions of the competitors, by the same recipe. Levels of
-competitors are held out, the same ones for all descriptions.
+Models learn the same rows with several descriptions of the competitors, by the same recipe. Levels of
+competitors are held out, the same for all descriptions.
 """
 
 import itertools
@@ -28,18 +28,18 @@ Floats = NDArray[np.float64]
 
 FUNCTIONS = ("FlowClassifier", "NAT", "FlowMonitor", "ACL")
 RECIPE = "process-bus"
-"""For all: one process, which sees flows, table, size, and of counters cache misses and the bus."""
+"""The recipe for all: one process over flows, table, size, cache misses and the bus."""
 ROUNDS = 4
-"""Rows beside each level of `mem-bench`."""
+"""Rows for each level of `mem-bench`."""
 FOLDS = 5
 CONFIDENCE = 0.9
 FLOWS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys(("FlowClassifier", "NAT", "FlowMonitor"), (4_000, 60_000, 250_000)),
     "ACL": (16_000,),  # its table is the same for any number
 }
-"""Of rank correlations."""
+"""Flows for rank correlations."""
 SIZE = 1500
-SAID = {
+DESCRIPTIONS = {
     "nothing": "traffic alone: MAPE, %",
     "counters": "counters",
     "seven": "counters without `dma_mb`",
@@ -49,7 +49,7 @@ SAID = {
     "working set": "working set",
     "both": "counters and score",
 }
-"""What models are told of competitors, and headings."""
+"""Descriptions of competitors, and their headings."""
 WITH_INTERVALS = ("counters", "score", "both")
 _SEED = 6
 _TIMES_ALONE = 5
@@ -57,28 +57,28 @@ _TRAFFIC = ("flow_count", "packet_size_bytes")
 
 
 class Profiled(NamedTuple):
-    """Rows with counters, and beside whom each is."""
+    """Rows with counters, and the competitors of each."""
 
     rows: Rows
     beside: Sequence[Set]
 
     def sets(self) -> list[Set]:
-        """All competitors but nobody, each once."""
+        """Return all sets of competitors, each once, without the empty one."""
         return list(dict.fromkeys(some for some in self.beside if some))
 
 
 class Probes(NamedTuple):
-    """What probes of two sizes say."""
+    """Scores by probes of two sizes."""
 
     usual: Scores
     large: Scores  # as large as the cache
 
 
 def table(kept: Kept) -> str:
-    """By function, beside `mem-bench` alone, and with `packet-bench` among the competitors."""
+    """Return the table: by function, with `mem-bench` alone, and also with `packet-bench`."""
     lines = list[figures.Row]()
-    for kind, made in (("mem-bench", memory_rows), ("packet-bench, too", _with_packets)):
-        profiled = {name: made(kept, name) for name in FUNCTIONS}
+    for kind, rows_of_kind in (("mem-bench", memory_rows), ("packet-bench, too", _with_packets)):
+        profiled = {name: rows_of_kind(kept, name) for name in FUNCTIONS}
         each = dict.fromkeys(itertools.chain(*(one.sets() for one in profiled.values())))
         probes = Probes(scores(kept, list(each)), scores(kept, list(each), CACHE))
         for name, one in profiled.items():
@@ -89,17 +89,17 @@ def table(kept: Kept) -> str:
             figures.Column("", "name"),
             figures.Column("beside", "kind"),
             figures.Column("rows", "rows"),
-            *(figures.Column(heading, said, 1) for said, heading in SAID.items()),
+            *(figures.Column(heading, name, 1) for name, heading in DESCRIPTIONS.items()),
             *(
-                figures.Column(f"{said}: 90 % intervals cover, %", f"{said} cover", 0)
-                for said in WITH_INTERVALS
+                figures.Column(f"{name}: 90 % intervals cover, %", f"{name} cover", 0)
+                for name in WITH_INTERVALS
             ),
         ],
     )
 
 
 def memory_rows(kept: Kept, name: str) -> Profiled:
-    """Rows beside nobody and `mem-bench`, as hosts are profiled, under drawn traffic."""
+    """Return rows with no competitors and with `mem-bench`, as on hosts, under drawn traffic."""
     draw = np.random.default_rng([_SEED, *name.encode()])
     beside: list[Set] = [()] * QUIET
     for _ in range(ROUNDS):
@@ -111,13 +111,13 @@ def memory_rows(kept: Kept, name: str) -> Profiled:
 
 
 def _with_packets(kept: Kept, name: str) -> Profiled:
-    """Those of its profile."""
+    """Return the rows of the function's profile."""
     rows = rows_of(read_memory([str(profile(kept, name).memory)]))
     return Profiled(rows, [run.benches for run in drawn(name)])
 
 
 def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
-    """Columns of rows, by what they tell of competitors."""
+    """Return the columns of rows for each description of the competitors."""
     columns = profiled.rows.columns
     traffic = {name: columns[name] for name in _TRAFFIC}
     score, added, large = (
@@ -131,42 +131,42 @@ def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
         "score": {**traffic, "score": score},
         "large": {**traffic, "score": large},
         "added": {**traffic, "score": added},
-        # One number instead of another, so that nothing but its meaning differs.
+        # Instead of the score, so that models differ in nothing else.
         "working set": {**traffic, "score": columns["wss_mb"]},
         "both": {**columns, "score": score},
     }
 
 
 def errors(profiled: Profiled, probes: Probes) -> figures.Row:
-    """Mean errors of rows whose level was held out, and how often intervals have them, in %."""
+    """Return mean errors of rows with held-out levels, and the coverage of intervals, in %."""
     number = {some: at for at, some in enumerate([(), *profiled.sets()])}
     level = np.array([number[some] for some in profiled.beside])
     found: figures.Row = {"rows": len(level)}
-    for said, columns in descriptions(profiled, probes).items():
+    for name, columns in descriptions(profiled, probes).items():
         rows = profiled.rows._replace(columns=columns)
-        off, covered = np.zeros((2, len(level)))
+        error, covered = np.zeros((2, len(level)))
         for held_out in grouped_folds(level, FOLDS, _SEED):
-            known, asked = rows.where(~held_out), rows.where(held_out)
+            known, tests = rows.where(~held_out), rows.where(held_out)
             stage = fit_stage(RECIPES[RECIPE], known)
-            predicted = np.exp(stage.log_throughput(asked.columns))
-            off[held_out] = relative(predicted, asked.throughput)
-            if said in WITH_INTERVALS:
-                low, high = conformal(stage, known).interval(asked.columns, CONFIDENCE)
-                logs = np.log(asked.throughput)
+            predicted = np.exp(stage.log_throughput(tests.columns))
+            error[held_out] = relative(predicted, tests.throughput)
+            if name in WITH_INTERVALS:
+                low, high = conformal(stage, known).interval(tests.columns, CONFIDENCE)
+                logs = np.log(tests.throughput)
                 covered[held_out] = (low <= logs) & (logs <= high)
-        found[said] = 100 * float(off.mean())
-        found[f"{said} cover"] = 100 * float(covered.mean())
+        found[name] = 100 * float(error.mean())
+        found[f"{name} cover"] = 100 * float(covered.mean())
     return found
 
 
 def ranks(kept: Kept) -> str:
-    """How levels of `mem-bench` are ordered by what they do to a function, and by each number."""
+    """Return a table of rank correlations: slowdowns by levels of `mem-bench`, and descriptions."""
     rows, beside = memory_rows(kept, FUNCTIONS[0])
     sets = memory_alone()
     probed, at = scores(kept, sets), [beside.index(some) for some in sets]
     large = scores(kept, sets, CACHE)
     counted = {name: values[at] for name, values in rows.columns.items()}
-    said = {
+    values_by_name = {
         "score": np.array([probed.together[some] for some in sets]),
         "score by a large probe": np.array([large.together[some] for some in sets]),
         "scores added up": np.array([probed.added[some] for some in sets]),
@@ -179,7 +179,9 @@ def ranks(kept: Kept) -> str:
             slower = _slower(kept, name, Traffic(flows, SIZE, 0.0), sets)
             line: figures.Row = {"name": name, "flows": flows}
             line |= {"mean": float(slower.mean()), "most": float(slower.max())}
-            line |= {one: float(spearmanr(values, slower)[0]) for one, values in said.items()}
+            line |= {
+                one: float(spearmanr(values, slower)[0]) for one, values in values_by_name.items()
+            }
             lines.append(line)
     return figures.markdown(
         lines,
@@ -188,13 +190,13 @@ def ranks(kept: Kept) -> str:
             figures.Column("flows", "flows"),
             figures.Column("times as slow: mean", "mean", 2),
             figures.Column("most", "most", 2),
-            *(figures.Column(f"rank correlation with {one}", one, 2) for one in said),
+            *(figures.Column(f"rank correlation with {one}", one, 2) for one in values_by_name),
         ],
     )
 
 
 def _slower(kept: Kept, name: str, traffic: Traffic, sets: Sequence[Set]) -> Floats:
-    """How many times as slow the function is beside each."""
+    """Return the function's slowdown with each set."""
     target = function(name, traffic)
     mixes = [[target]] * _TIMES_ALONE + [[target, *competitors(some)] for some in sets]
     settings = kept.settings._replace(seed=_SEED)

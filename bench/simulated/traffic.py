@@ -17,7 +17,7 @@ PAPER = {
     "FlowTracker": (4.0, 3.5), "FlowStats": (9.5, 4.7), "FlowMonitor": (11.9, 4.8),
     "IPTunnel": (88.0, 5.6),
 }  # fmt: skip
-"""MAPE of SLOMO and Tomur there, in %."""
+"""MAPE of SLOMO and Tomur in the paper, in %."""
 PROFILES = 100
 LEVELS = {
     "no order, 10 MB": (MemBench("step", 5.0, 2.5e7, 2),),
@@ -25,12 +25,12 @@ LEVELS = {
     "no order, 3 MB": (MemBench("step", 3.0, 1.5e7, 1),),
     "in sequence, 9 MB": (MemBench("stream", 3.0, 3e7, 3),),
 }
-"""Fixed levels, none of which is in profiles. The paper has one; what is off at one level is off in
-all its rows."""
+"""Fixed levels, which are not in profiles. The paper has one level, whose error would affect all
+rows."""
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """By function, and by level."""
+    """Return the table: by function, and by level."""
     by_level = {
         level: [row for name in PAPER if name in known for row in _rows(kept, known[name], level)]
         for level in LEVELS
@@ -48,7 +48,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(name: str, count: int = PROFILES) -> list[Traffic]:
-    """Traffic of a function, the same each time."""
+    """Draw reproducible traffic for a function."""
     draw = np.random.default_rng([7, *name.encode()])
     found = []
     for _ in range(count):

@@ -59,7 +59,7 @@ def test_what_was_simulated_is_not_simulated_again(tmp_path: Path) -> None:
 
 
 def test_summaries_are_means_of_rows() -> None:
-    off = dict.fromkeys(judged.WAYS, 0.04)
+    off = dict.fromkeys(judged.METHODS, 0.04)
     rows = [
         judged.Row("ACL", 1, off, covered=True, outside=False, drop=0.1),
         judged.Row("ACL", 2, {**off, "slowpath": 0.08}, covered=False, outside=False, drop=0.3),
@@ -103,8 +103,8 @@ def test_ways_to_choose_points_are_compared_on_the_same_tests(
     assert len(lines) == 3
     assert lines[2].startswith("| NAT |")
     assert len(read_memory([str(tmp_path / "sampled/NAT.full.csv")]).rows) == 6 * 2 * 2
-    for way in sampled.WAYS:
-        assert len(read_memory([str(tmp_path / f"sampled/NAT.{way}.24.0.csv")]).rows) == 24
+    for method in sampled.METHODS:
+        assert len(read_memory([str(tmp_path / f"sampled/NAT.{method}.24.0.csv")]).rows) == 24
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")}
     assert sampled.table(kept, grid=True) == text
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
@@ -143,11 +143,11 @@ def test_rows_are_told_with_the_score_of_who_is_beside_them(
     np.testing.assert_array_equal(told["large"]["score"], 10.0 * np.array(order))
     np.testing.assert_array_equal(told["both"]["score"], order)
     assert {"wss_mb", "score"} <= told["both"].keys()
-    assert set(told) == set(scores.SAID)
+    assert set(told) == set(scores.DESCRIPTIONS)
     monkeypatch.setattr(scores, "FOLDS", 2)
     line = scores.errors(found, scores.Probes(usual, large))
     assert line["rows"] == len(order)
-    for said in scores.SAID:
+    for said in scores.DESCRIPTIONS:
         value = line[said]
         assert isinstance(value, float)
         assert 0 < value < 100

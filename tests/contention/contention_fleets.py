@@ -1,4 +1,4 @@
-"""Fleets that tests make up."""
+"""Fleets for tests."""
 
 from collections.abc import Sequence
 

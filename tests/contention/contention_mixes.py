@@ -1,4 +1,4 @@
-"""Mixes that tests make up: a function beside competitors for memory, an accelerator, or both."""
+"""Mixes for tests: a function beside competitors for memory, an accelerator, or both."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from slowpath.contention.composition import Pattern
 
 Floats = NDArray[np.float64]
 
-USUAL = 300.0
+MEMORY_MTBR = 300.0
 """Match ratio of memory rows."""
 MTBR, QUEUED = 500.0, 0.0006
 REMARKS = {"function": "nf", "device": "nic", "unit throughput": "kpps"}
@@ -19,33 +19,33 @@ HEADER = ("row", *MEMORY[:-1], "mtbr", *CLIENT, "inverse_throughput_sum", "alone
 
 
 def own_time(mtbr: float) -> float:
-    """Of requests of the function."""
+    """Return the time of a request of the function."""
     return 0.0002 + 0.000002 * mtbr
 
 
-def nobody(of: dict[str, Floats]) -> dict[str, Floats]:
-    """The same traffic, and competitors that hardly do anything."""
+def without_competitors(of: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the same traffic, with competitors that hardly do anything."""
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 
 def mixes(
     pattern: Pattern, count: int = 12, noise: float = 0.005, share: float = 1.0
 ) -> list[list[object]]:
-    """Rows with competitors for both resources, one client that always has requests.
+    """Return rows with competitors for memory, and one client that always has a request.
 
-    Run-to-completion waits for a share of each of its requests.
+    In run-to-completion, the function waits for a share of each request of the client.
     """
     of = columns(count, seed=3)
     draw = np.random.default_rng(4)
     queued = QUEUED * draw.uniform(0.3, 1.5, count)
-    memory, alone = throughput(of, 0.0), throughput(nobody(of), 0.0)
+    memory, alone = throughput(of, 0.0), throughput(without_competitors(of), 0.0)
     own = own_time(MTBR)
     if pattern == "pipeline":
         solo = np.minimum(alone, 1 / own)
         beside = np.minimum(memory, 1 / (own + queued))
     else:
-        more = own - own_time(USUAL)
-        solo, beside = 1 / (1 / alone + more), 1 / (1 / memory + more + share * queued)
+        added = own - own_time(MEMORY_MTBR)
+        solo, beside = 1 / (1 / alone + added), 1 / (1 / memory + added + share * queued)
     beside = beside * np.exp(noise * draw.standard_normal(count))
     traffic = np.column_stack([of[name] for name in MEMORY[:-1]]).tolist()
     return [
@@ -55,14 +55,14 @@ def mixes(
 
 
 def write_mixes(path: Path, rows: list[list[object]]) -> Path:
-    """Mixes as a file."""
+    """Write mixes to a file."""
     return write(path, HEADER, rows, REMARKS)
 
 
 def write_folder(folder: Path, rows: list[list[object]], declared: str | None = None) -> Path:
-    """The folder of a profile, whose record may declare a pattern."""
+    """Write the folder of a profile, whose record may declare a pattern."""
     folder.mkdir()
-    write_memory(folder / "memory.csv", profile(30), {**REMARKS, "mtbr": f"{USUAL:g}"})
+    write_memory(folder / "memory.csv", profile(30), {**REMARKS, "mtbr": f"{MEMORY_MTBR:g}"})
     times = [(f"r{mtbr:g}", mtbr, own_time(mtbr)) for mtbr in (0.0, 1000.0)]
     write(folder / "accelerator.csv", ("row", "mtbr", "inverse_throughput"), times, REMARKS)
     if rows:
@@ -73,11 +73,11 @@ def write_folder(folder: Path, rows: list[list[object]], declared: str | None = 
 
 
 def only_memory(row: list[object]) -> list[object]:
-    """A mix without its client."""
+    """Return a mix without its client."""
     at = HEADER.index("client_queues")
     return [*row[:at], "", "", "", 0, *row[at + 4 :]]
 
 
 def only_client(row: list[object]) -> list[object]:
-    """A mix without its competitors for memory."""
+    """Return a mix without its competitors for memory."""
     return [0 if name in COUNTERS else cell for name, cell in zip(HEADER, row, strict=True)]

@@ -1,4 +1,4 @@
-"""Functions that tests make up, as models: learnt from formulas, with counters of their own."""
+"""Models of functions for tests: learnt from formulas, with their own contention."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def model(
     queues: int = 1,
     accesses: float = 1e8,
 ) -> FunctionModel:
-    """A function; with `base`, its requests take `base * (1 + 0.003 * matches)`."""
+    """Return a model; with `base`, requests take `base * (1 + 0.003 * matches)`."""
     memory = profile(24, seed)
     memory = memory._replace(origin=memory.origin._replace(mtbr=MTBR))
     requests = None
@@ -36,5 +36,5 @@ def model(
 
 
 def kind(of: FunctionModel, name: str = "nf.json", mtbr: float | None = MTBR) -> Kind:
-    """A function under usual traffic."""
+    """Return a function with default traffic."""
     return Kind(name, of, FLOWS, SIZE, mtbr if of.request_time is not None else None)

@@ -1,4 +1,4 @@
-"""Good files for `slowpath contention`, which tests then damage; and what the command says."""
+"""Valid files for `slowpath contention`, which tests damage, and its messages."""
 
 import contextlib
 import io
@@ -34,29 +34,29 @@ TRUTH = (
 )
 
 
-def ran(words: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of `slowpath contention`, in this process."""
+def run_command(words: str) -> tuple[int, str, str]:
+    """Run `slowpath contention` in this process; return exit code, output and errors."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = app(["contention", *words.split()])
-        except SystemExit as left:
-            code = int(left.code or 0)
+        except SystemExit as exiting:
+            code = int(exiting.code or 0)
     return code, out.getvalue(), err.getvalue()
 
 
-def said_by(words: str, code: int) -> str:
-    """What `slowpath contention` says of wrong words or files, in one line, with this exit code."""
-    found, out, said = ran(words)
-    assert found == code, f"{words}: {found}: {said}"
+def error_of(words: str, code: int) -> str:
+    """Return the one-line message of `slowpath contention`, checked to exit with this code."""
+    found, out, errors = run_command(words)
+    assert found == code, f"{words}: {found}: {errors}"
     if code:
         assert out == ""
-        assert "\n" not in said.rstrip("\n") or code == 2, said
-    return said
+        assert "\n" not in errors.rstrip("\n") or code == 2, errors
+    return errors
 
 
 def folder_of_good_files(folder: Path) -> Path:
-    """Tables of a function, models of them, a fleet with arrivals and measured mixes."""
+    """Write tables of a function, models, a fleet with arrivals, and measured mixes."""
     write_memory(folder / "memory.csv", profile(24), REMARKS)
     write_memory(folder / "more.csv", profile(12, seed=7), REMARKS)
     requests = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
@@ -73,9 +73,9 @@ def folder_of_good_files(folder: Path) -> Path:
     (folder / "fleet.yaml").write_text(FLEET)
     (folder / "empty").mkdir()
     with contextlib.chdir(folder):
-        said_by(f"train memory.csv regex.csv own.csv {FAST} -o nf.json", 0)
-        said_by(f"train memory.csv own.csv {FAST} -o nat.json", 0)
-        said_by(f"train memory.csv {FAST} -o silent.json", 0)
+        error_of(f"train memory.csv regex.csv own.csv {FAST} -o nf.json", 0)
+        error_of(f"train memory.csv own.csv {FAST} -o nat.json", 0)
+        error_of(f"train memory.csv {FAST} -o silent.json", 0)
     return folder
 
 

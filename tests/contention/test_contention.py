@@ -1,4 +1,4 @@
-"""The command `slowpath contention`: tables in, predictions out; wrong input is named."""
+"""Predictions and evaluations of `slowpath contention` for tables; its errors for wrong input."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about boun
 
 
 class Tables:
-    """Files of a function, and of a query for other rows of it."""
+    """Files of a function, and of a query for other rows."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,9 +53,9 @@ class Tables:
         self.own = str(write_own(folder / "own.csv"))
         self.query = str(write_query(folder / "query.csv", profile(12, seed=5), 400, 2e-4))
 
-    def of_tables(self, *more: str) -> list[str]:
+    def of_tables(self, *options: str) -> list[str]:
         words = ["contention", "predict", "--memory", self.memory, "--accelerator", self.regex]
-        return [*words, "--query", self.query, *FAST, *more]
+        return [*words, "--query", self.query, *FAST, *options]
 
     def trained(self, name: str = "nf") -> str:
         file = self.folder / f"{name}.model.json"
@@ -65,11 +65,11 @@ class Tables:
 
 @cache
 def _model() -> str:
-    """What the command learns from the tables, which are the same for all tests: learnt once."""
+    """Train a model on the tables, only once, as they are the same for all tests."""
     with TemporaryDirectory() as folder:
-        made, file = Tables(Path(folder)), Path(folder, "nf.model.json")
-        tables = [made.memory, made.regex, made.own]
-        run = slowpath("contention", "train", *tables, "-o", file, *FAST)
+        tables, file = Tables(Path(folder)), Path(folder, "nf.model.json")
+        names = [tables.memory, tables.regex, tables.own]
+        run = slowpath("contention", "train", *names, "-o", file, *FAST)
         assert run.returncode == 0, run.stderr
         return file.read_text()
 
@@ -94,7 +94,7 @@ def test_tables_and_a_query_make_a_file(tables: Tables) -> None:
     for row in found:
         low, middle, high = (float(row[key]) for key in ("low", "throughput", "high"))
         assert 0 < low <= middle <= high
-        # Requests take 0.0002 + 400 * 0.000002, and 0.0002 of others.
+        # Requests take 0.0002 + 400 * 0.000002, and wait 0.0002 for those of others.
         assert middle <= 1 / 0.0012 * (1 + 1e-9)
         assert (row["bottleneck"] == "regex") == (middle == pytest.approx(1 / 0.0012))
     assert {row["bottleneck"] for row in found} == {"memory", "regex"}
@@ -128,7 +128,7 @@ def test_a_query_without_rows(tables: Tables) -> None:
 
 
 def test_ten_rows_are_enough(tables: Tables) -> None:
-    """Of one competitor, under other flows; what is beyond is not known at all, and finite."""
+    """With rows of one competitor only, predictions beyond them are uncertain, but finite."""
     lines = Path(tables.memory).read_text().splitlines()[:11]
     cells = [line.split(",") for line in lines]
     place = cells[0].index("ipc")
@@ -177,7 +177,7 @@ def test_models_beside_each_other(tables: Tables) -> None:
     assert 1 / 0.002 * 0.99 <= beside_one["accelerator"] < alone["accelerator"]
     assert beside_two["accelerator"] == pytest.approx(1 / 0.003)
     assert beside_two["throughput"] < beside_one["throughput"] < alone["throughput"]
-    assert "irt" in alone["outside"]  # nobody else was never measured
+    assert "irt" in alone["outside"]  # the profile has no solo row
 
 
 def test_run_to_completion_adds_times(tables: Tables) -> None:
@@ -185,13 +185,13 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
     Path(tables.memory).write_text(f"# mtbr: 400\n# cache mb: 6\n{text}")
     words = tables.of_tables("--format", "json", "--pattern", "run-to-completion")
     for one in json.loads(slowpath(*words).stdout)["predictions"]:
-        # The others' 0.0002, on top of what memory rows contain at this match ratio.
+        # Memory rows contain the time at this match ratio; the others add 0.0002.
         assert 1 / one["throughput"] == pytest.approx(1 / one["memory"] + 2e-4)
         assert one["low"] <= one["throughput"] <= one["high"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["predict"], "--memory"),
         (["predict", "--memory", "MEMORY"], "--query"),
@@ -209,18 +209,18 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["evaluate", "MEMORY", "--confidence", "20"], "--confidence"),
     ],
 )
-def test_wrong_options(tables: Tables, words: list[str], said: str) -> None:
+def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
     files = {"MEMORY": tables.memory, "REGEX": tables.regex, "QUERY": tables.query}
     if "MODEL" in words:
         files["MODEL"] = tables.trained()
     run = slowpath("contention", *(files.get(word, word) for word in words))
     assert run.returncode == 2, run.stderr
-    assert said in run.stderr
+    assert message in run.stderr
     assert run.stdout == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["train", "REGEX"], "no table has a column 'throughput' beside competitors"),
         (["train", "MEMORY", "REGEX", "REGEX2"], "second table of the same kind"),
@@ -236,18 +236,18 @@ def test_wrong_options(tables: Tables, words: list[str], said: str) -> None:
         (["train", "MEMORY", "--recipe", "ridge-pressure", "-o", "/nowhere/m.json"], "be written"),
     ],
 )
-def test_wrong_files(tables: Tables, words: list[str], said: str) -> None:
+def test_wrong_files(tables: Tables, words: list[str], message: str) -> None:
     files = {"MEMORY": tables.memory, "REGEX": tables.regex, "QUERY": tables.query}
     files["REGEX2"] = str(write_regex(tables.folder / "regex2.csv"))
     run = slowpath("contention", *(files.get(word, word) for word in words))
     assert run.returncode == 3, run.stderr
     assert run.stderr.startswith("error: ")
-    assert said in run.stderr
+    assert message in run.stderr
     assert run.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("flows=1,size=64,flows=2", "flows is given twice"),
         ("flows=0,size=64", "flows: '0' is no number from 1 to"),
@@ -257,10 +257,10 @@ def test_wrong_files(tables: Tables, words: list[str], said: str) -> None:
         ("flows", "'flows' is none of"),
     ],
 )
-def test_traffic_that_is_none(text: str, said: str) -> None:
+def test_traffic_that_is_none(text: str, message: str) -> None:
     with pytest.raises(OptionError) as wrong:
         read_traffic(text)
-    assert said in wrong.value.reason
+    assert message in wrong.value.reason
 
 
 def test_evaluation_tells_models_apart(tables: Tables) -> None:
@@ -294,7 +294,7 @@ def change(document: Any, path: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         ("recipe", "oracle", "has a recipe 'oracle', which is not known here"),
         ("version", 2, "is a model of version 2"),
@@ -311,14 +311,16 @@ def change(document: Any, path: str, value: object) -> None:
         ("accelerator.columns.mtbr", None, "accelerator lacks column mtbr"),
     ],
 )
-def test_models_that_somebody_changed(tables: Tables, path: str, value: object, said: str) -> None:
+def test_models_that_somebody_changed(
+    tables: Tables, path: str, value: object, message: str
+) -> None:
     file = Path(tables.trained())
     document = json.loads(file.read_text())
     change(document, path, value)
     file.write_text(json.dumps(document))
     with pytest.raises(InputError) as wrong:
         saved.read(str(file))
-    assert said in wrong.value.reason
+    assert message in wrong.value.reason
 
 
 def test_every_recipe_can_be_saved(tables: Tables, tmp_path: Path) -> None:
@@ -375,7 +377,7 @@ def published() -> MemoryProfile:
 
 
 def test_published_rows_are_predicted_from_the_others(published: MemoryProfile) -> None:
-    """The candidate that is chosen there, against the paper's kind of model; docs/contention.md."""
+    """Compare the candidate chosen in docs/contention.md with the paper's kind of model."""
     ours, theirs = (
         evaluate(RECIPES[name], memory_rows(published), Protocol())
         for name in ("average", "published")
@@ -399,7 +401,7 @@ def test_published_rows_beyond_the_regex_limit_are_limited_by_it(
     )
     found = predict(model, query, 0.9)
     assert set(found.bottleneck) == {"regex"}
-    # Between the two published request times, by a line.
+    # Interpolate between the two published request times.
     line = 0.0008501891685 + (600 - 330.2259075) / (628.0341902 - 330.2259075) * (
         0.001483913737 - 0.0008501891685
     )

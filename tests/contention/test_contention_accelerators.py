@@ -1,4 +1,4 @@
-"""Models of accelerators: against a simulation of round-robin queues, and the paper's equations."""
+"""Models of accelerators, compared with a simulation of round-robin queues and the paper."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ CLIENTS = st.lists(st.tuples(FEW, TIME, RATE), min_size=1, max_size=5)
 
 
 def simulated(clients: Sequence[tuple[int, float, float]], visits: int) -> Floats:
-    """What clients get of a server that goes round all queues, event by event.
+    """Return the throughput of clients by an event-driven simulation of a round-robin server.
 
-    Requests of a queue arrive at equal distances, queues of a client one after the other. The
-    server looks at one queue after the other; where nothing waits anywhere it stands still until
-    something arrives.
+    Requests of a queue arrive at equal distances, shifted between the queues of a client. The
+    server visits one queue after the other. If no request waits anywhere, it stops until the next
+    arrival.
     """
     queues = [
         (client, time, 0.0 if np.isinf(rate) else (n / rate if rate else np.inf), at / n)
@@ -71,13 +71,13 @@ def test_throughputs_are_those_of_a_simulation(
     queues = sum(n for n, _, _ in clients)
     visits = 2400 * queues
     found = simulated(clients, visits)
-    # What is left of a request, or of a round, at either end of the time that was looked at.
+    # A request or a round can be cut off at both ends of the observed time.
     seconds = visits / 2 / max(predicted.sum(), 1e-9)
     assert found == pytest.approx(predicted, rel=0.02, abs=3 * queues / seconds)
 
 
 def test_the_simulation_tells_other_rules_apart() -> None:
-    """Shares by client or by time are far from what it finds."""
+    """Shares by client or by time differ much from the simulated ones."""
     clients = [(3, 1.0, np.inf), (1, 4.0, np.inf), (1, 1.0, 0.02)]
     found = simulated(clients, 20000)
     assert found == pytest.approx(throughputs(*columns(clients)), rel=0.01)
@@ -157,7 +157,7 @@ def test_request_times_are_a_line(base: float, per_match: float, points: int) ->
     mtbr = np.linspace(100, 900, points)
     found = fit_request_time(profile(list(mtbr), list(base + per_match * mtbr)))
     wanted = pytest.approx([base, base + 500 * per_match])
-    # Where sizes were not measured, they make no difference.
+    # Without measured sizes, the size has no effect.
     for size in (60.0, 1500.0):
         assert found.at(np.array([0.0, 500.0]), np.array(size)) == wanted
     assert list(found.outside(np.array([99.0, 100.0, 900.0, 901.0]))) == [True, False, False, True]
@@ -169,31 +169,31 @@ def test_request_times_depend_on_sizes_where_these_were_measured() -> None:
     payload = size - 54
     times = 3e-8 + 8e-11 * payload + 1.4e-12 * payload * mtbr
     found = fit_request_time(profile(list(mtbr), list(times))._replace(size=size))
-    asked = np.array([600.0, 1000.0, 1500.0, 9000.0])
-    wanted = 3e-8 + 8e-11 * (asked - 54) + 1.4e-12 * (asked - 54) * 200.0
-    wanted[3] = wanted[2]  # beyond what was measured: as there
-    assert found.at(np.full(4, 200.0), asked) == pytest.approx(wanted)
-    assert found.scaled(2.0).at(np.full(4, 200.0), asked) == pytest.approx(2 * wanted)
-    assert "bytes" in found.words()
+    sizes = np.array([600.0, 1000.0, 1500.0, 9000.0])
+    wanted = 3e-8 + 8e-11 * (sizes - 54) + 1.4e-12 * (sizes - 54) * 200.0
+    wanted[3] = wanted[2]  # sizes beyond the measured range are clipped to it
+    assert found.at(np.full(4, 200.0), sizes) == pytest.approx(wanted)
+    assert found.scaled(2.0).at(np.full(4, 200.0), sizes) == pytest.approx(2 * wanted)
+    assert "bytes" in found.formula()
 
 
 def test_sizes_that_do_not_vary_with_match_ratios_are_refused() -> None:
     few = profile([100, 500, 900], [1e-6, 2e-6, 3e-6])
     with pytest.raises(InputError, match="two match ratios of each of two sizes"):
         fit_request_time(few._replace(size=np.array([500.0, 1000.0, 1500.0])))
-    # One size is none that varies.
+    # A single size does not vary.
     found = fit_request_time(few._replace(size=np.full(3, 1500.0)))
     assert found.at(np.array(500.0), np.array(300.0)) == pytest.approx(2e-6)
 
 
 def test_request_times_that_fall_by_chance_are_constant() -> None:
     mtbr = [0.0, 250.0, 500.0, 750.0, 1000.0]
-    # The line through these falls by 2 % of its height, and they scatter by 10 %.
+    # The line through these times falls by 2 % of its height; they scatter by 10 %.
     found = fit_request_time(profile(mtbr, [1.1e-6, 0.9e-6, 1e-6, 1.1e-6, 0.96e-6]))
     assert found.per_match == 0
     assert found.base == pytest.approx(1e-6, rel=0.02)
     assert found.spread == pytest.approx(0.1, rel=0.2)
-    # Here each is a little faster than the one before.
+    # Here each request is a little faster than the one before.
     with pytest.raises(InputError, match="take less time"):
         fit_request_time(profile(mtbr, [1.1e-6, 1.06e-6, 1e-6, 0.97e-6, 0.9e-6]))
 

@@ -1,4 +1,4 @@
-"""Intervals beside clients of the accelerator: as wide as mixes of the profile ask for."""
+"""Intervals beside clients of the accelerator: as wide as the mixes of the profile require."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contention_mixes import mixes, only_memory, write_folder, write_mixes
-from contention_wrong import FAST, ran
+from contention_wrong import FAST, run_command
 from slowpath.contention import saved
 from slowpath.contention.columns import Mixes
 from slowpath.contention.composition import Pattern
@@ -24,16 +24,16 @@ NOISY, CONFIDENCE = 0.15, 0.9
 
 
 def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes]:
-    """The model of a profile with these mixes, and the mixes."""
+    """Return the model of a profile with these mixes, and the mixes."""
     write_folder(folder, rows)
-    assert ran(f"train {folder} {FAST} --pattern {COMPLETION} -o {folder}/nf.json")[0] == 0
+    assert run_command(f"train {folder} {FAST} --pattern {COMPLETION} -o {folder}/nf.json")[0] == 0
     model = saved.read(f"{folder}/nf.json")
     return model, read_mixes(f"{folder}/mixes.csv", model.memory)
 
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[FunctionModel, Mixes]:
-    """Of a function that scatters beside clients."""
+    """Return model and mixes of a function whose throughput scatters beside clients."""
     folder = tmp_path_factory.mktemp("noisy") / "p"
     return learnt(folder, mixes(COMPLETION, count=25, noise=NOISY))
 
@@ -59,14 +59,14 @@ def test_intervals_have_as_many_new_mixes_as_they_say(
 
 
 def test_only_rows_with_clients_are_wider(noisy: tuple[FunctionModel, Mixes]) -> None:
-    model, there = noisy
+    model, measured = noisy
     narrow = model._replace(widening=1.0)
-    asked = there.query
-    one, other = predict(model, asked, CONFIDENCE), predict(narrow, asked, CONFIDENCE)
+    query = measured.query
+    one, other = predict(model, query, CONFIDENCE), predict(narrow, query, CONFIDENCE)
     assert (one.low < other.low).all()
     assert (one.high > other.high).all()
     assert one.throughput == pytest.approx(other.throughput)
-    alone = asked.without_clients()
+    alone = query.without_clients()
     assert predict(model, alone, CONFIDENCE).low == pytest.approx(
         predict(narrow, alone, CONFIDENCE).low
     )
@@ -80,10 +80,10 @@ def test_few_mixes_with_clients_tell_nothing(tmp_path: Path, count: int) -> None
 
 
 def test_competitors_that_no_row_of_the_profile_has(noisy: tuple[FunctionModel, Mixes]) -> None:
-    model, there = noisy
-    beside = [one[0] for one in there.columns.values()]
+    model, measured = noisy
+    beside = [one[0] for one in measured.columns.values()]
     assert not any(all(beside == row) for row in np.column_stack([*model.memory.columns.values()]))
-    assert widening(model, there) == pytest.approx(model.widening)
+    assert widening(model, measured) == pytest.approx(model.widening)
 
 
 def test_models_that_somebody_changed(tmp_path: Path, noisy: tuple[FunctionModel, Mixes]) -> None:
@@ -91,9 +91,9 @@ def test_models_that_somebody_changed(tmp_path: Path, noisy: tuple[FunctionModel
     file = tmp_path / "nf.json"
     del document["widening"]
     file.write_text(json.dumps(document))
-    assert saved.read(str(file)).widening == 1.0  # of an older version
+    assert saved.read(str(file)).widening == 1.0  # as in files of older versions
     for wrong in ("0", "-2.0", "1e999"):
         file.write_text(json.dumps(document).replace("{", f'{{"widening": {wrong}, ', 1))
-        with pytest.raises(InputError) as said:
+        with pytest.raises(InputError) as error:
             saved.read(str(file))
-        assert "widening" in said.value.reason
+        assert "widening" in error.value.reason

@@ -1,4 +1,4 @@
-"""Resources together: the paper's equations, baselines, which pattern a function has."""
+"""Composition of resources: the paper's equations, baselines, and the detection of patterns."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from slowpath.contention.composition import (
     better_of,
     bottleneck,
     contention_at,
-    pipeline,
+    least,
     run_to_completion,
     total_contention,
 )
@@ -41,7 +41,7 @@ def test_run_to_completion_adds_times() -> None:
     """A packet takes 2 + 3 units alone; contention adds 1 and 4."""
     parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
     assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
-    assert pipeline(parts, np.array([1 / 5])) == pytest.approx([1 / 9])
+    assert least(parts, np.array([1 / 5])) == pytest.approx([1 / 9])
 
 
 @given(st.floats(0.05, 1.0), st.floats(1, 1e6))
@@ -52,8 +52,8 @@ def test_one_resource_is_no_composition(share: float, solo: float) -> None:
 
 
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """Detect the pattern by the errors of both equations."""
-    predicted = (pipeline(parts, solo), run_to_completion(parts, solo))
+    """Detect the pattern from the errors of both equations."""
+    predicted = (least(parts, solo), run_to_completion(parts, solo))
     return better_of(*(np.abs(one / measured - 1) for one in predicted))
 
 

@@ -1,4 +1,4 @@
-"""Bottlenecks, margins, where they change, and what would change them."""
+"""Bottlenecks, their margins and changes along attributes, and the effect of changed settings."""
 
 import csv
 import io
@@ -50,8 +50,8 @@ def test_the_slowest_stage_is_the_bottleneck_by_its_margin() -> None:
     assert stages[found["bottleneck"]] == min(stages.values())
     assert found["margin"] == pytest.approx(max(stages.values()) / min(stages.values()) - 1)
     ends = {part["resource"]: part for part in found["resources"]}
-    apart = ends[found["bottleneck"]]["high"] < ends[str(found["next"])]["low"]
-    assert found["sure"] == apart
+    disjoint = ends[found["bottleneck"]]["high"] < ends[str(found["next"])]["low"]
+    assert found["sure"] == disjoint
 
 
 def test_one_resource_has_no_margin() -> None:
@@ -61,7 +61,7 @@ def test_one_resource_has_no_margin() -> None:
 
 
 def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottleneck() -> None:
-    """Eq. 4: nothing is left but what the other resource adds."""
+    """By Eq. 4, only the time that the other resource adds remains."""
     adds = model(0, 3e-4, pattern="run-to-completion")
     (found,) = diagnose([Setting(kind(adds), SETTING.others)], 0.9)
     (alone,) = diagnose([Setting(kind(adds), (kind(FIRST, "first"),))], 0.9)
@@ -76,7 +76,7 @@ def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottle
 
 
 def test_the_crossing_along_matches_is_where_both_stages_are_equal() -> None:
-    """The accelerator's stage falls with matches, memory does not see them: solved by hand."""
+    """The accelerator's stage falls with matches, memory does not; the crossing is by hand."""
     alone = Setting(kind(TARGET), ())
     found = sweep(alone, Swept("mtbr", 0.0, 5000.0, 11), 0.9)
     (crossing,) = found["crossings"]
@@ -91,7 +91,7 @@ def test_the_crossing_along_matches_is_where_both_stages_are_equal() -> None:
 )
 def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last: float) -> None:
     swept = Swept(attribute, first, last, 12)  # type: ignore[arg-type]
-    # Requests as long as memory takes for a packet, beside the other, under some of these flows.
+    # Choose requests that take as long as memory does for a packet at 900 flows.
     beside = [kind(TARGET)._replace(flows=900.0), kind(FIRST, "first")._replace(flows=900.0)]
     memory = predict_mixes(beside, [(0, 1)], 0.9).memory[0]
     base = 1 / memory / (1 + 0.003 * 400)
@@ -114,7 +114,7 @@ def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last
     st.integers(2, 60),
 )
 def test_whole_numbers_are_located_exactly(places: list[int], count: int) -> None:
-    """Names that change at known places; of two between two points nothing is to be seen."""
+    """Sampled names change at known places; two changes between samples cancel out."""
 
     def ask(values: object) -> list[str]:
         return ["AB"[sum(one >= place for place in places) % 2] for one in values]  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ def test_more_queues_and_faster_requests_never_slow_it(queues: int, factor: floa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("more cache", "is none of regex queues xN"),
         ("regex queues x", "is none of"),
@@ -177,8 +177,8 @@ def test_more_queues_and_faster_requests_never_slow_it(queues: int, factor: floa
         ("without third", "beside the function there is first, second"),
     ],
 )
-def test_changes_that_make_no_sense(text: str, said: str) -> None:
-    with pytest.raises(ChangeError, match=said):
+def test_changes_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(ChangeError, match=message):
         what_if(text)
 
 
@@ -234,7 +234,7 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "'--traffic': is needed"),
         (["--traffic", "flows=1,size=64"], "uses an accelerator: mtbr is needed"),
@@ -243,14 +243,14 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
         (["--traffic", "flows=1,size=64,mtbr=1", "--sweep", "mtbr=3:1"], "from A up to B"),
     ],
 )
-def test_wrong_options(words: list[str], said: str) -> None:
+def test_wrong_options(words: list[str], message: str) -> None:
     run = slowpath("contention", "diagnose", FLEET / "ids.model.json", *words)
     assert (run.returncode, run.stdout) == (2, "")
-    assert said in run.stderr
+    assert message in run.stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("speed=1:2", "is none of flows, size, mtbr"),
         ("mtbr=1", "has no values A:B"),
@@ -260,6 +260,6 @@ def test_wrong_options(words: list[str], said: str) -> None:
         ("mtbr=0:inf", "from A up to B"),
     ],
 )
-def test_sweeps_that_make_no_sense(text: str, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_sweeps_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         read_sweep(text)

@@ -1,4 +1,4 @@
-"""Profiles of this machine: when what runs, what scores mean, what is written; never how fast."""
+"""Profiles of this machine: blocks, scores, CPUs and written files; tests never look at speed."""
 
 import csv
 import itertools
@@ -56,7 +56,7 @@ EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
 
 
 def reading(items: int, share: float = 1.0) -> Reading:
-    """A thread that did so much in a second, and had the CPU for a share of it."""
+    """Return the reading of a thread that had its CPU for a share of a second."""
     done = {"items": items, "bytes": 0, "results": 0, "nanoseconds": 0}
     found: Reading = {
         "of": 0,
@@ -71,7 +71,7 @@ def reading(items: int, share: float = 1.0) -> Reading:
 
 
 class Bench:
-    """A machine that does what a list says, block by block, of either kind."""
+    """A machine whose blocks, alone and beside competitors, have listed readings."""
 
     def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
         self._sides = {False: alone, True: beside}
@@ -91,7 +91,7 @@ def test_blocks_take_turns_and_disturbed_turns_are_made_again() -> None:
     turns = measure_interleaved(bench, Timing(3, 2.0, 0.5))
     assert bench.order == [False, True] * 4
     assert turns.alone == Rate(102, 100, 104, 3, 1)
-    assert turns.beside == Rate(51, 51, 51, 3, 0)  # half of it in each of the three
+    assert turns.beside == Rate(51, 51, 51, 3, 0)  # half of the rate alone in each of three turns
     assert turns.competitor == 7
     assert turns.slowdown == 2.0
 
@@ -117,7 +117,7 @@ def test_disturbed_blocks_are_taken_where_there_are_no_others() -> None:
 
 
 def test_rates_are_by_neighbouring_blocks() -> None:
-    changing = [100, 300, 50, 80, 100]  # what others do outside slows down all
+    changing = [100, 300, 50, 80, 100]  # load outside slows down all blocks of a turn
     alone = iter([reading(one) for one in changing])
     beside = iter([reading(one // 2) for one in changing])
     client = iter([reading(3 * one) for one in [*changing[:3], 20, 20]])
@@ -136,7 +136,7 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A processor that is quiet when a list says so."""
+    """A processor with listed times of quiet."""
 
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)
@@ -151,94 +151,94 @@ class Around:
 def test_blocks_with_others_on_the_processor_are_made_again() -> None:
     alone = map(reading, [100, 70, 102, 104])
     beside = map(reading, [50, 52, 51, 52])
-    # Before and behind each block: others came during the first one beside, and were there before
-    # the second one alone.
+    # One look before and one after each block: others arrive during the first block beside, and
+    # still run before the second block alone.
     around = Around([True, True, True, False, False, *[True] * 10])
-    turns = measure_interleaved(Bench(alone, beside), Timing(2, 2.0, 0.5), around=around)
+    turns = measure_interleaved(Bench(alone, beside), Timing(2, 2.0, 0.5), detector=around)
     assert turns.alone == Rate(102, 100, 104, 3, 1)
     assert turns.beside == Rate(51, 51, 51, 2, 1)
     assert turns.slowdown == 2.0
 
 
-def felt(handover: float | None, *paces: float, alone: float = 23e-6) -> Surroundings:
+def observed(handover: float | None, *paces: float, alone: float = 23e-6) -> Surroundings:
     return {"handover": handover, "alone": alone, "paces": list(paces)}
 
 
-NEAR, FAR = felt(60e-9, 23e-6, 23e-6), felt(310e-9, 23e-6, 23e-6)
-ONE_CORE = felt(27e-9, 38e-6, 38e-6)
+NEAR, FAR = observed(60e-9, 23e-6, 23e-6), observed(310e-9, 23e-6, 23e-6)
+ONE_CORE = observed(27e-9, 38e-6, 38e-6)
 
 
-def surroundings(*looks: Surroundings, away: float = 0.0) -> CpuMonitor:
-    """CPUs where these looks find them, again and again the last one."""
-    following = itertools.chain(looks, itertools.repeat(looks[-1]))
-    return CpuMonitor((0, 1), away, lambda _one, _other: next(following), patience=0)
+def monitor_of(*observations: Surroundings, limit: float = 0.0) -> CpuMonitor:
+    """Return a monitor that makes these observations, the last one repeatedly."""
+    following = itertools.chain(observations, itertools.repeat(observations[-1]))
+    return CpuMonitor((0, 1), limit, lambda _one, _other: next(following), patience=0)
 
 
 @pytest.mark.parametrize(
     ("found", "is_quiet", "in_place"),
     [
         (NEAR, True, True),
-        (felt(70e-9, 19e-6, 23e-6), True, True),
+        (observed(70e-9, 19e-6, 23e-6), True, True),
         (FAR, False, False),
         (ONE_CORE, False, False),
-        (felt(None, 23e-6, 23e-6), False, True),  # no answer
-        (felt(60e-9, 33e-6, 23e-6, alone=33e-6), False, True),  # somebody else on the core
-        (felt(60e-9, 23e-6, 33e-6), False, True),
+        (observed(None, 23e-6, 23e-6), False, True),  # no answer
+        (observed(60e-9, 33e-6, 23e-6, alone=33e-6), False, True),  # other load on the core
+        (observed(60e-9, 23e-6, 33e-6), False, True),
     ],
 )
 def test_surroundings_are_quiet_where_cpus_share_a_cache_and_nothing_else(
     found: Surroundings, is_quiet: bool, in_place: bool
 ) -> None:
-    around = surroundings(*[NEAR] * 60, found)
-    assert around.quiet() is is_quiet
-    assert around.wait() is is_quiet
-    assert around.elsewhere == (0 if in_place else 1)
+    monitor = monitor_of(*[NEAR] * 60, found)
+    assert monitor.quiet() is is_quiet
+    assert monitor.wait() is is_quiet
+    assert monitor.misplaced == (0 if in_place else 1)
 
 
 def test_cpus_that_were_behind_one_cache_are_to_be_there_however_seldom_it_is() -> None:
-    around = surroundings(*[FAR] * 60, *[NEAR] * 30, *[FAR] * 900, NEAR)
-    felt_quiet = [around.quiet() for _ in range(931)]
-    # Until they had been nearer some times, nobody knew that they could be.
-    assert felt_quiet == [False] * 19 + [True] * 11 + [False] * 900 + [True]
+    monitor = monitor_of(*[FAR] * 60, *[NEAR] * 30, *[FAR] * 900, NEAR)
+    found = [monitor.quiet() for _ in range(931)]
+    # A placement counts once it was observed 20 times.
+    assert found == [False] * 19 + [True] * 11 + [False] * 900 + [True]
 
 
 def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
-    around = surroundings(FAR, away=0.02)
-    assert not around.quiet()
-    # As long as may be waited, and no longer.
-    assert around.wait()
-    assert around.quiet()
-    assert 0 < around.elsewhere < 1
+    monitor = monitor_of(FAR, limit=0.02)
+    assert not monitor.quiet()
+    # Wait as long as the limit allows.
+    assert monitor.wait()
+    assert monitor.quiet()
+    assert 0 < monitor.misplaced < 1
 
 
 def test_one_core_is_no_place_though_others_hide_it_now_and_then() -> None:
-    """A loop that others slow down alone, too, does not show that both share a core."""
-    hidden = felt(27e-9, 38e-6, 38e-6, alone=33e-6)
-    around = surroundings(*[NEAR] * 60, *[ONE_CORE, ONE_CORE, hidden] * 30, NEAR)
-    assert [around.quiet() for _ in range(91)] == [False] * 90 + [True]
+    """Others can slow down a loop alone, too; such an observation does not show a shared core."""
+    hidden = observed(27e-9, 38e-6, 38e-6, alone=33e-6)
+    monitor = monitor_of(*[NEAR] * 60, *[ONE_CORE, ONE_CORE, hidden] * 30, NEAR)
+    assert [monitor.quiet() for _ in range(91)] == [False] * 90 + [True]
 
 
 def test_two_threads_of_one_core_are_taken_as_that() -> None:
-    around = surroundings(ONE_CORE)
-    assert around.quiet()
-    assert around.elsewhere == 0
+    monitor = monitor_of(ONE_CORE)
+    assert monitor.quiet()
+    assert monitor.misplaced == 0
 
 
 def test_who_waits_can_be_stopped() -> None:
-    around = surroundings(*[NEAR] * 60, FAR, away=1e9)
+    monitor = monitor_of(*[NEAR] * 60, FAR, limit=1e9)
 
     def stop() -> None:
         raise StoppedError("this machine", "stopped")
 
     with pytest.raises(StoppedError):
-        around.wait(stop)
+        monitor.wait(stop)
 
 
 def test_clocks_that_have_become_slower_are_usual_after_a_while() -> None:
-    slower = felt(80e-9, 33e-6, 33e-6, alone=33e-6)
-    around = surroundings(*[NEAR] * 60, slower)
-    assert not around.quiet()
-    assert any(around.quiet() for _ in range(500))
+    slower = observed(80e-9, 33e-6, 33e-6, alone=33e-6)
+    monitor = monitor_of(*[NEAR] * 60, slower)
+    assert not monitor.quiet()
+    assert any(monitor.quiet() for _ in range(500))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 7, 10, 25])
@@ -247,7 +247,7 @@ def test_intervals_of_medians_have_them_as_often_as_they_say(count: int) -> None
     drawn = [median([draw.expovariate(1) for _ in range(count)]) for _ in range(2000)]
     true = np.log(2)
     covered = statistics.fmean(one.low <= true <= one.high for one in drawn)
-    # With n values, the median is outside of all of them with probability 2^(1 - n).
+    # With n values, the median is outside their range with probability 2^(1 - n).
     wanted = min(0.9, 1 - 2 ** (1 - count))
     assert covered > wanted - 0.025
     assert all(one.low <= one.value <= one.high for one in drawn)
@@ -265,8 +265,8 @@ def test_the_curve_rises_as_isotonic_regression_has_it(slowdowns: list[float]) -
     curve = calibrated(measured)
     fitted = IsotonicRegression().fit_transform(np.arange(len(slowdowns)), slowdowns)
     different = np.unique(np.round(np.maximum(fitted, 1.0), 9))
-    felt = different[different >= FELT]
-    wanted = felt if felt.size else different[-1:]
+    counted = different[different >= FELT]
+    wanted = counted if counted.size else different[-1:]
     found = np.unique(np.round([one.slowdown for one in curve.levels], 9))
     np.testing.assert_allclose(found, wanted, atol=1e-8)
     assert [*curve.levels] == sorted(curve.levels)
@@ -330,7 +330,7 @@ def test_each_thread_has_a_cpu_of_its_own() -> None:
     staged = function("pipeline")
     ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, CLIENT), two)
     assert (subject["cpu"], subject["accelerator_cpu"], competitor["cpu"]) == (4, 6, 7)
-    # Memory alone is about the stage for headers.
+    # A competitor for memory only is beside the header stage only.
     ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, None), one)
     assert (subject["service"], subject["pattern"]) == (None, "run-to-completion")
     ([probe], [competitor], _) = probed(staged, TRAFFIC, one, 4096)
@@ -341,9 +341,9 @@ def test_a_program_is_given_to_the_engine_with_its_traffic() -> None:
     content = read_object("counts", (ROOT / "examples/count_min.4.bpf.o").read_bytes())
     program = Program(content, 0, "192.0.2.9", None)
     nf = Function("nf", (), None, "run-to-completion", 8, program)
-    sides = mix_of(nf, Point(TRAFFIC, BENCH, None), CpuAssignment([4, 6]))
-    assert sides.subjects == [{"kind": "given", "cpu": 4, "work": 0}]
-    [fed] = sides.programs
+    spec = mix_of(nf, Point(TRAFFIC, BENCH, None), CpuAssignment([4, 6]))
+    assert spec.subjects == [{"kind": "given", "cpu": 4, "work": 0}]
+    [fed] = spec.programs
     assert (fed.content, fed.program) == (content, 0)
     assert fed.traffic == {
         "flows": TRAFFIC.flows,
@@ -353,7 +353,7 @@ def test_a_program_is_given_to_the_engine_with_its_traffic() -> None:
     }
     beside = probed(nf, TRAFFIC, CpuAssignment([4, 6]), 4096)
     assert beside.competitors == [{"kind": "given", "cpu": 6, "work": 0}]
-    assert beside.programs == sides.programs
+    assert beside.programs == spec.programs
 
 
 def test_what_takes_three_cpus_is_left_out_on_two() -> None:
@@ -370,7 +370,7 @@ def test_request_times_are_between_those_that_were_measured() -> None:
     rows = [RequestRow(mtbr, Rate(t, t, t, 1, 0)) for mtbr, t in ((0, 1.0), (100, 3.0), (200, 4.0))]
     assert [request_time(rows, at) for at in (0, 50, 100, 150, 999)] == [1, 2, 3, 3.5, 4]
     assert queued_time(1.0, Client(512, 0, None, 3), 0.5) == 1.5
-    # Below saturation it is what its requests take: a quarter of the time, so 3/4 is left.
+    # Below saturation, the requests of the client take a quarter of the time and leave 3/4.
     assert queued_time(1.0, Client(512, 0, 0.5, 1), 0.5) == pytest.approx(1 / 0.75 - 1)
 
 
@@ -397,16 +397,16 @@ WRONG = {
 
 @pytest.mark.parametrize("right", WRONG)
 def test_errors_name_file_line_and_key(right: str) -> None:
-    wrong, said = WRONG[right]
+    wrong, message = WRONG[right]
     text = TINY.read_text()
     assert right in text
     with pytest.raises(InputError) as problem:
         read_setup("t.yaml", text.replace(right, wrong, 1))
-    assert said in str(problem.value)
+    assert message in str(problem.value)
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    ("parts", "message"),
     [
         ("{pattern: pipeline, stages: [nat]}", "a pipeline has an `accelerator`"),
         ("{pattern: pipeline, accelerator: regex}", "a pipeline has `stages`"),
@@ -414,11 +414,11 @@ def test_errors_name_file_line_and_key(right: str) -> None:
         ("{pattern: run-to-completion, stages: [{router: {}, acl: {}}]}", "is none of flow-st"),
     ],
 )
-def test_functions_that_make_no_sense(parts: str, said: str) -> None:
+def test_functions_that_make_no_sense(parts: str, message: str) -> None:
     text = f"schema: 1\nname: t\nfunction: {parts}\ntraffic: {{}}\ncompetitors: {{}}\n"
     with pytest.raises(InputError, match=r"t.yaml:3: function") as problem:
         read_setup("t.yaml", text)
-    assert said in str(problem.value)
+    assert message in str(problem.value)
 
 
 XDP = f"""schema: 1
@@ -431,7 +431,7 @@ effort: {{mixes: 10, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "message"),
     [
         ("count_min.4", "missing", "t.yaml:3: function.xdp.object: "),
         (
@@ -451,9 +451,9 @@ effort: {{mixes: 10, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
         ("1500]}", "1500], mtbr: 100}", "nothing looks at payloads without an `accelerator`"),
     ],
 )
-def test_programs_that_make_no_sense(right: str, wrong: str, said: str) -> None:
+def test_programs_that_make_no_sense(right: str, wrong: str, message: str) -> None:
     assert right in XDP
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_setup("t.yaml", XDP.replace(right, wrong, 1))
 
 
@@ -507,11 +507,11 @@ def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
     needs_two_cpus()
     description, folder = tmp_path / "tiny.yaml", tmp_path / "nf.profile"
     for block_ms in (5, 50, 500):
-        # Where other programs keep a thread away for all of a block, blocks have to be longer.
+        # If other programs keep a thread from its CPU for a whole block, blocks must be longer.
         text = TINY.read_text().replace("block_ms: 5,", f"block_ms: {block_ms},")
         description.write_text(text)
-        asked = (str(description), "-o", str(folder), "--format", "json")
-        run = slowpath("contention", "profile", *asked, timeout=300)
+        options = (str(description), "-o", str(folder), "--format", "json")
+        run = slowpath("contention", "profile", *options, timeout=300)
         if "make blocks longer (block_ms)" not in run.stderr:
             break
     assert run.returncode == 0, run.stderr
@@ -541,7 +541,7 @@ def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
             at % 3 == 0,
         )
         assert (float(mix["inverse_throughput_sum"]) > 0) == (at % 3 != 0)
-    # Request times of so short blocks need not make a line, which is then an error.
+    # The request times of such short blocks can fall with the match ratio, which is an error.
     (folder / "accelerator.csv").unlink()
     model = tmp_path / "nf.model.json"
     words = ("--recipe", "ridge-pressure", "--pattern", "run-to-completion", "-o", str(model))
@@ -588,8 +588,8 @@ def test_too_few_cpus_are_an_error_that_says_what_it_takes(tmp_path: Path) -> No
     file.write_text(TINY.read_text() + f"cpus: [{cpu}]\n")
     run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
     assert run.returncode == 3
-    said = f"a function beside a competitor takes 2 CPUs; there are 1: {cpu}"
-    assert run.stderr == f"error: this machine: {said}\n"
+    message = f"a function beside a competitor takes 2 CPUs; there are 1: {cpu}"
+    assert run.stderr == f"error: this machine: {message}\n"
     file.write_text(TINY.read_text() + "cpus: [0, 60000]\n")
     run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
     assert "CPU 60000 is none of those that this process may use" in run.stderr

@@ -1,4 +1,4 @@
-"""Measured mixes instead of predictions, and which mixes are worth measuring."""
+"""Measured mixes as a replacement of predictions, and suggestions of mixes to measure."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ MIXES = possible_mixes(FLEET)
 
 
 def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
-    """Measurements of functions that do 1000 alone, and of these mixes, without noise."""
+    """Return measurements without noise: functions do 1000 alone, and these shares in mixes."""
     alone: Rows = {(at,): {at: [1000.0] * times} for at in range(3)}
     others: Rows = {
         mix: {at: [1000.0 * one] * times for at, one in of.items()} for mix, of in shares.items()
@@ -49,19 +49,19 @@ def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
     return alone | others
 
 
-# --- what was measured ----------------------------------------------------------------------------
+# --- measured shares ------------------------------------------------------------------------------
 
 
 def test_measurements_are_taken_instead_of_predictions() -> None:
     known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     found, plain = PredictedShares(FLEET, None, known), PredictedShares(FLEET)
-    (at,) = found.places([(0, 2)])
+    (at,) = found.rows([(0, 2)])
     assert found.shares.kept[at].tolist() == pytest.approx([0.9, np.inf, 0.8])
     assert found.shares.throughput[at, [0, 2]].tolist() == pytest.approx([900, 800])
-    # Others are predicted, as shares of what was measured alone.
-    (other,), (before,) = found.places([(0, 1)]), plain.places([(0, 1)])
+    # Other mixes are predicted, relative to the measured solo throughput.
+    (other,), (before,) = found.rows([(0, 1)]), plain.rows([(0, 1)])
     assert found.shares.throughput[other, 0] == plain.shares.throughput[before, 0]
-    alone = plain.shares.throughput[plain.shares.place((0,)), 0]
+    alone = plain.shares.throughput[plain.shares.row((0,)), 0]
     expected = plain.shares.kept[before, 0] * alone / 1000
     assert found.shares.kept[other, 0] == pytest.approx(min(expected, 1.0))
 
@@ -76,7 +76,7 @@ def test_noise_is_that_of_all_repetitions_together() -> None:
 
 
 def test_sure_shares_are_kept_that_often() -> None:
-    """Drawn measurements, against what is true: 90 % of 0.9."""
+    """Lower ends hold for 90 % of drawn measurements of a true share of 0.9."""
     draw = np.random.default_rng(3)
     kept = []
     for _ in range(2000):
@@ -92,20 +92,20 @@ def test_who_is_sure_has_to_know_the_noise() -> None:
     known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     with pytest.raises(InputError, match=r"m\.csv: nothing was measured twice, .* or say --noise"):
         PredictedShares(FLEET, 0.9, known)
-    said = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
+    with_noise = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
     margin = 1.2816 * 0.01 * np.sqrt(2)
-    assert said.kept((0, 2), 0.9)[0] == pytest.approx(0.9 * np.exp(-margin), rel=1e-5)
-    assert said.kept((0,), 0.9) == {0: 1.0}
+    assert with_noise.kept((0, 2), 0.9)[0] == pytest.approx(0.9 * np.exp(-margin), rel=1e-5)
+    assert with_noise.kept((0,), 0.9) == {0: 1.0}
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from(MIXES), min_size=1, max_size=6, unique=True), st.integers(0, 999))
 def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> None:
-    """By definition, mix by mix; and what is within these limits stays as it is."""
+    """The bounds are those of their definition, mix by mix; shares within them do not change."""
     draw = np.random.default_rng(seed)
 
     def shares(mixes: Sequence[Mix]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        # Those of a function fall with neighbours, as measured ones do.
+        # Shares of a function fall with neighbours, as measured shares do.
         counts = counts_of(mixes, 3)
         values = 1 - 0.1 * counts.sum(axis=1, keepdims=True) + 0.01 * np.arange(3)
         return np.where(counts > 0, values, np.inf)
@@ -115,16 +115,16 @@ def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> No
     found = MonotonicBounds(some, kept).limit(MIXES, guessed)
     for at, mix in enumerate(MIXES):
         for function in set(mix):
-            mine = counts_of([mix], 3)[0]
+            own = counts_of([mix], 3)[0]
             above = [
                 kept[place, function]
                 for place, one in enumerate(some)
-                if function in one and (counts_of([one], 3)[0] <= mine).all()
+                if function in one and (counts_of([one], 3)[0] <= own).all()
             ]
             below = [
                 kept[place, function]
                 for place, one in enumerate(some)
-                if (counts_of([one], 3)[0] >= mine).all()
+                if (counts_of([one], 3)[0] >= own).all()
             ]
             value = max([guessed[at, function], *below])
             assert found[at, function] == min([value, *above])
@@ -133,26 +133,28 @@ def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> No
 FIVE = [mix for mix in possible_mixes(fleet_of((1, 1, 1, 1, 1))) if len(mix) > 1]
 
 
-def off_by_neighbours(mixes: Sequence[Mix], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Predictions that are too high by what each neighbour takes more of each function."""
+def errors_by_neighbours(mixes: Sequence[Mix], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return log errors of predictions that ignore a loss by each neighbour of each function."""
     draw = np.random.default_rng(seed)
-    takes = draw.normal(-0.03, 0.02, (5, 5))
+    losses = draw.normal(-0.03, 0.02, (5, 5))
     rows, _ = rows_of(mixes, 5)
-    off: np.ndarray[Any, np.dtype[np.float64]] = (takes[rows.function] * rows.beside).sum(axis=1)
-    return off
+    errors: np.ndarray[Any, np.dtype[np.float64]] = (losses[rows.function] * rows.beside).sum(
+        axis=1
+    )
+    return errors
 
 
 def test_what_is_off_in_measured_mixes_is_corrected_in_others() -> None:
     draw = np.random.default_rng(8)
     for seed in range(3):
         some = {*draw.permutation(len(FIVE))[:30].tolist()}
-        seen = [mix for at, mix in enumerate(FIVE) if at in some]
+        known = [mix for at, mix in enumerate(FIVE) if at in some]
         others = [mix for at, mix in enumerate(FIVE) if at not in some]
-        noise = draw.normal(0, 0.005, len(off_by_neighbours(seen, seed)))
-        off = off_by_neighbours(seen, seed) + noise
-        learnt = ErrorModel(seen, off, np.full(len(off), 0.005**2), 5)
+        noise = draw.normal(0, 0.005, len(errors_by_neighbours(known, seed)))
+        errors = errors_by_neighbours(known, seed) + noise
+        learnt = ErrorModel(known, errors, np.full(len(errors), 0.005**2), 5)
         rows, _ = rows_of(others, 5)
-        real = off_by_neighbours(others, seed)
+        real = errors_by_neighbours(others, seed)
         assert np.abs(learnt.correct(rows, None) - real).mean() < np.abs(real).mean() / 5
         assert (learnt.correct(rows, 0.9) <= real).mean() > 0.8
         assert (learnt.correct(rows, 0.9) < learnt.correct(rows, None)).all()
@@ -162,44 +164,43 @@ def test_what_is_off_in_measured_mixes_is_corrected_in_others() -> None:
 def test_the_diagonal_is_that_of_the_covariance() -> None:
     rows, _ = rows_of(FIVE, 5)
     parts = np.array([0.3, 0.2, 0.05, 0.01, 0.4, 0.001])
-    whole = _covariance(parts, rows, rows)
-    assert np.diag(whole) + parts[-1] == pytest.approx(_variance(parts, rows))
-    assert np.linalg.eigvalsh(whole).min() > -1e-9
+    covariance = _covariance(parts, rows, rows)
+    assert np.diag(covariance) + parts[-1] == pytest.approx(_variance(parts, rows))
+    assert np.linalg.eigvalsh(covariance).min() > -1e-9
 
 
 def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
-    """By the formula for blocks of the inverse, and by learning without them."""
+    """The formula for blocks of the inverse gives the same errors as learning without a mix."""
     some = FIVE[::4]
-    off = off_by_neighbours(some, 1) + np.random.default_rng(2).normal(
-        0, 0.01, len(rows_of(some, 5)[1])
-    )
-    variance = np.full(len(off), 1e-4)
-    learnt = ErrorModel(some, off, variance, 5)
+    noise = np.random.default_rng(2).normal(0, 0.01, len(rows_of(some, 5)[1]))
+    errors = errors_by_neighbours(some, 1) + noise
+    variance = np.full(len(errors), 1e-4)
+    learnt = ErrorModel(some, errors, variance, 5)
     rows, mix = rows_of(some, 5)
     for place in range(len(some)):
-        there, left = np.flatnonzero(mix == place), np.flatnonzero(mix != place)
-        whole = _covariance(learnt._parts, rows, rows)
-        known = whole[np.ix_(left, left)] + np.diag(variance[left] + learnt._parts[-1])
-        shared = whole[np.ix_(there, left)]
-        middle = shared @ np.linalg.solve(known, off[left])
+        out, left = np.flatnonzero(mix == place), np.flatnonzero(mix != place)
+        covariance = _covariance(learnt._parts, rows, rows)
+        known = covariance[np.ix_(left, left)] + np.diag(variance[left] + learnt._parts[-1])
+        shared = covariance[np.ix_(out, left)]
+        middle = shared @ np.linalg.solve(known, errors[left])
         spread = (
-            np.diag(whole)[there]
+            np.diag(covariance)[out]
             - np.diag(shared @ np.linalg.solve(known, shared.T))
-            + variance[there]
+            + variance[out]
             + learnt._parts[-1]
         )
-        expected = (off[there] - middle) / np.sqrt(spread)
-        assert learnt._left_out[there] == pytest.approx(expected, rel=1e-4)
+        expected = (errors[out] - middle) / np.sqrt(spread)
+        assert learnt._left_out[out] == pytest.approx(expected, rel=1e-4)
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    """Measured mixes keep nine tenths of what is predicted for each neighbour; so do others."""
+    """Each neighbour costs a tenth more than predicted, in measured and in other mixes."""
     fleet = fleet_of((1, 1, 1, 1))
     plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
     some = several[::2]
-    rows = plain.places(some)
+    rows = plain.rows(some)
     base = plain.shares.kept[rows]
-    solo = [plain.shares.throughput[plain.shares.place((at,)), at] for at in range(4)]
+    solo = [plain.shares.throughput[plain.shares.row((at,)), at] for at in range(4)]
     seen: Rows = {(at,): {at: [solo[at]] * 2} for at in range(4)}
     for mix, kept in zip(some, base, strict=True):
         throughput = 0.9 ** (len(mix) - 1) * kept * solo
@@ -208,7 +209,7 @@ def test_models_that_say_too_much_are_believed_less() -> None:
     found = PredictedShares(fleet, None, measured("m.csv", seen, None))
     careful = PredictedShares(fleet, 0.9, measured("m.csv", seen, None))
     for mix in several[1::2]:
-        (at,), (before,), (sure,) = (one.places([mix]) for one in (found, plain, careful))
+        (at,), (before,), (sure,) = (one.rows([mix]) for one in (found, plain, careful))
         for of in set(mix):
             expected = 0.9 ** (len(mix) - 1) * plain.shares.kept[before, of]
             assert found.shares.kept[at, of] == pytest.approx(expected, rel=0.06)
@@ -246,12 +247,12 @@ def test_rows_of_the_same_function_are_repetitions(folder: Path) -> None:
     assert found[0].throughput == pytest.approx(1200.0)
     assert found[1].throughput == pytest.approx(400.0)
     assert [one.times for one in found.values()] == [2, 1]
-    # Functions that are in no measured mix need no row.
+    # Functions outside the measured mixes need no solo row.
     assert set(table_of(folder, "mix,function,throughput\nnat,nat,999\n").known) == {(0,)}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("nat,nat,1000\n", "", "has no row for 'nat' by itself"),
         ("ids+nat,ids,400\n", "", "mix nat+ids: there is no row for 'ids'"),
@@ -264,17 +265,17 @@ def test_rows_of_the_same_function_are_repetitions(folder: Path) -> None:
         (TABLE[24:], "", "has no rows"),
     ],
 )
-def test_tables_that_cannot_be(folder: Path, old: str, new: str, said: str) -> None:
+def test_tables_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError) as wrong:
         table_of(folder, TABLE.replace(old, new, 1))
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 # --- what to measure ------------------------------------------------------------------------------
 
 
 def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
-    """Against a row for each promise that counts all places which keep it, as in `optimum.py`."""
+    """Compare with a program that has a row for each promise, of all places that keep it."""
     draw = np.random.default_rng(1)
     wanted = ExpectedArrivals(
         np.repeat(np.arange(3), 2), np.tile([0.7, 0.9], 3), draw.uniform(1, 9, 6)
@@ -309,9 +310,9 @@ def truth_of(shares: Callable[[Mix], dict[int, float]], mixes: Sequence[Mix]) ->
 
 
 def as_predicted(mix: Mix) -> dict[int, float]:
-    """Somewhat more than predicted."""
+    """Return shares slightly larger than predicted."""
     plain = PredictedShares(FLEET)
-    (at,) = plain.places([mix])
+    (at,) = plain.rows([mix])
     return {of: float(min(plain.shares.kept[at, of] * 1.01, 1.0)) for of in set(mix)}
 
 
@@ -328,7 +329,7 @@ def test_suggestions_are_mixes_that_save_nics_and_nobody_measured() -> None:
 
 
 def test_measuring_what_is_suggested_ends() -> None:
-    """If predictions are true, a plan that trusts them is soon one of measured mixes."""
+    """If predictions are true, all mixes of the trusting plan are soon measured."""
     rows = truth_of(as_predicted, [(0,), (1,), (2,)])
     for _ in range(12):
         plan = suggest(FLEET, 4, 0.9, measured("m.csv", rows, None))
@@ -401,8 +402,8 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(("words", "code", "said"), WRONG)
-def test_wrong_words(folder: Path, words: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("words", "code", "message"), WRONG)
+def test_wrong_words(folder: Path, words: str, code: int, message: str) -> None:
     for command in ("place --arrivals arrivals.csv", "suggest"):
         given = [
             str(folder / one) if "." in one and not one[0].isdigit() else one
@@ -410,4 +411,4 @@ def test_wrong_words(folder: Path, words: str, code: int, said: str) -> None:
         ]
         run = slowpath("contention", *given)
         assert (run.returncode, run.stdout) == (code, "")
-        assert said in run.stderr
+        assert message in run.stderr

@@ -1,4 +1,4 @@
-"""Models of the memory subsystem: what is held out, what is learnt, how sure, and beyond what."""
+"""Models of the memory subsystem: held-out rows, learners, intervals, and the training range."""
 
 import numpy as np
 import pytest
@@ -103,29 +103,29 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """All but the constant, and SLOMO, which knows no traffic, are closer than the constant."""
-    here = profile(40)
-    stage = fit_stage(RECIPES[name], rows_of(here))
-    there = columns(30, seed=7)
-    predicted = np.exp(stage.log_throughput(there))
-    off = relative(predicted, throughput(there)).mean()
-    usual = relative(np.full(30, np.median(here.throughput)), throughput(there)).mean()
-    assert off < usual * (1.5 if name in ("constant", "slomo") else 0.75)
-    far = {key: values * 1e3 for key, values in there.items()}
+    """Recipes beat the constant by a quarter; SLOMO cannot, as it ignores the traffic."""
+    trained_on = profile(40)
+    stage = fit_stage(RECIPES[name], rows_of(trained_on))
+    new = columns(30, seed=7)
+    predicted = np.exp(stage.log_throughput(new))
+    error = relative(predicted, throughput(new)).mean()
+    constant = relative(np.full(30, np.median(trained_on.throughput)), throughput(new)).mean()
+    assert error < constant * (1.5 if name in ("constant", "slomo") else 0.75)
+    far = {key: values * 1e3 for key, values in new.items()}
     assert np.exp(stage.log_throughput(far)) == pytest.approx(predicted.mean(), rel=0.9)
-    assert stage.log_throughput(columns_of(there, np.zeros(30, dtype=bool))).shape == (0,)
+    assert stage.log_throughput(columns_of(new, np.zeros(30, dtype=bool))).shape == (0,)
 
 
 def test_tables_that_double_are_seen() -> None:
-    """A step where flows fill a power of two is predicted between rows on either side."""
+    """A step where flows reach a power of two is predicted between rows on either side."""
     here = profile(60, noise=0.0)
     flows = np.linspace(10000, 30000, 60)
     step = np.where(flows >= 16384, 600.0, 800.0)
     rows = rows_of(here)._replace(columns={**here.columns, "flow_count": flows}, throughput=step)
-    asked = {name: values[[0, 0]] for name, values in here.columns.items()}
-    asked["flow_count"] = np.array([16383.0, 16384.0])
+    query = {name: values[[0, 0]] for name, values in here.columns.items()}
+    query["flow_count"] = np.array([16383.0, 16384.0])
     for name in ("rough-table", "rough-load"):
-        before, after = np.exp(fit_stage(RECIPES[name], rows).log_throughput(asked))
+        before, after = np.exp(fit_stage(RECIPES[name], rows).log_throughput(query))
         assert before > 740
         assert after < 660
 
@@ -146,7 +146,7 @@ def test_more_contention_never_helps_where_that_is_promised() -> None:
     assert (np.diff(stage.log_throughput(of)) <= 1e-12).all()
 
 
-# --- choice, intervals, limits --------------------------------------------------------------------
+# --- selection, intervals, ranges -----------------------------------------------------------------
 
 
 def test_the_best_on_held_out_rows_is_selected() -> None:
@@ -159,7 +159,7 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
 
 
 def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
-    """What is clearly worse is not tried to the end; the others score as they do by themselves."""
+    """Clearly worse recipes are dropped early; the others keep their scores."""
     here = rows_of(profile(30))
     names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
     tried = [RECIPES[name] for name in names]
@@ -173,7 +173,7 @@ def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
 
 
 def test_members_that_see_the_same_learn_once() -> None:
-    """A score stands for all sets of counters."""
+    """A score replaces all sets of counters, so they have the same training data."""
     counted = rows_of(profile(12))
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
     scored = counted._replace(columns={**of, "score": np.arange(12.0)})
@@ -209,7 +209,7 @@ def test_ends_are_the_lowest_and_highest_rows() -> None:
 
 @pytest.mark.parametrize(("recipe", "profiles"), [("ridge-pressure", 30), ("process-plain", 10)])
 def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int) -> None:
-    """Of 30 rows for each profile; noise is most of what is unknown."""
+    """For 30 new rows per profile; most of the uncertainty is noise."""
     inside = []
     for seed in range(profiles):
         here = profile(40, seed, noise=0.05)
@@ -225,7 +225,7 @@ def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int
 
 
 def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
-    """Far from all rows, a process knows less; lines say nothing of that, and trust all alike."""
+    """Far from all rows, a process is less certain; linear models do not know their distance."""
     here = profile(40)
     near = columns(30, 1000)
     widths = {}
@@ -244,7 +244,7 @@ def test_nested_cross_validation_reports_what_was_not_seen() -> None:
     here = profile(30)
     tried = [RECIPES["ridge-counters"], RECIPES["ridge-pressure"]]
     found = evaluate(None, rows_of(here), Protocol(2, 0.9, tried))
-    assert found.off.shape == (2, 30)
+    assert found.relative_errors.shape == (2, 30)
     assert found.chosen is not None
     assert sum(found.chosen.values()) == 20
     assert set(found.chosen) <= {"ridge-counters", "ridge-pressure"}

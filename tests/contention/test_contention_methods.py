@@ -1,4 +1,4 @@
-"""Ways to predict that can be selected: `sum`, `min` and SLOMO beside ours."""
+"""Prediction methods: `sum`, `min` and SLOMO compared with ours."""
 
 import contextlib
 import csv
@@ -12,7 +12,7 @@ import pytest
 
 from contention_models import MTBR, model
 from contention_tables import profile, write_memory, write_query, write_regex
-from contention_wrong import FAST, ran, said_by
+from contention_wrong import FAST, error_of, run_command
 from slowpath.contention.cli import PREDICT
 from slowpath.contention.columns import MemoryProfile, Query
 from slowpath.contention.composition import COMPOSITIONS, Pattern
@@ -31,12 +31,12 @@ BASELINES: tuple[Method, ...] = ("sum", "min", "slomo")
 
 
 def query(of: FunctionModel, rows: int = 6, queued: float = 3e-3) -> Query:
-    """Contention for both resources."""
-    there = profile(rows, seed=9).columns
+    """Return a query with contention for all resources of a model."""
+    columns = profile(rows, seed=9).columns
     if of.request_time is None:
-        return Query("q.csv", tuple("abcdef"), there, None, None)
+        return Query("q.csv", tuple("abcdef"), columns, None, None)
     both = np.full(rows, MTBR), np.linspace(0, queued, rows)
-    return Query("q.csv", tuple("abcdef"), there, *both)
+    return Query("q.csv", tuple("abcdef"), columns, *both)
 
 
 @pytest.mark.parametrize("of", [PIPELINE, COMPLETION, model(2)])
@@ -56,40 +56,40 @@ def test_baselines_do_not_say_how_sure_they_are(of: FunctionModel, method: Metho
 
 
 def test_drops_of_the_stages_of_a_pipeline() -> None:
-    asked = query(PIPELINE)
-    assert asked.mtbr is not None
-    assert asked.queued is not None
-    memory = np.exp(PIPELINE.stage.log_throughput(asked.columns))
+    queried = query(PIPELINE)
+    assert queried.mtbr is not None
+    assert queried.queued is not None
+    memory = np.exp(PIPELINE.stage.log_throughput(queried.columns))
     own = 2e-4 * (1 + 0.003 * MTBR)
-    nobody = {**asked.columns}
+    without_others = {**queried.columns}
     for name in ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb"):
-        nobody[name] = np.full(6, PIPELINE.memory.columns[name].min())
-    alone = np.minimum(np.exp(PIPELINE.stage.log_throughput(nobody)), 1 / own)
-    parts = np.minimum([memory, 1 / (own + asked.queued)], alone)
+        without_others[name] = np.full(6, PIPELINE.memory.columns[name].min())
+    alone = np.minimum(np.exp(PIPELINE.stage.log_throughput(without_others)), 1 / own)
+    parts = np.minimum([memory, 1 / (own + queried.queued)], alone)
     for method in ("sum", "min"):
-        found = predict_by(method, PIPELINE, asked, 0.9)
+        found = predict_by(method, PIPELINE, queried, 0.9)
         assert found.throughput == pytest.approx(COMPOSITIONS[method](parts, alone))
-    ours = predict(PIPELINE, asked, 0.9).throughput
-    assert predict_by("min", PIPELINE, asked, 0.9).throughput == pytest.approx(ours)
-    below = predict_by("sum", PIPELINE, asked, 0.9).throughput
+    ours = predict(PIPELINE, queried, 0.9).throughput
+    assert predict_by("min", PIPELINE, queried, 0.9).throughput == pytest.approx(ours)
+    below = predict_by("sum", PIPELINE, queried, 0.9).throughput
     assert (below[3:] < ours[3:] * (1 - 1e-9)).all()
 
 
 def test_drops_of_run_to_completion_are_each_without_the_other() -> None:
-    asked = query(COMPLETION)
-    assert asked.queued is not None
+    queried = query(COMPLETION)
+    assert queried.queued is not None
     ours, low, high = (
-        predict_by(method, COMPLETION, asked, 0.9) for method in ("slowpath", "sum", "min")
+        predict_by(method, COMPLETION, queried, 0.9) for method in ("slowpath", "sum", "min")
     )
     assert (low.throughput <= ours.throughput * (1 + 1e-9)).all()
     assert (ours.throughput <= high.throughput * (1 + 1e-9)).all()
     assert (low.throughput[1:] < high.throughput[1:]).all()
-    # Nobody at the accelerator: one resource, of which all say the same.
+    # The first row has no client: one resource, for which all methods agree.
     assert low.throughput[0] == pytest.approx(ours.throughput[0], rel=1e-2)
     assert low.accelerator is not None
     alone = predict(
         COMPLETION,
-        asked._replace(columns=COMPLETION.without_competitors(asked.columns)),
+        queried._replace(columns=COMPLETION.without_competitors(queried.columns)),
         0.9,
     )
     assert low.accelerator == pytest.approx(alone.throughput)
@@ -99,20 +99,22 @@ def test_drops_of_run_to_completion_are_each_without_the_other() -> None:
 def test_compositions_begin_at_the_throughput_alone_that_was_measured(pattern: Pattern) -> None:
     of = model(1, 2e-4, pattern=pattern)
     alone = np.full(6, 300.0)
-    asked = query(of, queued=0.0)._replace(alone=alone)
+    queried = query(of, queued=0.0)._replace(alone=alone)
     for method in ("sum", "min"):
-        found = predict_by(method, of, asked, 0.9)
+        found = predict_by(method, of, queried, 0.9)
         assert (found.throughput <= alone).all()
         assert found.throughput[0] == pytest.approx(min(300.0, found.memory[0]))
 
 
 def test_ours_keeps_the_share_of_the_throughput_alone_that_was_measured() -> None:
     of = model(1, 2e-4, pattern="run-to-completion")
-    asked = query(of)
-    nobody = asked.without_clients()._replace(columns=of.without_competitors(asked.columns))
-    alone = predict(of, nobody, 0.9).throughput
-    plain = predict_by("slowpath", of, asked, 0.9)
-    slower = predict_by("slowpath", of, asked._replace(alone=alone / 2), 0.9)
+    queried = query(of)
+    without_others = queried.without_clients()._replace(
+        columns=of.without_competitors(queried.columns)
+    )
+    alone = predict(of, without_others, 0.9).throughput
+    plain = predict_by("slowpath", of, queried, 0.9)
+    slower = predict_by("slowpath", of, queried._replace(alone=alone / 2), 0.9)
     assert slower.alone == pytest.approx(alone)
     for one, half in zip(plain, slower._replace(alone=None), strict=True):
         if isinstance(one, np.ndarray):
@@ -127,15 +129,17 @@ def test_of_a_pipeline_the_stage_that_limits_it_alone_is_what_was_measured(
     seconds: float, limit: str
 ) -> None:
     of = model(1, seconds, pattern="pipeline")
-    asked = query(of)
-    nobody = asked.without_clients()._replace(columns=of.without_competitors(asked.columns))
-    alone = predict(of, nobody, 0.9)
-    plain = predict_by("slowpath", of, asked, 0.9)
-    slower = predict_by("slowpath", of, asked._replace(alone=alone.throughput / 2), 0.9)
+    queried = query(of)
+    without_others = queried.without_clients()._replace(
+        columns=of.without_competitors(queried.columns)
+    )
+    alone = predict(of, without_others, 0.9)
+    plain = predict_by("slowpath", of, queried, 0.9)
+    slower = predict_by("slowpath", of, queried._replace(alone=alone.throughput / 2), 0.9)
     assert alone.bottleneck == [limit] * 6
     limits = limit == "regex"
     assert plain.accelerator is not None
-    twice = predict_by("slowpath", of, nobody._replace(alone=alone.throughput * 2), 0.9)
+    twice = predict_by("slowpath", of, without_others._replace(alone=alone.throughput * 2), 0.9)
     assert twice.throughput == pytest.approx(alone.throughput * 2)
     memory = plain.memory / np.where(limits, 1, 2)
     accelerator = plain.accelerator / np.where(limits, 2, 1)
@@ -147,13 +151,13 @@ def test_of_a_pipeline_the_stage_that_limits_it_alone_is_what_was_measured(
 
 
 def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryProfile:
-    """The same, and rows without competitors."""
+    """Return the profile with additional rows without competitors."""
     count = len(throughput)
-    more = {name: np.zeros(count) for name in of.columns}
-    more |= {"flow_count": np.full(count, 1e4), "packet_size_bytes": np.full(count, 1500.0)}
+    solo = {name: np.zeros(count) for name in of.columns}
+    solo |= {"flow_count": np.full(count, 1e4), "packet_size_bytes": np.full(count, 1500.0)}
     return of._replace(
         rows=(*of.rows, *(f"alone{at}" for at in range(count))),
-        columns={name: np.concatenate([one, more[name]]) for name, one in of.columns.items()},
+        columns={name: np.concatenate([one, solo[name]]) for name, one in of.columns.items()},
         throughput=np.concatenate([of.throughput, throughput]),
     )
 
@@ -161,14 +165,14 @@ def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryPro
 def test_slomo_is_told_the_throughput_alone() -> None:
     memory = with_rows_alone(profile(24), [800.0, 900.0, 1000.0])
     of = learn(Measured(memory), PIPELINE.choice)
-    asked = query(of)
-    plain = predict_by("slomo", of, asked, 0.9)
+    queried = query(of)
+    plain = predict_by("slomo", of, queried, 0.9)
     slomo = fit_stage(RECIPES["slomo"], rows_of(memory))
-    assert plain.throughput == pytest.approx(np.exp(slomo.log_throughput(asked.columns)))
+    assert plain.throughput == pytest.approx(np.exp(slomo.log_throughput(queried.columns)))
     assert plain.bottleneck == ["memory"] * 6
     assert plain.accelerator is None
-    told = predict_by("slomo", of, asked._replace(alone=np.full(6, 450.0)), 0.9)
-    assert told.throughput == pytest.approx(plain.throughput / 2)
+    scaled = predict_by("slomo", of, queried._replace(alone=np.full(6, 450.0)), 0.9)
+    assert scaled.throughput == pytest.approx(plain.throughput / 2)
 
 
 def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
@@ -182,7 +186,7 @@ def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of a function with rows alone, a model of them, queries with and without `alone`."""
+    """Write tables of a function, its model, and queries with and without a column `alone`."""
     folder = tmp_path_factory.mktemp("good")
     memory = with_rows_alone(profile(24), [800.0, 900.0, 1000.0])
     write_memory(folder / "memory.csv", memory, {"function": "nf", "unit throughput": "kpps"})
@@ -190,10 +194,10 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_regex(folder / "regex.csv", {"function": "nf"})
     write_query(folder / "query.csv", profile(4, seed=5), 400, 6e-4)
     lines = (folder / "query.csv").read_text().splitlines()
-    told = [f"{lines[0]},alone", *(f"{line},800" for line in lines[1:])]
-    (folder / "told.csv").write_text("\n".join(told))
+    with_alone = [f"{lines[0]},alone", *(f"{line},800" for line in lines[1:])]
+    (folder / "told.csv").write_text("\n".join(with_alone))
     with contextlib.chdir(folder):
-        said_by(f"train memory.csv regex.csv {FAST} -o nf.json", 0)
+        error_of(f"train memory.csv regex.csv {FAST} -o nf.json", 0)
     return folder
 
 
@@ -216,7 +220,7 @@ def test_all_methods_are_options() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.usefixtures("folder")
 def test_methods_as_text(method: Method) -> None:
-    code, text, _ = ran(f"predict nf.json --query told.csv --method {method}")
+    code, text, _ = run_command(f"predict nf.json --query told.csv --method {method}")
     assert code == 0
     check_golden(GOLDEN / f"contention/{method}.txt", text)
 
@@ -225,39 +229,41 @@ def test_methods_as_text(method: Method) -> None:
 @pytest.mark.usefixtures("folder")
 def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     fast = "" if method == "slomo" else FAST
-    _, tables, _ = ran(f"{TABLES} --query query.csv --method {method} {fast} --format csv")
+    _, tables, _ = run_command(f"{TABLES} --query query.csv --method {method} {fast} --format csv")
     words = f"predict nf.json --query query.csv --method {method}"
-    _, saved, notes = ran(f"{words} --format csv")
+    _, saved, notes = run_command(f"{words} --format csv")
     assert tables == saved
     rows = [*csv.DictReader(saved.splitlines())]
     assert [*rows[0]] == ["row", "throughput", "low", "high", "bottleneck", "outside"]
     assert {(row["low"], row["high"]) for row in rows} == {("", "")}
-    document = json.loads(ran(f"{words} --format json")[1])
+    document = json.loads(run_command(f"{words} --format json")[1])
     assert (document["method"], document["confidence"]) == (method, None)
     assert (document["recipe"] == "slomo") == (method == "slomo")
     for row, one in zip(rows, document["predictions"], strict=True):
         assert float(row["throughput"]) == one["throughput"]
         assert (one["low"], one["high"]) == (None, None)
-    said = "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
-    assert (said in notes) == (method == "slomo")
+    message = (
+        "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
+    )
+    assert (message in notes) == (method == "slomo")
 
 
 @pytest.mark.parametrize("method", ["slowpath", "slomo"])
 @pytest.mark.usefixtures("folder")
 def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
     words = f"predict nf.json {TRAFFIC} --method {method} --format json"
-    plain, told, twice = (
-        json.loads(ran(f"{words}{more}")[1])["predictions"][0]["throughput"]
+    plain, scaled, twice = (
+        json.loads(run_command(f"{words}{more}")[1])["predictions"][0]["throughput"]
         for more in ("", " --alone 450", " --alone 900")
     )
-    assert twice == pytest.approx(2 * told) or method == "slowpath"  # the accelerator may limit
-    assert plain != told < min(twice, 450)
+    assert twice == pytest.approx(2 * scaled) or method == "slowpath"  # the accelerator may limit
+    assert plain != scaled < min(twice, 450)
     if method == "slomo":
-        assert told == pytest.approx(plain / 2)
+        assert scaled == pytest.approx(plain / 2)
 
 
 @pytest.mark.parametrize(
-    ("words", "option", "said"),
+    ("words", "option", "message"),
     [
         ("nf.json --query query.csv --method slomos", "--method", "'slomos'"),
         ("nf.json --query query.csv --method sum --alone 3", "--alone", "a query has a column"),
@@ -271,39 +277,39 @@ def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_contradicting_options(words: str, option: str, said: str) -> None:
-    found = " ".join(said_by(f"predict {words}", 2).split())
+def test_contradicting_options(words: str, option: str, message: str) -> None:
+    found = " ".join(error_of(f"predict {words}", 2).split())
     assert option in found
-    assert said in found
+    assert message in found
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("-800", "column alone: -800 is negative"), ("", "column alone: there is no value")],
 )
-def test_a_wrong_throughput_alone(folder: Path, text: str, said: str) -> None:
-    told = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
-    (folder / "told.csv").write_text(told)
+def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None:
+    scaled = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
+    (folder / "told.csv").write_text(scaled)
     for method in METHODS:
-        assert said in said_by(f"predict nf.json --query told.csv --method {method}", 3)
+        assert message in error_of(f"predict nf.json --query told.csv --method {method}", 3)
 
 
 def test_what_speaks_against_a_throughput_alone_is_noted(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
-    assert "another unit, or another machine?" in ran(f"{words} 812000")[2]
-    assert "note:" not in ran(f"{words} 800")[2]
+    assert "another unit, or another machine?" in run_command(f"{words} 812000")[2]
+    assert "note:" not in run_command(f"{words} 800")[2]
     tables = "predict --memory busy.csv --query told.csv --recipe ridge-pressure"
-    assert "no row without competitors" in ran(tables)[2]
-    assert "another unit" not in ran(tables)[2]
-    told = (folder / "told.csv").read_text().replace(",800", ",800000")
-    (folder / "told.csv").write_text(told)
+    assert "no row without competitors" in run_command(tables)[2]
+    assert "another unit" not in run_command(tables)[2]
+    scaled = (folder / "told.csv").read_text().replace(",800", ",800000")
+    (folder / "told.csv").write_text(scaled)
     for method in ("slowpath", "sum"):
-        both = ran(f"{tables} --method {method}")[2]
+        both = run_command(f"{tables} --method {method}")[2]
         assert "no row without competitors" in both
         assert "another unit, or another machine?" in both
 
 
 @pytest.mark.usefixtures("folder")
 def test_slomo_needs_rows_without_competitors_for_a_throughput_alone() -> None:
-    said = said_by("predict --memory busy.csv --query told.csv --method slomo", 3)
-    assert said.startswith("error: busy.csv: has no row without competitors")
+    message = error_of("predict --memory busy.csv --query told.csv --method slomo", 3)
+    assert message.startswith("error: busy.csv: has no row without competitors")

@@ -1,4 +1,4 @@
-"""Tables as Parquet: the same as CSV, in and out; what is wrong is said with row and column."""
+"""Tables as Parquet: equal to CSV as input and output; errors name row and column."""
 
 import builtins
 import csv
@@ -21,15 +21,15 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
 
-def as_parquet(file: Path, said: dict[str, str] | None = None) -> Path:
-    """A CSV file's rows, numbers as numbers."""
+def as_parquet(file: Path, metadata: dict[str, str] | None = None) -> Path:
+    """Convert a CSV file to Parquet, with numbers as numbers."""
     with file.open() as lines:
         rows = list(csv.DictReader(lines))
     columns: dict[str, Any] = {
         name: [row[name] if name == "row" else float(row[name]) for row in rows] for name in rows[0]
     }
     path = file.with_suffix(".parquet")
-    parquet.write_table(arrow.table(columns).replace_schema_metadata(said), path)
+    parquet.write_table(arrow.table(columns).replace_schema_metadata(metadata), path)
     return path
 
 
@@ -53,20 +53,20 @@ def test_parquet_is_known_by_its_content(memory: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (None, "row 2, column flow_count: there is no value"),
         (float("nan"), "row 2, column flow_count: there is no value"),
         (-1.0, "row 2, column flow_count: -1 is negative"),
     ],
 )
-def test_wrong_values_are_named(tmp_path: Path, value: float | None, said: str) -> None:
+def test_wrong_values_are_named(tmp_path: Path, value: float | None, message: str) -> None:
     file = tmp_path / "own.parquet"
     columns = {"flow_count": [1.0, value], "packet_size_bytes": [64.0, 64.0], "score": [1.0, 1.0]}
     parquet.write_table(arrow.table({**columns, "throughput": [1.0, 1.0]}), file)
     with pytest.raises(InputError) as wrong:
         read_memory([str(file)])
-    assert said in wrong.value.reason
+    assert message in wrong.value.reason
 
 
 def test_other_kinds_of_columns_are_refused(tmp_path: Path) -> None:

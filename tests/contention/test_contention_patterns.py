@@ -1,4 +1,4 @@
-"""Which execution pattern a model takes: given, detected, declared, assumed; and what is said."""
+"""Execution pattern of a model: given, detected, declared or assumed; and its report."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from contention_mixes import (
 )
 from contention_models import MTBR, model
 from contention_tables import profile, write_memory
-from contention_wrong import FAST, ran, said_by
+from contention_wrong import FAST, error_of, run_command
 from slowpath.contention import saved
 from slowpath.contention.composition import Detected, Pattern, Reason
 from slowpath.contention.prediction import choose_pattern, detect_pattern
@@ -56,7 +56,7 @@ def test_what_is_given_comes_first_then_what_is_detected_then_what_is_declared()
 @pytest.mark.parametrize("pattern", BOTH)
 def test_patterns_are_detected_from_mixes(tmp_path: Path, pattern: Pattern) -> None:
     folder = write_folder(tmp_path / "p", mixes(pattern))
-    document = json.loads(ran(f"train p {FAST} --format json")[1])
+    document = json.loads(run_command(f"train p {FAST} --format json")[1])
     assert document["pattern"] == pattern
     reason = document["pattern_reason"]
     assert (reason["source"], reason["declared"]) == ("detected", None)
@@ -71,8 +71,12 @@ def test_patterns_are_detected_from_mixes(tmp_path: Path, pattern: Pattern) -> N
 def test_tables_that_are_named_do_as_a_folder_does(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION))
     tables = "p/mixes.csv p/accelerator.csv p/memory.csv"
-    assert ran(f"train {tables} {FAST} --format csv") == ran(f"train p {FAST} --format csv")
-    assert json.loads(ran(f"train {tables} {FAST} --format json")[1])["pattern"] == COMPLETION
+    assert run_command(f"train {tables} {FAST} --format csv") == run_command(
+        f"train p {FAST} --format csv"
+    )
+    assert (
+        json.loads(run_command(f"train {tables} {FAST} --format json")[1])["pattern"] == COMPLETION
+    )
 
 
 def test_mixes_with_one_kind_of_competitors_tell_nothing(tmp_path: Path) -> None:
@@ -88,7 +92,7 @@ def test_mixes_with_one_kind_of_competitors_tell_nothing(tmp_path: Path) -> None
     write_mixes(tmp_path / "both.csv", rows)
     both = read_mixes("both.csv", memory)
     assert detect_pattern(of, both) is not None
-    assert detect_pattern(model(1), both) is None  # it uses no accelerator
+    assert detect_pattern(model(1), both) is None  # no accelerator
     silent = of.memory._replace(origin=of.memory.origin._replace(mtbr=None))
     assert detect_pattern(of._replace(memory=silent), both) is None
 
@@ -98,65 +102,67 @@ def test_what_the_record_declares_is_taken_where_mixes_do_not_tell(
     tmp_path: Path, declared: Pattern
 ) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION)[:2], declared)
-    code, text, notes = ran(f"train p {FAST} -o nf.json")
+    code, text, notes = run_command(f"train p {FAST} -o nf.json")
     assert (code, notes) == (0, "")
     assert f"Pattern: {declared}, as the record of the profile says\n2 mixes with" in text
     again = saved.read("nf.json")
     assert again.pattern == declared
-    assert again.why is not None
-    assert again.why[:2] == ("declared", declared)
+    assert again.pattern_reason is not None
+    assert again.pattern_reason[:2] == ("declared", declared)
 
 
 @pytest.mark.parametrize("pattern", BOTH)
 def test_what_is_taken_is_said(tmp_path: Path, pattern: Pattern) -> None:
     write_folder(tmp_path / "p", mixes(pattern), pattern)
-    code, text, notes = ran(f"train p {FAST}")
+    code, text, notes = run_command(f"train p {FAST}")
     assert (code, notes) == (0, "")
     check_golden(GOLDEN / f"contention/train-{pattern}.txt", text)
 
 
 def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION), PIPELINE)
-    _, text, notes = ran(f"train p {FAST}")
+    _, text, notes = run_command(f"train p {FAST}")
     assert "Pattern: run-to-completion, as mixes tell" in text
-    said = "12 mixes say run-to-completion (100 % sure), which is taken; --pattern says which it is"
-    assert notes == f"warning: p/profile.json: declares pipeline, and {said}\n"
-    _, text, notes = ran(f"train p {FAST} --pattern pipeline")
+    message = (
+        "12 mixes say run-to-completion (100 % sure), which is taken; --pattern says which it is"
+    )
+    assert notes == f"warning: p/profile.json: declares pipeline, and {message}\n"
+    _, text, notes = run_command(f"train p {FAST} --pattern pipeline")
     assert "Pattern: pipeline, as given" in text
-    said = "12 mixes say run-to-completion (100 % sure), which is not what is given"
-    assert notes == f"warning: --pattern: {said}\n"
-    assert ran(f"train p {FAST} --pattern run-to-completion")[2] == ""
+    message = "12 mixes say run-to-completion (100 % sure), which is not what is given"
+    assert notes == f"warning: --pattern: {message}\n"
+    assert run_command(f"train p {FAST} --pattern run-to-completion")[2] == ""
 
 
 def test_what_is_assumed_is_a_warning_where_it_matters(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
-    code, text, notes = ran(f"train p {FAST}")
+    code, text, notes = run_command(f"train p {FAST}")
     assert code == 0
     assert "Pattern: pipeline, which is assumed: nothing tells\n" in text
-    said = "nothing tells the execution pattern: pipeline is assumed; --pattern says which it is"
-    assert notes == f"warning: p/memory.csv: {said}\n"
+    message = "nothing tells the execution pattern: pipeline is assumed; --pattern says which it is"
+    assert notes == f"warning: p/memory.csv: {message}\n"
     (tmp_path / "p/accelerator.csv").unlink()
-    code, text, notes = ran(f"train p {FAST}")
+    code, text, notes = run_command(f"train p {FAST}")
     assert (code, notes) == (0, "")
     assert "Pattern: pipeline, which makes no difference for one resource\n" in text
 
 
 def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION))
-    said_by(f"train p {FAST} -o nf.json", 0)
+    error_of(f"train p {FAST} -o nf.json", 0)
     document = json.loads((tmp_path / "nf.json").read_text())
     del document["pattern_reason"]
     (tmp_path / "nf.json").write_text(json.dumps(document))
     again = saved.read("nf.json")
-    assert (again.pattern, again.why) == (COMPLETION, None)
+    assert (again.pattern, again.pattern_reason) == (COMPLETION, None)
     assert "pattern_reason" not in json.loads(saved.written(again))
 
 
-# --- what is wrong --------------------------------------------------------------------------------
+# --- wrong files ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "is not JSON"),
         ("[]", "is no record of a profile: should be an object"),
@@ -164,23 +170,23 @@ def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
         ('{"pattern": 3}', "pattern: '3' is none of"),
     ],
 )
-def test_records(tmp_path: Path, text: str, said: str) -> None:
+def test_records(tmp_path: Path, text: str, message: str) -> None:
     write_folder(tmp_path / "p", [])
     (tmp_path / "p/profile.json").write_text(text)
-    assert said_by(f"train p {FAST}", 3).startswith(f"error: p/profile.json: {said}")
+    assert error_of(f"train p {FAST}", 3).startswith(f"error: p/profile.json: {message}")
 
 
 def test_records_without_a_pattern_are_of_older_versions(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
     (tmp_path / "p/profile.json").write_text("{}")
-    assert "which is assumed" in ran(f"train p {FAST}")[1]
+    assert "which is assumed" in run_command(f"train p {FAST}")[1]
 
 
 def test_records_that_contradict_each_other(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [], PIPELINE)
     write_folder(tmp_path / "q", [], COMPLETION)
-    said = said_by(f"train p q {FAST}", 3)
-    assert said == (
+    message = error_of(f"train p q {FAST}", 3)
+    assert message == (
         "error: q/profile.json: declares run-to-completion; p/profile.json declares pipeline\n"
     )
 
@@ -188,15 +194,15 @@ def test_records_that_contradict_each_other(tmp_path: Path) -> None:
 def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [], COMPLETION)
     write_memory(tmp_path / "p/memory.csv", profile(30), REMARKS)
-    said = said_by(f"train p {FAST}", 3)
-    assert said.startswith("error: p/profile.json: declares run-to-completion, which needs the")
-    assert "`# mtbr: N` above them" in said
-    found = said_by(f"train p {FAST} --pattern run-to-completion", 2)
+    message = error_of(f"train p {FAST}", 3)
+    assert message.startswith("error: p/profile.json: declares run-to-completion, which needs the")
+    assert "`# mtbr: N` above them" in message
+    found = error_of(f"train p {FAST} --pattern run-to-completion", 2)
     assert "`# mtbr: N` above them" in " ".join(found.split())
 
 
 @pytest.mark.parametrize(
-    ("column", "text", "said"),
+    ("column", "text", "message"),
     [
         ("client_request_time", "", "there is no value, and one of client_queues; a client has"),
         ("client_queues", "", "there is no value, and one of client_request_time; a client has"),
@@ -209,37 +215,39 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
         ("l2crd", "1e300", "1e+300 is more than"),
     ],
 )
-def test_mixes(tmp_path: Path, column: str, text: str, said: str) -> None:
+def test_mixes(tmp_path: Path, column: str, text: str, message: str) -> None:
     rows = mixes(PIPELINE)
     rows[1][HEADER.index(column)] = text
     write_folder(tmp_path / "p", rows)
-    found = said_by(f"train p {FAST}", 3)
+    found = error_of(f"train p {FAST}", 3)
     place = f"error: p/mixes.csv: line {2 + 4} (mix-1), column {column}: "
-    assert found.startswith(f"{place}{said}")
+    assert found.startswith(f"{place}{message}")
 
 
 def test_mixes_of_something_else(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     there = (tmp_path / "p/mixes.csv").read_text()
     (tmp_path / "p/mixes.csv").write_text(there.replace("# device: nic", "# device: another"))
-    assert "is of device 'another'" in said_by(f"train p {FAST}", 3)
+    assert "is of device 'another'" in error_of(f"train p {FAST}", 3)
     remark = "# unit client_request_time: kpps\n"
     (tmp_path / "p/mixes.csv").write_text(f"{remark}{there}")
-    assert "unit client_request_time: is in kpps; it is 1 / throughput" in said_by("train p", 3)
+    assert "unit client_request_time: is in kpps; it is 1 / throughput" in error_of("train p", 3)
     (tmp_path / "p/mixes.csv").write_text(there.replace(",alone,", ",solo,"))
-    assert "p/mixes.csv: has no column 'alone'" in said_by(f"train p {FAST}", 3)
+    assert "p/mixes.csv: has no column 'alone'" in error_of(f"train p {FAST}", 3)
 
 
 def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
-    said = said_by(f"train p/mixes.csv {FAST}", 3)
-    assert "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in said
+    message = error_of(f"train p/mixes.csv {FAST}", 3)
+    assert (
+        "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in message
+    )
     for words in ("evaluate p/mixes.csv", "predict --memory p/mixes.csv --query p/mixes.csv"):
-        said = said_by(words, 3)
-        assert "column inverse_throughput_sum: is above zero; memory rows are without" in said
+        message = error_of(words, 3)
+        assert "column inverse_throughput_sum: is above zero; memory rows are without" in message
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
-    said = said_by("train p more.csv", 3)
-    assert said == "error: more.csv: is a second table of the same kind as p/mixes.csv\n"
+    message = error_of("train p more.csv", 3)
+    assert message == "error: more.csv: is a second table of the same kind as p/mixes.csv\n"
 
 
 @pytest.mark.parametrize("option", ["--pattern pipeline", "--queues 2"])
@@ -247,11 +255,11 @@ def test_models_have_their_pattern_already(tmp_path: Path, option: str) -> None:
     of = model(1, 2e-4)
     (tmp_path / "nf.json").write_text(saved.written(of))
     words = f"predict nf.json --traffic flows=10000,size=1500,mtbr={MTBR:g} {option}"
-    assert "the model has been trained already" in said_by(words, 2)
+    assert "the model has been trained already" in error_of(words, 2)
 
 
 def test_reasons_that_somebody_changed(tmp_path: Path) -> None:
-    of = model(1, 2e-4)._replace(why=Reason("detected", None, SURE))
+    of = model(1, 2e-4)._replace(pattern_reason=Reason("detected", None, SURE))
     document = json.loads(saved.written(of))
     document["pattern_reason"]["source"] = "guessed"
     (tmp_path / "nf.json").write_text(json.dumps(document))

@@ -1,4 +1,4 @@
-"""Pictures and pages of `slowpath contention`: what they have; the same data, the same file."""
+"""Pictures and pages of `slowpath contention`: their content; equal data give equal files."""
 
 import json
 import re
@@ -27,8 +27,8 @@ DIAGNOSE = (
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Path:
-    said = {"function": "$nf", "device": "nic", "unit throughput": "kpps"}
-    return write_memory(tmp_path / "memory.csv", profile(24), said)
+    message = {"function": "$nf", "device": "nic", "unit throughput": "kpps"}
+    return write_memory(tmp_path / "memory.csv", profile(24), message)
 
 
 def labels(svg: str) -> list[str]:
@@ -44,13 +44,13 @@ def test_a_sweep_is_drawn_in_the_colours_of_its_bottlenecks(tmp_path: Path) -> N
     svg = (tmp_path / "one.svg").read_text()
     assert svg == (tmp_path / "two.svg").read_text()
     assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
-    said = labels(svg)
+    message = labels(svg)
     points = json.loads(runs[0].stdout)["sweep"]["points"]
     kinds = {one["diagnosis"]["bottleneck"] for one in points}
     assert kinds == {"memory", "regex"} == {*COLOURS}
-    assert {f"{kind} is the bottleneck" for kind in kinds} <= {*said}
-    assert "matches per MB" in said
-    assert any("90 % intervals" in one for one in said)
+    assert {f"{kind} is the bottleneck" for kind in kinds} <= {*message}
+    assert "matches per MB" in message
+    assert any("90 % intervals" in one for one in message)
 
 
 def test_one_bottleneck_has_one_colour(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_one_bottleneck_has_one_colour(tmp_path: Path) -> None:
     assert not (tmp_path / "a.svg").exists()
     run = slowpath(*words[:-2], "--plot", tmp_path / "a.svg")
     assert run.returncode == 0, run.stderr
-    said = labels((tmp_path / "a.svg").read_text())
-    assert sum("is the bottleneck" in one for one in said) == 1
-    assert "flows" in said
+    message = labels((tmp_path / "a.svg").read_text())
+    assert sum("is the bottleneck" in one for one in message) == 1
+    assert "flows" in message
 
 
 def test_held_out_rows_are_drawn_against_what_was_measured(memory: Path, tmp_path: Path) -> None:
@@ -74,19 +74,19 @@ def test_held_out_rows_are_drawn_against_what_was_measured(memory: Path, tmp_pat
     assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
     svg = (tmp_path / "one.svg").read_text()
     assert svg == (tmp_path / "two.svg").read_text()
-    said = labels(svg)
-    assert said.count("measured, kpps") == 2
+    message = labels(svg)
+    assert message.count("measured, kpps") == 2
     document = json.loads(runs[0].stdout)
     for one in document["models"]:
         rows = one["predictions"]
         assert [row["row"] for row in rows] == [f"m{at}" for at in range(24)]
-        off = [abs(row["predicted"] / row["measured"] - 1) for row in rows]
-        assert sum(off) / len(off) == pytest.approx(one["errors"]["mape"])
+        errors = [abs(row["predicted"] / row["measured"] - 1) for row in rows]
+        assert sum(errors) / len(errors) == pytest.approx(one["errors"]["mape"])
         inside = sum(row["low"] <= row["measured"] <= row["high"] for row in rows)
         assert inside / len(rows) == pytest.approx(one["coverage"])
-        assert f"90 % interval has it: {inside}" in said
-        assert inside == len(rows) or f"90 % interval misses it: {len(rows) - inside}" in said
-        assert f"{one['recipe']}: {100 * one['errors']['mape']:.2f} % off in the mean" in said
+        assert f"90 % interval has it: {inside}" in message
+        assert inside == len(rows) or f"90 % interval misses it: {len(rows) - inside}" in message
+        assert f"{one['recipe']}: {100 * one['errors']['mape']:.2f} % off in the mean" in message
 
 
 def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> Non
     says = [title.text or "" for title in root.iter("title")]
     for row in one["predictions"]:
         wanted = f"{row['row']}: measured {row['measured']:.4g}, predicted {row['predicted']:.4g}"
-        assert any(said.startswith(wanted) for said in says)
+        assert any(message.startswith(wanted) for message in says)
     assert len([*root.iter("circle")]) == 24
 
 
@@ -110,8 +110,8 @@ def test_the_choice_is_drawn_where_all_models_are_tried(memory: Path, tmp_path: 
     few = [RECIPES["ridge-pressure"], RECIPES["ridge-counters"]]
     models = [evaluate(one, rows_of(read), Protocol(2, recipes=few)) for one in (*few, None)]
     draw_evaluation(str(tmp_path / "a.svg"), Evaluation(read, models, 2, 0.9))
-    said = labels((tmp_path / "a.svg").read_text())
-    assert [one for one in said if "off in the mean" in one] == [
+    message = labels((tmp_path / "a.svg").read_text())
+    assert [one for one in message if "off in the mean" in one] == [
         f"chosen: {100 * models[2].errors.mape:.2f} % off in the mean"
     ]
 

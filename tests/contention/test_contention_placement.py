@@ -1,4 +1,4 @@
-"""Placements: against the enumeration of all, and what promises and policies are by definition."""
+"""Placements, compared with the enumeration of all, and with the definitions of policies."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ from slowpath.contention.placement.fleet import (
     possible_mixes,
 )
 from slowpath.contention.placement.policies import POLICIES as ONLINE
-from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
+from slowpath.contention.placement.policies import TURNED_AWAY, Placement, place
 from slowpath.contention.placement.prices import Demand, Prices
 from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
 from slowpath.contention.placement.running import (
@@ -49,9 +49,9 @@ Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 PREDICTED = PredictedShares(FLEET)
 
 
-def arriving(*those: tuple[int, float]) -> Arrivals:
-    function, sla = zip(*those, strict=True)
-    rows = tuple(str(at) for at in range(len(those)))
+def arriving(*arrivals: tuple[int, float]) -> Arrivals:
+    function, sla = zip(*arrivals, strict=True)
+    rows = tuple(str(at) for at in range(len(arrivals)))
     return Arrivals(np.array(function), np.array(sla, dtype=float), rows)
 
 
@@ -61,11 +61,11 @@ def counts_of(arrivals: Arrivals) -> Places:
 
 ARRIVALS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(SLAS)), min_size=1, max_size=6
-).map(lambda those: arriving(*those))
+).map(lambda arrivals: arriving(*arrivals))
 
 
 def partitions(count: int) -> Iterator[list[list[int]]]:
-    """All ways to put arrivals on NICs that are alike."""
+    """Yield all ways to put arrivals on equal NICs."""
     if not count:
         yield []
         return
@@ -75,22 +75,22 @@ def partitions(count: int) -> Iterator[list[list[int]]]:
             yield [*rest[:at], [*rest[at], count - 1], *rest[at + 1 :]]
 
 
-def keeps_all(those: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
-    """Whether a NIC has the cores, and everybody on it what is promised."""
-    mix = tuple(sorted(int(arrivals.function[at]) for at in those))
+def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
+    """Return true if a NIC has the cores for its arrivals, and keeps all their promises."""
+    mix = tuple(sorted(int(arrivals.function[at]) for at in nic))
     if sum(fleet.sizes[at] for at in mix) > fleet.cores or shares.missing([mix]):
         return False
-    kept = shares.kept[shares.place(mix)]
-    return all(kept[arrivals.function[at]] >= arrivals.sla[at] for at in those)
+    kept = shares.kept[shares.row(mix)]
+    return all(kept[arrivals.function[at]] >= arrivals.sla[at] for at in nic)
 
 
 def by_enumeration(arrivals: Arrivals, fleet: Fleet, shares: Shares) -> int | None:
-    """The fewest NICs of all placements."""
+    """Return the fewest NICs of all placements; None if no placement keeps all promises."""
     return min(
         (
             len(nics)
             for nics in partitions(len(arrivals.function))
-            if all(keeps_all(those, arrivals, fleet, shares) for those in nics)
+            if all(keeps_all(nic, arrivals, fleet, shares) for nic in nics)
         ),
         default=None,
     )
@@ -116,7 +116,7 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
 def test_the_optimum_of_any_shares_is_that_of_all_placements(
     arrivals: Arrivals, dice: object
 ) -> None:
-    """Also where more functions together do better than fewer, and mixes are unknown."""
+    """Shares need not fall with neighbours, and shares of some mixes are unknown."""
     draw = np.random.default_rng(dice.getrandbits(32))  # type: ignore[attr-defined]
     shares, mixes = Shares(3), []
     for mix in possible_mixes(FLEET, counts_of(arrivals)):
@@ -153,7 +153,7 @@ def test_too_many_mixes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.integers(0, 1000), st.sampled_from([one for one in POLICIES if one != "optimal"]))
 def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
     arrivals = drawn(FLEET, 20, (7, seed))
-    placement = row_of(FLEET, arrivals, policy, PREDICTED)
+    placement = place(FLEET, arrivals, policy, PREDICTED)
     mixes = mixes_of(placement, arrivals)
     assert all(mixes)
     assert sum(map(len, mixes)) == 20
@@ -163,19 +163,19 @@ def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000))
 def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
-    """And a NIC is opened only where no other would do: replayed, NIC by NIC."""
+    """A NIC is opened only if no other NIC fits; the placement is replayed NIC by NIC."""
     arrivals = drawn(FLEET, 20, (7, seed))
-    placement = row_of(FLEET, arrivals, "contention-aware", PREDICTED)
+    placement = place(FLEET, arrivals, "contention-aware", PREDICTED)
     found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
     assert not found.broken.any()
     nics: list[list[int]] = []
     for at, nic in enumerate(placement.nic):
         fits = []
-        for those in nics:
-            mix = tuple(sorted(int(arrivals.function[one]) for one in [*those, at]))
+        for functions in nics:
+            mix = tuple(sorted(int(arrivals.function[one]) for one in [*functions, at]))
             if sum(FLEET.sizes[one] for one in mix) <= FLEET.cores:
                 PREDICTED.fill([mix])
-            fits.append(keeps_all([*those, at], arrivals, FLEET, PREDICTED.shares))
+            fits.append(keeps_all([*functions, at], arrivals, FLEET, PREDICTED.shares))
         assert nic == (fits.index(True) if any(fits) else len(nics))
         if nic == len(nics):
             nics.append([])
@@ -184,19 +184,19 @@ def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) 
 
 def test_greedy_takes_the_nic_with_most_free_cores() -> None:
     arrivals = arriving((1, 0.9), (1, 0.9), (1, 0.9), (0, 0.9), (0, 0.9))
-    assert row_of(FLEET, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, 1, 1, 1]
-    assert row_of(FLEET, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, 1, 2, 3, 4]
+    assert place(FLEET, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, 1, 1, 1]
+    assert place(FLEET, arrivals, "monopolise", PREDICTED).nic.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_who_finds_no_nic_is_turned_away() -> None:
     small = FLEET._replace(most=1)
     arrivals = arriving((1, 0.75), (1, 0.75), (0, 0.75))
-    assert row_of(small, arrivals, "monopolise", PREDICTED).nic.tolist() == [
+    assert place(small, arrivals, "monopolise", PREDICTED).nic.tolist() == [
         0,
         TURNED_AWAY,
         TURNED_AWAY,
     ]
-    assert row_of(small, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, TURNED_AWAY]
+    assert place(small, arrivals, "greedy", PREDICTED).nic.tolist() == [0, 0, TURNED_AWAY]
     outcome = run(SequenceInputs(small, PREDICTED, None, ("greedy",), True), arrivals)["policies"][
         0
     ]
@@ -204,7 +204,7 @@ def test_who_finds_no_nic_is_turned_away() -> None:
 
 
 def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
-    """By a table: f0 keeps 0.9 beside one other, and 0.8 beside two."""
+    """In the table, f0 keeps 0.9 beside one other function, and 0.8 beside two."""
     known: dict[Mix, dict[int, float]] = {
         (0,): {0: 100.0},
         (1,): {1: 50.0},
@@ -214,14 +214,14 @@ def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
     }
     truth = GroundTruth("mixes.csv", known)
     arrivals = arriving((0, 0.85), (0, 0.75), (2, 1.0), (1, 0.9), (2, 0.9))
-    by = Judge(measured_shares(truth, 3), None)
-    found = judge(Placement(np.array([0, 0, 0, 1, 1]), 2), arrivals, by)
+    source = Judge(measured_shares(truth, 3), None)
+    found = judge(Placement(np.array([0, 0, 0, 1, 1]), 2), arrivals, source)
     assert found.kept[:3].tolist() == [0.8, 0.8, 1.0]
     assert found.broken.tolist() == [True, False, False, False, False]
-    assert np.isnan(found.kept[3:]).all()  # nobody measured (1, 2)
+    assert np.isnan(found.kept[3:]).all()  # the table lacks (1, 2)
     assert found.violations == pytest.approx(1 / 3)
     outcome = run(SequenceInputs(FLEET, PREDICTED, truth, ("monopolise",), True), arrivals)
-    # Both f0 keep 0.9 beside each other; all others are alone.
+    # Both f0 keep 0.9 on one NIC; all others are alone.
     assert outcome["reference"] == {"nics": 4, "least": 4}
     assert outcome["policies"][0]["wastage"] == pytest.approx(1 / 4)
 
@@ -229,9 +229,9 @@ def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
 def test_measured_throughput_alone_is_what_promises_are_shares_of() -> None:
     slower = FLEET._replace(functions=tuple(one._replace(solo=2000.0) for one in FLEET.functions))
     found = PredictedShares(slower)
-    (at,) = found.places([(0, 1)])
+    (at,) = found.rows([(0, 1)])
     assert found.shares.kept[at, 0] == pytest.approx(found.shares.throughput[at, 0] / 2000)
-    assert found.shares.kept[found.shares.place((0,)), 0] == 1
+    assert found.shares.kept[found.shares.row((0,)), 0] == 1
 
 
 def test_random_sequences_are_the_same_each_time_and_different_from_each_other() -> None:
@@ -283,7 +283,7 @@ def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("cores: 8", "cores: 0", "fleet.yaml:1: nics.cores: '0' is no number from 1 to"),
         ("cores: 8", "cores: 8.5", "8.5 is no whole number"),
@@ -300,12 +300,12 @@ def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
         ("  nat:", "  na+t:", "functions.na+t: is no name"),
     ],
 )
-def test_fleets_that_cannot_be(folder: Path, old: str, new: str, said: str) -> None:
+def test_fleets_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
     file = folder / "fleet.yaml"
     file.write_text(GOOD.replace(old, new, 1))
     with pytest.raises(InputError) as wrong:
         read_fleet(str(file))
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("function\n", "has no rows"),
         ("name\nnat\n", "has no column 'function'; it has name"),
@@ -327,12 +327,12 @@ def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
         ("function,sla\nnat,\n", "line 2, column sla: there is no value"),
     ],
 )
-def test_arrivals_that_cannot_be(folder: Path, text: str, said: str) -> None:
+def test_arrivals_that_cannot_be(folder: Path, text: str, message: str) -> None:
     file = folder / "arrivals.csv"
     file.write_text(text)
     with pytest.raises(InputError) as wrong:
         read_arrivals(str(file), read_fleet(str(folder / "fleet.yaml")))
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 TRUTH = "mix,function,throughput\nnat,nat,1000\nids,ids,500\nids+nat,nat,900\nids+nat,ids,400\n"
@@ -347,7 +347,7 @@ def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("nat,nat,1000\n", "", "has no row for 'nat' by itself"),
         ("ids+nat,ids,400\n", "", "mix nat+ids: there is no row for 'ids'"),
@@ -361,12 +361,12 @@ def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
         ("throughput", "rate", "has no column 'throughput'"),
     ],
 )
-def test_measured_mixes_that_cannot_be(folder: Path, old: str, new: str, said: str) -> None:
+def test_measured_mixes_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
     file = folder / "mixes.csv"
     file.write_text(TRUTH.replace(old, new, 1))
     with pytest.raises(InputError) as wrong:
         read_truth(str(file), read_fleet(str(folder / "fleet.yaml")))
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -400,7 +400,7 @@ def test_measured_mixes_judge(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "either --arrivals or --sequences"),
         (["--arrivals", "a.csv", "--sequences", "3"], "either --arrivals or --sequences"),
@@ -409,10 +409,10 @@ def test_measured_mixes_judge(folder: Path) -> None:
         (["--sequences", "3", "--jobs", "2", "--scheduler", "tcp://x:1"], "--jobs"),
     ],
 )
-def test_wrong_options(words: list[str], said: str) -> None:
+def test_wrong_options(words: list[str], message: str) -> None:
     run = slowpath("contention", "place", EXAMPLE / "fleet.yaml", *words)
     assert (run.returncode, run.stdout) == (2, "")
-    assert said in run.stderr
+    assert message in run.stderr
 
 
 def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
@@ -432,61 +432,61 @@ def test_who_has_to_be_sure_counts_on_less() -> None:
     for sure in (None, 0.75, 0.95):
         predicted = PredictedShares(FLEET, sure)
         predicted.fill(mixes)
-        kept[sure] = np.array([predicted.shares.kept[predicted.shares.place(m)] for m in mixes])
+        kept[sure] = np.array([predicted.shares.kept[predicted.shares.row(m)] for m in mixes])
     several = np.array([len(mix) > 1 for mix in mixes])
     assert (kept[0.75] <= kept[None] + 1e-9).all()
     assert (kept[0.95] <= kept[0.75] + 1e-9).all()
     assert (kept[0.95][several] < kept[None][several]).any()
-    assert (kept[0.95][~several] == kept[None][~several]).all()  # alone is alone
+    assert (kept[0.95][~several] == kept[None][~several]).all()  # always 1
 
 
-NOBODY = np.zeros(0, dtype=np.intp)
-"""Of NICs in use."""
+NO_NICS = np.zeros(0, dtype=np.intp)
+"""Mixes of NICs in use: none."""
 
 # --- prices ---------------------------------------------------------------------------------------
 
 
-class Told(PredictedShares):
-    """Shares that are known beforehand."""
+class KnownShares(PredictedShares):
+    """Shares that need no predictions."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: object = None) -> None:
-        """All of them are there."""
+        """Do nothing, as all shares are known."""
 
 
-def alike(kept: Sequence[float]) -> Told:
-    """One function, by how many of it are on a NIC."""
+def alike(kept: Sequence[float]) -> KnownShares:
+    """Return the shares of one function, by the number of its instances on a NIC."""
     shares = Shares(1)
     for count, share in enumerate(kept, 1):
         shares.add((0,) * count, np.array([share]), np.array([share]))
-    return Told(shares)
+    return KnownShares(shares)
 
 
 def promising(*sla: float) -> Fleet:
-    """A fleet of one function with these promises."""
+    """Return a fleet of one function with these promises."""
     fleet = fleet_of((1,))
     return fleet._replace(functions=(fleet.functions[0]._replace(sla=sla),))
 
 
 def test_prices_are_those_of_the_linear_program() -> None:
-    """Two who want 95 % fill a NIC, or four who want 80 %: places cost a half and a quarter."""
+    """Two functions with 95 %, or four with 80 %, fill a NIC: a place costs 1/2 or 1/4."""
     fleet = promising(0.8, 0.95)
-    told = alike((1.0, 0.95, 0.9, 0.8))
-    prices = Prices(told.shares, possible_mixes(fleet))
-    prices.renew([Demand(fleet).expected(100)], NOBODY, np.zeros((0, 1)))
-    rows = told.places([(0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)])
+    shares = alike((1.0, 0.95, 0.9, 0.8))
+    prices = Prices(shares.shares, possible_mixes(fleet))
+    prices.renew([Demand(fleet).expected(100)], NO_NICS, np.zeros((0, 1)))
+    rows = shares.rows([(0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)])
     promised = np.array([[0.8], [0.8], [0.8], [0.8]])
     assert prices.values(rows, promised) == pytest.approx([0.75, 0.5, 0.25, 0.0])
-    # Whoever is promised 95 % leaves one place of those.
+    # A function with a promise of 95 % leaves only one more place with 95 %.
     assert prices.values(rows[:1], np.array([[0.95]])) == pytest.approx([0.5])
 
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
-    """Prices are feasible for the dual program, and a mix that the plan uses is worth a NIC."""
+    """Prices are feasible for the dual program; a mix in the plan is worth one NIC."""
     draw = np.random.default_rng(seed)
     shares, mixes = Shares(3), possible_mixes(FLEET)
     for mix in mixes:
@@ -496,7 +496,7 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
     demand = Demand(FLEET)
     for function, promise in zip(draw.integers(3, size=30), draw.choice(SLAS, 30), strict=True):
         demand.add(int(function), float(promise))
-    prices.renew([demand.expected(100)], NOBODY, np.zeros((0, 3)))
+    prices.renew([demand.expected(100)], NO_NICS, np.zeros((0, 3)))
     worth = prices.worth().sum(axis=1)
     assert worth.max() == pytest.approx(1.0)
     assert worth.min() >= -1e-9
@@ -504,16 +504,16 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
 
 @pytest.mark.parametrize(("policy", "most"), [("contention-aware", 41), ("bid-price", 32)])
 def test_prices_keep_like_promises_together(policy: str, most: int) -> None:
-    """First-fit puts promises of 95 and 80 % together, and half of the NIC stays empty."""
+    """First-fit puts promises of 95 and 80 % on the same NICs, which stay half empty."""
     fleet = promising(0.8, 0.95)
-    told = alike((1.0, 0.95, 0.9, 0.8))
+    shares = alike((1.0, 0.95, 0.9, 0.8))
     arrivals = arriving(*[(0, 0.95), (0, 0.8)] * 40)
-    found = row_of(fleet, arrivals, policy, told)
+    found = place(fleet, arrivals, policy, shares)
     assert most - 2 <= found.nics <= most
-    assert not judge(found, arrivals, Judge(told.shares, None)).broken.any()
+    assert not judge(found, arrivals, Judge(shares.shares, None)).broken.any()
 
 
 def test_prices_turn_nobody_away_who_has_a_place() -> None:
     fleet = fleet_of((1,), most=2)
-    found = row_of(fleet, arriving(*[(0, 0.75)] * 9), "bid-price", alike((1.0, 0.95, 0.9, 0.8)))
+    found = place(fleet, arriving(*[(0, 0.75)] * 9), "bid-price", alike((1.0, 0.95, 0.9, 0.8)))
     assert sorted(found.nic) == [TURNED_AWAY, 0, 0, 0, 0, 1, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Which mixes a profile of this machine measures, on machines that the tests make up."""
+"""Mixes that a profile measures, on simulated machines."""
 
 import itertools
 import json
@@ -51,53 +51,53 @@ BENCHES = MemoryRange(Span(500_000, 64_000_000), None, ("updates", "copies"), 12
 
 
 def tiny(**effort: Any) -> Setup:
-    """What is described for tests, with other effort."""
+    """Return the setup of `contention_tiny.yaml` with other effort."""
     setup = load_setup(str(TINY))
     return setup._replace(effort=setup.effort._replace(**effort))
 
 
 def wide(**effort: Any) -> Setup:
-    """Headers alone under wide ranges, so that all mixes are beside `mem-bench`."""
+    """Return a setup with wide ranges, and without clients of the accelerator."""
     return tiny(**effort)._replace(traffic=WIDE, memory=BENCHES, client=None)
 
 
 def score(competitor: MemBench) -> float:
-    """A score that follows from the working set, MB."""
+    """Return a score that follows from the working set, MB."""
     return competitor.working_set / 1e6
 
 
 def cliff(point: Point) -> tuple[float, float]:
-    """Throughput alone and beside: a cache holds CLIFF flows, or fewer beside others."""
-    there = 0.0 if point.memory is None else score(point.memory)
-    rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, there)]
+    """Return throughput alone and beside; a cache holds CLIFF flows, or fewer beside others."""
+    mb_beside = 0.0 if point.memory is None else score(point.memory)
+    rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, mb_beside)]
     return rates[0], rates[1]
 
 
 def slope(point: Point) -> tuple[float, float]:
-    """Slower with each order of magnitude of flows, the more so beside others."""
-    there = 0.0 if point.memory is None else score(point.memory)
+    """Return throughput alone and beside; it falls with the logarithm of flows, beside more."""
+    mb_beside = 0.0 if point.memory is None else score(point.memory)
     flows = math.log10(point.traffic.flows / 100)
-    rates = [1e6 / (1 + flows * (0.3 + mb / (mb + 8))) for mb in (0.0, there)]
+    rates = [1e6 / (1 + flows * (0.3 + mb / (mb + 8))) for mb in (0.0, mb_beside)]
     return rates[0], rates[1]
 
 
 def planned(
     setup: Setup,
-    made_up: Callable[[Point], tuple[float, float]] = cliff,
+    simulate: Callable[[Point], tuple[float, float]] = cliff,
     kinds: Sequence[str] = ("memory",),
     spread: float | None = 0.01,
     stop: int | None = None,
 ) -> tuple[list[Measured], PlanRecord]:
-    """What is measured, and what the plan says of itself."""
+    """Run the planner on a simulated machine; return measurements and its record."""
     chosen, measured = planner(setup, kinds, MachineProperties(spread, score)), list[Measured]()
     while len(measured) != stop and (point := chosen.next(measured)) is not None:
-        alone, beside = (Rate(value, value, value, 1, 0) for value in made_up(point))
+        alone, beside = (Rate(value, value, value, 1, 0) for value in simulate(point))
         measured.append(Measured(point, alone, beside, None))
     return measured, chosen.record
 
 
-def points(*given: Any, **named: Any) -> list[Point]:
-    return [one.point for one in planned(*given, **named)[0]]
+def points(*args: Any, **options: Any) -> list[Point]:
+    return [one.point for one in planned(*args, **options)[0]]
 
 
 def flows(found: Sequence[Point]) -> list[int]:
@@ -105,7 +105,7 @@ def flows(found: Sequence[Point]) -> list[int]:
 
 
 def near(found: Sequence[Point]) -> int:
-    """Points where something happens: within a factor of two of the cliff."""
+    """Return the number of points within a factor of two of the cliff."""
     return sum(CLIFF / 2 < one < CLIFF * 2 for one in flows(found))
 
 
@@ -136,21 +136,21 @@ def test_plans_keep_their_quota_and_ranges(plan: Any, mixes: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("mixes", [6, 24])
 def test_rows_of_each_kind_cover_the_declared_ranges(mixes: int, seed: int) -> None:
-    """The walk-through asks for flows that the shipped seed once left out."""
+    """The walk-through needs flows that the shipped seed once left out."""
     setup = load_setup(str(ROOT / "examples/contention/flow-monitor.yaml"))
     setup = setup._replace(effort=setup.effort._replace(mixes=mixes, seed=seed))
     setup = setup._replace(traffic=setup.traffic._replace(size=Span(64, 1500)))
     found, _ = planned(setup, kinds=ALL)
     for turn in range(len(ALL)):
-        mine = [one.point.traffic for one in found[turn :: len(ALL)]]
-        flows, sizes = sorted(one.flows for one in mine), sorted(one.size for one in mine)
+        traffic = [one.point.traffic for one in found[turn :: len(ALL)]]
+        flows, sizes = sorted(one.flows for one in traffic), sorted(one.size for one in traffic)
         assert (flows[0], flows[-1]) == (1000, 1_000_000)
         assert (sizes[0], sizes[-1]) == (64, 1500)
         # Neighbours are at most two strata apart.
-        widest = 2 * math.log(1000) / len(mine) + 0.01
+        widest = 2 * math.log(1000) / len(traffic) + 0.01
         assert max(math.log(b / a) for a, b in itertools.pairwise(flows)) <= widest
         if turn:
-            assert {0.0, 1000.0} <= {one.mtbr for one in mine}
+            assert {0.0, 1000.0} <= {one.mtbr for one in traffic}
 
 
 def test_another_seed_has_other_mixes() -> None:
@@ -166,32 +166,32 @@ def test_adaptive_looks_where_throughput_alone_changes() -> None:
     found, record = planned(setup)
     assert (record["relevant"], record["threshold"]) == (["flow_count"], 0.05)
     chosen = [one.point for one in found]
-    # Default traffic, then both ends of each attribute; flows by orders of magnitude.
+    # First the default traffic, then both ends of each attribute; flows on a logarithmic scale.
     middle = 31_623
     assert flows(chosen)[:4] == [middle, 1000, 1_000_000, middle]
     assert [one.traffic.size for one in chosen[:5]] == [1500, 1500, 1500, 64, 1500]
-    # The last mixes of so many are at random, when regions have been gone through twice.
+    # After two passes through the regions, the remaining mixes are random.
     adapted = chosen[:20]
     assert {one.traffic.size for one in adapted[4:]} == {1500}
-    # Draws in strata have 20 ln 4 / ln 1000 = 4 of 20 points there.
+    # Draws in strata have 20 ln 4 / ln 1000 = 4 of 20 points near the cliff.
     assert near(adapted) >= 8 >= 2 * near(points(wide(plan="random", mixes=20)))
-    # Not to the last flow: neighbours are some tens of percent from each other.
+    # Halving stops early: neighbours differ by at least a fifth.
     visited = sorted(set(flows(adapted)))
     assert min(more / less for less, more in itertools.pairwise(visited)) > 1.2
 
 
 def test_throughput_alone_comes_along_with_every_mix() -> None:
-    """Nothing is measured without a competitor, and not the same twice."""
+    """Every mix has a competitor, and all mixes are different."""
     chosen = points(wide(plan="adaptive", mixes=40))
     assert all(one.memory is not None for one in chosen)
     assert len(set(chosen)) == 40
-    # Where it is throughput alone that is asked for, competitors take turns.
+    # If the plan asks for solo throughput, competitors take turns.
     assert len({one.memory for one in chosen[:4]}) == 4
     assert max(Counter(one.memory for one in chosen).values()) < 12
 
 
 def test_adaptive_goes_into_the_widest_difference_first() -> None:
-    """Not into the upper half as deep as it gets, which would use up a quota where all falls."""
+    """Depth-first search of upper halves would spend the quota there if throughput falls."""
     found = flows(points(wide(plan="adaptive", mixes=30), slope))
     halves = [sum(low < one < high for one in found) for low, high in ((1e3, 3e4), (4e4, 1e6))]
     assert min(halves) >= 6
@@ -207,7 +207,7 @@ def test_differences_that_noise_makes_are_none() -> None:
     found, record = planned(setup, small, spread=0.1)
     assert record["relevant"] == []
     assert record["threshold"] == pytest.approx(0.1 * 2 * math.sqrt(2))
-    # Then the rest is at random, over all of the traffic.
+    # The other points are random, over the whole range of traffic.
     assert len({one.point.traffic.size for one in found}) > 12
     assert planned(setup, small, spread=None)[1]["threshold"] == 0.05
 
@@ -219,7 +219,7 @@ def test_adaptive_is_interrupted_before_it_knows() -> None:
 
 
 def test_what_can_be_measured_is_used_up() -> None:
-    """One kind of traffic and two competitors: two rows, and mixes of other kinds."""
+    """One traffic and two competitors allow two memory rows, and mixes of other kinds."""
     setup = tiny(mixes=18)
     fixed = setup.traffic._replace(flows=Span(500, 500), size=Span(256, 256))
     for plan in ("adaptive", "active"):
@@ -233,21 +233,21 @@ def test_what_can_be_measured_is_used_up() -> None:
 
 
 def test_active_knows_scores_before_it_begins() -> None:
-    asked = list[MemBench]()
+    calls = list[MemBench]()
 
-    def heard(competitor: MemBench) -> float:
-        asked.append(competitor)
+    def counted(competitor: MemBench) -> float:
+        calls.append(competitor)
         return score(competitor)
 
-    planner(wide(plan="active"), ["memory"], MachineProperties(0.01, heard))
-    assert len(set(asked)) == len(asked) == 12
+    planner(wide(plan="active"), ["memory"], MachineProperties(0.01, counted))
+    assert len(set(calls)) == len(calls) == 12
     for plan in ("random", "grid", "adaptive"):
-        planner(wide(plan=plan), ["memory"], MachineProperties(0.01, heard))
-    assert len(asked) == 12
+        planner(wide(plan=plan), ["memory"], MachineProperties(0.01, counted))
+    assert len(calls) == 12
 
 
 def rows_of(found: Sequence[Measured]) -> Rows:
-    """Rows of the memory model, as tables have them: beside competitors, and alone."""
+    """Return the rows of the memory model as in tables: beside competitors, and alone."""
     rows = [
         (one.point.traffic.flows, one.point.traffic.size, mb, rate.value)
         for one in found
@@ -264,29 +264,32 @@ def test_active_tells_a_process_more_than_chance() -> None:
 
     def off(plan: str, seed: int) -> float:
         learnt = rows_of(planned(wide(plan=plan, mixes=16, seed=seed), slope)[0])
-        said = np.exp(fit_stage(RECIPES["process-plain"], learnt).log_throughput(tests.columns))
-        return float(np.abs(said / tests.throughput - 1).mean())
+        message = np.exp(fit_stage(RECIPES["process-plain"], learnt).log_throughput(tests.columns))
+        return float(np.abs(message / tests.throughput - 1).mean())
 
-    by_doubt, by_chance = (
+    by_uncertainty, by_chance = (
         np.mean([off(plan, at) for at in range(3)]) for plan in ("active", "random")
     )
-    assert by_doubt < by_chance
+    assert by_uncertainty < by_chance
 
 
-# --- all of a profile, on a machine that is made up -----------------------------------------------
+# --- whole profiles, on a simulated machine -------------------------------------------------------
 
 
-class MadeUp(Profiling):
-    """Blocks take no time, and say what a function says; at some call somebody asks to end."""
+class SimulatedProfiling(Profiling):
+    """A profile whose rates come from a function; a stop is requested at a chosen call."""
 
     def __init__(
-        self, setup: Setup, made_up: Callable[[Point], tuple[float, float]], stop: int | None = None
+        self,
+        setup: Setup,
+        simulate: Callable[[Point], tuple[float, float]],
+        stop: int | None = None,
     ) -> None:
         self.shown = list[str]()
         machine = Machine("made up", CpuAssignment([0, 1]), 32 << 20, 4 << 20, None)
         super().__init__(setup, machine, Audience(Stopping(), self.shown.append, None))
         self.setup, self.machine = setup, machine
-        self._made_up, self._stop = made_up, stop
+        self._simulate, self._stop = simulate, stop
         self.calls = 0
 
     def measure(self, point: Point) -> Measured:
@@ -294,12 +297,12 @@ class MadeUp(Profiling):
             self.calls += 1
             if self.calls == self._stop:
                 raise StoppedError("this machine", "stopped before anything was measured")
-        alone, beside = (Rate(one, one, one, 3, 0) for one in self._made_up(point))
+        alone, beside = (Rate(one, one, one, 3, 0) for one in self._simulate(point))
         return Measured(point, alone, beside, None)
 
-    def _turns(self, sides: MixSpec, _reference: MixSpec | None = None) -> Turns:
+    def _turns(self, spec: MixSpec, _reference: MixSpec | None = None) -> Turns:
         one = Rate(1e6, 1e6, 1e6, 3, 0)
-        size = sides.competitors[0].get("bytes", 1 << 20) if sides.competitors else 1
+        size = spec.competitors[0].get("bytes", 1 << 20) if spec.competitors else 1
         slower = 1 + math.log2(1 + cast("int", size) / (1 << 20)) / 4
         return Turns(one, one._replace(value=1e6 / slower), None)
 
@@ -309,8 +312,8 @@ class MadeUp(Profiling):
 
 @pytest.fixture(autouse=True)
 def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    nobody = SimpleNamespace(elsewhere=0.0)
-    monkeypatch.setattr(profiler, "CpuMonitor", lambda _cpus, _away: nobody)
+    monitor = SimpleNamespace(misplaced=0.0)
+    monkeypatch.setattr(profiler, "CpuMonitor", lambda _cpus, _limit: monitor)
 
 
 def headers_alone(**effort: Any) -> Setup:
@@ -320,34 +323,36 @@ def headers_alone(**effort: Any) -> Setup:
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_what_was_measured_before_an_interruption_is_kept(plan: Any) -> None:
-    made_up = MadeUp(headers_alone(plan=plan, mixes=20), cliff, stop=8)
-    found = made_up.profile()
+    profiling = SimulatedProfiling(headers_alone(plan=plan, mixes=20), cliff, stop=8)
+    found = profiling.profile()
     assert found.stopped
     assert len(found.points) == 7
     assert found.plan["name"] == plan
     assert found.plan["relevant"] == (["flow_count"] if plan == "adaptive" else None)
     assert {one.point.memory for one in found.points} <= found.scores.keys()
     with pytest.raises(StoppedError):
-        MadeUp(headers_alone(plan=plan), cliff, stop=1).profile()
+        SimulatedProfiling(headers_alone(plan=plan), cliff, stop=1).profile()
 
 
 def test_scores_are_measured_once_and_shown() -> None:
-    made_up = MadeUp(headers_alone(plan="active", mixes=10), cliff)
-    found = made_up.profile()
-    told = [at for at, text in enumerate(made_up.shown) if text.startswith("score of a competitor")]
+    profiling = SimulatedProfiling(headers_alone(plan="active", mixes=10), cliff)
+    found = profiling.profile()
+    told = [
+        at for at, text in enumerate(profiling.shown) if text.startswith("score of a competitor")
+    ]
     assert len(told) == 12 == len(found.scores)
-    assert made_up.shown.index("mix 1 of 10") > max(told)
-    assert made_up.shown[-1] == "mix 10 of 10"
+    assert profiling.shown.index("mix 1 of 10") > max(told)
+    assert profiling.shown[-1] == "mix 10 of 10"
 
 
 def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """Sizes make no difference, which one mix has shown; then there was one size only."""
+    """One mix shows that sizes have no effect; all other mixes have the default size."""
     folder, model = tmp_path / "nf.profile", tmp_path / "nf.model.json"
-    made_up = MadeUp(headers_alone(plan="adaptive", mixes=30), slope)
-    found = made_up.profile()
+    profiling = SimulatedProfiling(headers_alone(plan="adaptive", mixes=30), slope)
+    found = profiling.profile()
     assert [found.points[at].point.traffic.size for at in (2, 3, 4)] == [1500, 64, 1500]
     records = (cast("Any", {"plan": found.plan}), cast("Any", {}))
-    write_profile(str(folder), made_up.setup, made_up.machine, found, records)
+    write_profile(str(folder), profiling.setup, profiling.machine, found, records)
     plan = json.loads((folder / "profile.json").read_text())["plan"]
     assert (plan["relevant"], plan["unused"]) == (["flow_count"], ["mix-4"])
     memory = read_memory([str(folder / "memory.csv")])
@@ -369,7 +374,7 @@ def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path)
 
 
 def test_rows_are_used_where_random_ones_follow() -> None:
-    """A step has few regions; the rest is at random, and of all sizes."""
+    """A step leaves few regions; the other points are random, with all sizes."""
     found, record = planned(wide(plan="adaptive", mixes=60))
     assert record["relevant"] == ["flow_count"]
     assert record["unused"] == []
@@ -380,18 +385,18 @@ def test_rows_are_used_where_random_ones_follow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effort", "said"),
+    ("effort", "message"),
     [
         ("plan: best", "t.yaml:9: effort.plan: 'best' is none of random, grid, adaptive, active"),
         ("mixes: 0", "t.yaml:9: effort.mixes: 0 is not between 1 and 100,000"),
         ("mixes: -4", "t.yaml:9: effort.mixes: '-4' is no whole number"),
     ],
 )
-def test_efforts_that_make_no_sense(effort: str, said: str) -> None:
+def test_efforts_that_make_no_sense(effort: str, message: str) -> None:
     text = TINY.read_text().replace("effort: {mixes: 15", f"effort: {{{effort}")
     with pytest.raises(InputError) as problem:
         read_setup("t.yaml", text)
-    assert said in str(problem.value)
+    assert message in str(problem.value)
 
 
 def no_memory(effort: str) -> str:
@@ -401,27 +406,27 @@ def no_memory(effort: str) -> str:
 
 @pytest.mark.parametrize("plan", ["adaptive", "active"])
 def test_plans_without_anything_to_choose(plan: str, tmp_path: Path) -> None:
-    said = f"{plan} is about competitors for memory, of which the description has none"
+    message = f"{plan} is about competitors for memory, of which the description has none"
     with pytest.raises(InputError) as problem:
         read_setup("t.yaml", no_memory(f"plan: {plan}"))
-    assert str(problem.value) == f"t.yaml:8: effort.plan: {said}"
+    assert str(problem.value) == f"t.yaml:8: effort.plan: {message}"
     file = tmp_path / "t.yaml"
     file.write_text(no_memory("plan: grid"))
     words = ("-o", str(tmp_path / "p"), "--plan", plan)
     run = slowpath("contention", "profile", str(file), *words)
     assert run.returncode == 2
-    assert f"Invalid value for '--plan': {said}\n" in run.stderr
+    assert f"Invalid value for '--plan': {message}\n" in run.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--plan", "best"), "argument --plan: invalid choice: 'best'"),
         (("--mixes", "0"), "argument --mixes: "),
         (("--mixes", "-1"), "argument --mixes: "),
     ],
 )
-def test_options_that_make_no_sense(words: tuple[str, str], said: str, tmp_path: Path) -> None:
+def test_options_that_make_no_sense(words: tuple[str, str], message: str, tmp_path: Path) -> None:
     run = slowpath("contention", "profile", str(TINY), "-o", str(tmp_path / "p"), *words)
     assert run.returncode == 2
-    assert said in run.stderr
+    assert message in run.stderr

@@ -1,4 +1,4 @@
-"""What is worth measuring: quotas, the paper's algorithm step by step, four ways compared."""
+"""Choice of points to measure: quotas, the paper's algorithm, and a comparison of four plans."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,13 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from slowpath.contention.profiling.adaptive import ActiveSettings, Settings, active, adaptive, seen
+from slowpath.contention.profiling.adaptive import (
+    ActiveSettings,
+    Settings,
+    active,
+    adaptive,
+    features_of,
+)
 from slowpath.contention.profiling.sampling import (
     Attribute,
     Budget,
@@ -40,25 +46,25 @@ def cliff(at: Point) -> float:
 
 
 QUICK = ActiveSettings(candidates=64, refit=24)
-WAYS: dict[str, Callable[[int, int], list[Sample]]] = {
+PLANS: dict[str, Callable[[int, int], list[Sample]]] = {
     "random": lambda quota, seed: measured(random(SPACE, quota, seed), cliff),
     "adaptive": lambda quota, seed: measured(adaptive(SPACE, quota, seed=seed), cliff),
     "active": lambda quota, seed: measured(active(SPACE, quota, QUICK, seed), cliff),
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("plan", PLANS)
 @settings(deadline=None, max_examples=5)
 @given(quota=st.integers(1, 24), seed=st.integers(0, 99))
-def test_quotas_are_used_up_and_nothing_is_measured_twice(way: str, quota: int, seed: int) -> None:
-    found = WAYS[way](quota, seed)
+def test_quotas_are_used_up_and_nothing_is_measured_twice(plan: str, quota: int, seed: int) -> None:
+    found = PLANS[plan](quota, seed)
     assert len(found) == quota == len({one.point for one in found})
     for one in found:
         assert one.throughput == cliff(one.point)
         assert 0 <= one.point.level < len(SPACE.levels)
         for attribute in SPACE.attributes:
             assert attribute.least <= one.point.values()[attribute.name] <= attribute.most
-    assert found == WAYS[way](quota, seed)
+    assert found == PLANS[plan](quota, seed)
 
 
 def test_full_profiling_is_every_level_under_a_grid() -> None:
@@ -82,7 +88,7 @@ def test_a_space_that_is_used_up_ends_it() -> None:
 def test_the_first_measurements_are_those_of_the_algorithm() -> None:
     """Default traffic, both ends of each attribute, then ends and centres of regions, in order.
 
-    Sizes make no difference and stay at their default; regions are gone through upper half first.
+    Sizes have no effect and keep their default; the upper half of each region comes first.
     """
     settings = Settings(relevant=0.05, changes=0.05, draws=1)
     found = measured(adaptive(SPACE, 14, settings), cliff)
@@ -91,8 +97,8 @@ def test_the_first_measurements_are_those_of_the_algorithm() -> None:
     assert flows[:4] == [16_000, 1, 500_000, 16_000]
     assert sizes[:4] == [1500, 1500, 1500, 64]
     assert set(sizes[4:]) == {1500}
-    # From 60,000 flows up ends are equal: of each region the upper half ends it, until the region
-    # that has 60,000 inside; there, the upper half comes first.
+    # Both ends are equal above 60,000 flows, so upper halves are not halved. The upper half of the
+    # region that contains 60,000 flows comes first.
     visited = list(dict.fromkeys(flows[4:]))
     assert visited[:5] == [250_000, 125_000, 62_500, 31_250, 46_875]
 
@@ -101,7 +107,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
     def flat(at: Point) -> float:
         return 1000.0 + 10 * at.values()["size"] / 1500 - at.level
 
-    # Nothing matters: after the default and ends there are random points only.
+    # Without relevant attributes, all points after the first ones are random.
     found = [one.point for one in measured(adaptive(SPACE, 12), flat)]
     assert len({one.values()["flows"] for one in found}) > 6
     fine = adaptive(SPACE, 12, Settings(0.001, 0.001, draws=1))
@@ -111,7 +117,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
 
 
 def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
-    """A step: halving ends at neighbouring whole numbers, not never."""
+    """Halving ends at neighbouring whole numbers."""
 
     def step(at: Point) -> float:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0
@@ -146,14 +152,14 @@ def test_values_are_those_that_make_sense() -> None:
 # --- all four -------------------------------------------------------------------------------------
 
 
-def errors_of(way: str) -> dict[str, float]:
-    """Mean relative errors at points nobody has seen, by what has learnt from 48 samples."""
-    found = [error(WAYS[way](48, seed)) for seed in range(2)]
+def errors_of(plan: str) -> dict[str, float]:
+    """Return mean relative errors at new points of models trained on 48 samples, by model."""
+    found = [error(PLANS[plan](48, seed)) for seed in range(2)]
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
 def error(samples: list[Sample]) -> dict[str, float]:
-    """The same of some samples."""
+    """Return relative errors at new points of models trained on these samples."""
     kernel = ConstantKernel() * Matern(np.full(3, 0.5), (0.05, 20), nu=1.5)
     process = GaussianProcessRegressor(
         kernel + WhiteKernel(1e-4, (1e-6, 1)), normalize_y=True, random_state=0
@@ -162,15 +168,15 @@ def error(samples: list[Sample]) -> dict[str, float]:
 
 
 def error_of(learner: Any, samples: list[Sample]) -> float:
-    """That of one kind of model."""
+    """Return the relative error at new points of one model."""
     draw = np.random.default_rng(99)
     points = [SPACE.drawn(draw) for _ in range(300)]
-    # As many where something happens: flows up to 60,000.
+    # Half of the points have up to 60,000 flows, where throughput changes.
     points += [
         point(one.level, one.values() | {"flows": one.values()["flows"] // 8}) for one in points
     ]
-    x, y = seen(SPACE, [one.point for one in samples]), [one.throughput for one in samples]
-    predicted = np.exp(learner.fit(x, np.log(y)).predict(seen(SPACE, points)))
+    x, y = features_of(SPACE, [one.point for one in samples]), [one.throughput for one in samples]
+    predicted = np.exp(learner.fit(x, np.log(y)).predict(features_of(SPACE, points)))
     return float(np.abs(predicted / [cliff(one) for one in points] - 1).mean())
 
 
@@ -179,13 +185,14 @@ TREES = GradientBoostingRegressor(random_state=0, n_estimators=200)
 
 @pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 def test_four_ways_compared() -> None:
-    """With one quota, looking where something happens beats chance, and is near all there is.
+    """With an equal quota, chosen points beat random ones, and come close to all points.
 
-    Each by the kind of model that it is for: the paper's has trees, active learning a process.
+    Each plan is judged by the model it is made for: the paper's by trees, active learning by a
+    Gaussian process.
     """
-    by_chance, by_paper, by_doubt = (errors_of(way) for way in WAYS)
+    by_chance, by_paper, by_uncertainty = (errors_of(plan) for plan in PLANS)
     everything = measured(full(SPACE, 17), cliff)
     assert len(everything) > 25 * 48
     assert by_paper["trees"] < by_chance["trees"]
-    assert by_doubt["process"] < by_chance["process"]
+    assert by_uncertainty["process"] < by_chance["process"]
     assert by_paper["trees"] < error_of(TREES, everything) + 0.01

@@ -1,4 +1,4 @@
-"""Profiles from files: what is wrong is said with file, row and column."""
+"""Profiles from files; errors name file, row and column."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def memory(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, line: int, column: str, value: str) -> str:
-    """The file with another value in one cell; lines from 1."""
+    """Change the value of a cell in a file; lines count from 1."""
     lines = path.read_text().splitlines()
     place = lines[0].split(",").index(column)
     cells = lines[line - 1].split(",")
@@ -33,7 +33,7 @@ def changed(path: Path, line: int, column: str, value: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "said"),
+    ("column", "value", "message"),
     [
         ("flow_count", "-3", "-3 is negative; flows in the traffic cannot be"),
         ("flow_count", "0", "is zero; flows in the traffic cannot be"),
@@ -47,13 +47,13 @@ def changed(path: Path, line: int, column: str, value: str) -> str:
         ("packet_size_bytes", "1e6", "more than 65536 bytes"),
     ],
 )
-def test_wrong_values_are_named(memory: Path, column: str, value: str, said: str) -> None:
+def test_wrong_values_are_named(memory: Path, column: str, value: str, message: str) -> None:
     file = changed(memory, 4, column, value)
     with pytest.raises(InputError) as wrong:
         read_memory([file])
     assert wrong.value.file == file
     assert wrong.value.reason.startswith(f"line 4 (m2), column {column}: ")
-    assert said in wrong.value.reason
+    assert message in wrong.value.reason
 
 
 def test_missing_columns_are_named(memory: Path) -> None:
@@ -125,7 +125,7 @@ def test_json_is_the_same_as_csv(tmp_path: Path, memory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("{", "is not JSON"),
@@ -136,12 +136,12 @@ def test_json_is_the_same_as_csv(tmp_path: Path, memory: Path) -> None:
         ("time,load\n1,2\n", "is no profile"),
     ],
 )
-def test_what_is_no_table(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_no_table(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "table"
     file.write_text(text)
     with pytest.raises(InputError) as wrong:
         kind_of(str(file))
-    assert said in wrong.value.reason
+    assert message in wrong.value.reason
 
 
 def test_tables_are_known_by_their_columns(tmp_path: Path, memory: Path) -> None:
@@ -201,7 +201,7 @@ def test_queries(tmp_path: Path, memory: Path) -> None:
 
 
 def test_tables_of_a_profile_are_queries(tmp_path: Path) -> None:
-    """Memory rows have their match ratio above the columns, and nobody at the accelerator."""
+    """Memory rows state their match ratio above the columns, and have no client."""
     like = profile(8)
     rows = write_memory(tmp_path / "rows.csv", like, {"mtbr": "300"})
     read = read_query(str(rows), like, accelerator=True)

@@ -1,4 +1,4 @@
-"""How long functions that run to completion wait for accelerators."""
+"""Waiting times at accelerators of functions that run to completion."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """One client in each row: request time and rate."""
+    """Return one client in each row, from request times and rates."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
@@ -28,30 +28,30 @@ def test_waits_come_back() -> None:
     waits = {5e-7: 1e-7, 1e-6: 6e-7, 2e-6: 1.4e-6}
     runs = [CoRun(2, time / 2, 1 / (1 / solo + wait)) for time, wait in reversed(waits.items())]
     found = measured_waits(solo, runs)
-    asked = np.array([1e-7, 5e-7, 1.5e-6, 2e-6, 9e-6])
-    assert found.at(asked) == pytest.approx(np.array([1e-7, 1e-7, 1e-6, 1.4e-6, 1.4e-6]))
+    times = np.array([1e-7, 5e-7, 1.5e-6, 2e-6, 9e-6])
+    assert found.at(times) == pytest.approx(np.array([1e-7, 1e-7, 1e-6, 1.4e-6, 1.4e-6]))
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "message"),
     [
         ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
         ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.5)], "does not wait"),
         ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
     ],
 )
-def test_co_runs_that_say_nothing(runs: list[CoRun], said: str) -> None:
-    with pytest.raises(IdentificationError, match=said):
+def test_co_runs_that_say_nothing(runs: list[CoRun], message: str) -> None:
+    with pytest.raises(IdentificationError, match=message):
         measured_waits(1.0, runs)
 
 
 WAITS = Waits(np.array([1.0, 3.0]), np.array([0.5, 2.0]))
 
 
-def beside(solo: Floats, own: Floats, these: Others) -> Floats:
-    """Throughput of a function with these waits."""
-    wait = WAITS.at(others_round_time(these))
-    return np.asarray(1 / (1 / solo + wait_per_packet(1 / solo, own, wait, these)))
+def beside(solo: Floats, own: Floats, clients: Others) -> Floats:
+    """Return the throughput of a function that has `WAITS`, beside these clients."""
+    wait = WAITS.at(others_round_time(clients))
+    return np.asarray(1 / (1 / solo + wait_per_packet(1 / solo, own, wait, clients)))
 
 
 def test_throughput_falls_in_a_line_to_where_others_always_have_requests() -> None:
@@ -61,7 +61,7 @@ def test_throughput_falls_in_a_line_to_where_others_always_have_requests() -> No
     assert found[0] == pytest.approx(0.25)
     assert found[-1] == pytest.approx(1 / (4 + 0.5))
     assert found[-2] == pytest.approx(found[-1])
-    # Others have no more than the function leaves: 1 - 2/9.
+    # Others get at most the time that the function leaves: 1 - 2/9.
     slope = (found[-1] - 0.25) / (1 - found[-1])
     assert found[1:4] == pytest.approx(0.25 + slope * np.array([0.1, 0.2, 0.4]))
 

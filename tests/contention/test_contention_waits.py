@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from contention_mixes import (
     HEADER,
+    MEMORY_MTBR,
     MTBR,
-    USUAL,
     mixes,
     only_client,
     own_time,
@@ -19,7 +19,7 @@ from contention_mixes import (
 )
 from contention_models import kind, model
 from contention_tables import MEMORY, columns
-from contention_wrong import FAST, ran, said_by
+from contention_wrong import FAST, error_of, run_command
 from slowpath.contention import saved
 from slowpath.contention.accelerators import co_runs_of, waits_by
 from slowpath.contention.columns import Clients, CoRuns, Origin, Query
@@ -39,7 +39,7 @@ TIMES = np.linspace(2e-4, 2e-3, 10)
 
 
 def runs(added: Floats, times: Floats = TIMES) -> CoRuns:
-    """Co-runs with one client, each under other traffic, which add so much to a packet."""
+    """Return co-runs with one client, under different traffic, and these added times."""
     alone = np.random.default_rng(1).uniform(300.0, 900.0, len(times))
     names = tuple(f"mix-{at}" for at in range(len(times)))
     queues = np.ones(len(times))
@@ -54,8 +54,8 @@ def test_waits_are_what_is_added_whatever_a_packet_takes_alone() -> None:
     of = runs(np.array([1e-4, 6e-4, 9e-4]), np.array([5e-4, 1e-3, 2e-3]))
     found = waits_by(of)
     assert found is not None
-    asked = np.array([1e-4, 5e-4, 7.5e-4, 2e-3, 9e-3])
-    assert found.at(asked) == pytest.approx(np.array([1e-4, 1e-4, 3.5e-4, 9e-4, 9e-4]))
+    times = np.array([1e-4, 5e-4, 7.5e-4, 2e-3, 9e-3])
+    assert found.at(times) == pytest.approx(np.array([1e-4, 1e-4, 3.5e-4, 9e-4, 9e-4]))
 
 
 def test_neighbours_are_taken_together() -> None:
@@ -64,18 +64,18 @@ def test_neighbours_are_taken_together() -> None:
     noisy = runs(0.4 * times + 3e-5 * draw.standard_normal(64), times)
     found = waits_by(noisy)
     assert found is not None
-    assert len(found.taken) == 8
+    assert len(found.round_time) == 8
     assert found.at(times[8:-8]) == pytest.approx(0.4 * times[8:-8], abs=4e-5)
 
 
 @pytest.mark.parametrize(
     "of",
     [
-        waiting(1.0),  # whole rounds are nearer
-        waiting(0.0),  # nobody waits
-        runs(np.array([3e-4, 3.1e-4]), np.array([5e-4, 5e-4])),  # of one request time
+        waiting(1.0),  # whole rounds predict better
+        waiting(0.0),  # no waits
+        runs(np.array([3e-4, 3.1e-4]), np.array([5e-4, 5e-4])),  # one request time only
         runs(np.array([3e-4]), np.array([5e-4])),
-        runs(np.array([9e-4, 3e-4]), np.array([5e-4, 9e-4])),  # longer requests do not slow it
+        runs(np.array([9e-4, 3e-4]), np.array([5e-4, 9e-4])),  # longer requests wait less
     ],
 )
 def test_co_runs_that_show_no_waits(of: CoRuns) -> None:
@@ -91,31 +91,30 @@ def learnt(of: CoRuns | None, pattern: Pattern = COMPLETION, queues: int = 1) ->
 SHARE = 0.4
 WAITING, ROUNDS = learnt(waiting(SHARE)), learnt(None)
 OWN = 2e-4 * (1 + 0.003 * 400)
-"""At the match ratio of its memory rows."""
+"""Request time at the match ratio of memory rows."""
 
 
-def query(*of: tuple[float, float], told: bool = True) -> Query:
-    """Clients with request times and rates, one in each row."""
+def query(*of: tuple[float, float], with_clients: bool = True) -> Query:
+    """Return a query with one client in each row, from request times and rates."""
     times, rates = (np.array(one)[:, None] for one in zip(*of, strict=True))
-    there = {name: values[: len(of)] for name, values in columns(8, seed=9).items()}
-    clients = Clients(np.ones_like(times), times, rates)
+    contention = {name: values[: len(of)] for name, values in columns(8, seed=9).items()}
+    clients = Clients(np.ones_like(times), times, rates) if with_clients else None
     names = tuple(str(at) for at in range(len(of)))
     queued = np.where(rates > 0, times, 0.0)[:, 0]
-    mtbr = np.full(len(of), 400.0)
-    return Query("q", names, there, mtbr, queued, clients=clients if told else None)
+    return Query("q", names, contention, np.full(len(of), 400.0), queued, clients=clients)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_predictions_have_the_waits_of_the_profile(told: bool) -> None:
-    asked = query((5e-4, np.inf), (1.5e-3, np.inf), (1e-3, 0.0), told=told)
+@pytest.mark.parametrize("with_clients", [True, False])
+def test_predictions_have_the_waits_of_the_profile(with_clients: bool) -> None:
+    asked = query((5e-4, np.inf), (1.5e-3, np.inf), (1e-3, 0.0), with_clients=with_clients)
     found = predict(WAITING, asked, 0.9)
     memory = np.exp(WAITING.stage.log_throughput(asked.columns))
     added = SHARE * np.array([5e-4, 1.5e-3, 0.0])
     assert found.throughput == pytest.approx(1 / (1 / memory + added))
     assert (found.low <= found.throughput).all()
     assert (found.throughput <= found.high).all()
-    whole = predict(ROUNDS, asked, 0.9)
-    assert whole.throughput == pytest.approx(1 / (1 / memory + np.array([5e-4, 1.5e-3, 0])))
+    rounds = predict(ROUNDS, asked, 0.9)
+    assert rounds.throughput == pytest.approx(1 / (1 / memory + np.array([5e-4, 1.5e-3, 0])))
 
 
 def test_clients_that_pause_are_waited_for_less() -> None:
@@ -142,8 +141,8 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
     mixed = predict_mixes(kinds, [(0, 1), (0, 1, 2), (0, 0, 1), (0,)], 0.9)
     of_first = [float(mixed.throughput[at]) for at in np.flatnonzero(mixed.kind == 0)]
     others = [[kinds[1]], kinds[1:], [kinds[0], kinds[1]], []]
-    for found, those in zip(of_first, others, strict=True):
-        beside = [(one.file, one.model) for one in those]
+    for found, functions in zip(of_first, others, strict=True):
+        beside = [(one.file, one.model) for one in functions]
         asked = query_with_competitors(("waits.json", WAITING), beside, traffic)
         assert found == pytest.approx(predict(WAITING, asked, 0.9).throughput[0])
     rounds = [kind(ROUNDS, "rounds.json"), *kinds[1:]]
@@ -155,10 +154,10 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
 
 
 def rows(share: float, kept: Sequence[int] = range(12)) -> list[list[object]]:
-    """Mixes at the accelerator alone, of a function that waits for a share of each round."""
+    """Return mixes at the accelerator only; the function waits for a share of each round."""
     of = columns(12, seed=3)
     times = np.linspace(2e-4, 2e-3, 12)
-    solo = 1 / (1e-3 + 1e-4 * np.log(of["flow_count"]) + own_time(MTBR) - own_time(USUAL))
+    solo = 1 / (1e-3 + 1e-4 * np.log(of["flow_count"]) + own_time(MTBR) - own_time(MEMORY_MTBR))
     traffic = np.column_stack([of[name] for name in MEMORY[:-1]]).tolist()
     found: list[list[object]] = []
     for at in kept:
@@ -175,10 +174,12 @@ def test_models_of_profiles_wait_as_they_did(
     monkeypatch.chdir(tmp_path)
     write_folder(tmp_path / "p", [*rows(SHARE), *mixes(COMPLETION, share=SHARE)], COMPLETION)
     write_folder(tmp_path / "q", mixes(COMPLETION), COMPLETION)
-    code, text, _ = ran(f"train p {FAST} -o nf.json")
+    code, text, _ = run_command(f"train p {FAST} -o nf.json")
     assert code == 0
     check_golden(GOLDEN / "contention/train-waits.txt", text)
-    assert "a whole round of the others' requests" in ran(f"train q {FAST} -o rounds.json")[1]
+    assert (
+        "a whole round of the others' requests" in run_command(f"train q {FAST} -o rounds.json")[1]
+    )
     document = json.loads((tmp_path / "nf.json").read_text())
     assert len(document["co_runs"]["rows"]) == 12
     assert json.loads((tmp_path / "rounds.json").read_text())["co_runs"] is None
@@ -196,16 +197,16 @@ def test_profiles_that_do_not_tell_how_long(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_folder(tmp_path / "p", [*rows(SHARE, kept), *mixes(COMPLETION)], COMPLETION)
-    assert "a whole round of the others' requests" in ran(f"train p {FAST}")[1]
+    assert "a whole round of the others' requests" in run_command(f"train p {FAST}")[1]
 
 
 def test_only_mixes_without_anybody_else_tell_of_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    there = [*rows(SHARE), *mixes(COMPLETION)]
-    there[2][HEADER.index("client_rate")] = 100.0  # a client that pauses
-    write_folder(tmp_path / "p", there)
+    measured = [*rows(SHARE), *mixes(COMPLETION)]
+    measured[2][HEADER.index("client_rate")] = 100.0  # a client that pauses
+    write_folder(tmp_path / "p", measured)
     of = co_runs_of(read_mixes("p/mixes.csv", read_memory(["p/memory.csv"])))
     assert of is not None
     assert of.rows == tuple(f"mix-{at}" for at in range(12) if at != 2)
@@ -242,5 +243,5 @@ def test_models_whose_co_runs_somebody_took(tmp_path: Path) -> None:
     document["co_runs"] |= {"rows": [], "columns": empty}
     file = tmp_path / "nf.json"
     file.write_text(json.dumps(document))
-    said = said_by(f"diagnose {file} --traffic flows=1,size=64,mtbr=1", 3)
-    assert "is not a model: co_runs has no rows" in said
+    message = error_of(f"diagnose {file} --traffic flows=1,size=64,mtbr=1", 3)
+    assert "is not a model: co_runs has no rows" in message

@@ -1,6 +1,6 @@
-"""Wrong tables of `slowpath contention`: one line that names file, row and column, and exit code 3.
+"""Wrong tables of `slowpath contention`: exit code 3 and one line with file, row and column.
 
-Every kind of damage in every table that a command reads, in CSV, JSON and Parquet.
+Each table that a command reads gets each damage, in CSV, JSON and Parquet.
 """
 
 import csv
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contention_wrong import PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
+from contention_wrong import PLACED, PREDICTED, TRAINED, error_of, folder_of_good_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
     file: str
     words: str
-    column: str  # of numbers
+    column: str  # a column of numbers
 
 
 READ = {
@@ -54,7 +54,7 @@ READ = {
 }
 Cells = list[list[str]]
 Damage = Callable[[Cells, int], None]
-"""Changes the cells of a table, the header first; the column is named by its place."""
+"""Function that changes cells of a table, header first; its second argument is a column index."""
 
 
 def value(text: str) -> Damage:
@@ -106,7 +106,7 @@ CELLS: dict[str, tuple[str, str]] = {
 
 
 def written(path: Path, damage: Damage, column: str) -> None:
-    """The table with the damage."""
+    """Write a damaged table."""
     lines = path.read_text().splitlines(keepends=True)
     head = [line for line in lines if line.startswith("#")]
     cells = [*csv.reader(lines[len(head) :])]
@@ -116,55 +116,55 @@ def written(path: Path, damage: Damage, column: str) -> None:
         csv.writer(file, lineterminator="\n").writerows(cells)
 
 
-@pytest.mark.parametrize("what", CELLS)
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("name", READ)
-def test_cells(folder: Path, name: str, what: str) -> None:
-    read, (text, reason) = READ[name], CELLS[what]
+def test_cells(folder: Path, name: str, cell: str) -> None:
+    read, (text, reason) = READ[name], CELLS[cell]
     written(folder / read.file, value(text), read.column)
-    said = said_by(read.words, 3)
-    assert said.startswith(f"error: {read.file}: line {_line(folder / read.file)}")
-    assert f", column {read.column}: {reason}" in said
+    message = error_of(read.words, 3)
+    assert message.startswith(f"error: {read.file}: line {_line(folder / read.file)}")
+    assert f", column {read.column}: {reason}" in message
 
 
 def _line(path: Path) -> int:
-    """Where the second row of values stands."""
+    """Return the line number of the second row of values."""
     return 3 + sum(line.startswith("#") for line in path.read_text().splitlines())
 
 
 @pytest.mark.parametrize("name", READ)
 def test_columns(folder: Path, name: str) -> None:
     read = READ[name]
-    path, there = folder / read.file, (folder / read.file).read_bytes()
+    path, original = folder / read.file, (folder / read.file).read_bytes()
     written(path, without, read.column)
-    said = said_by(read.words, 3)
-    assert said.startswith(f"error: {read.file}: ")
-    assert "has no column" in said
-    assert f"'{read.column}'" in said
-    assert "; it has " in said or "say with each arrival" in said
-    path.write_bytes(there)
+    message = error_of(read.words, 3)
+    assert message.startswith(f"error: {read.file}: ")
+    assert "has no column" in message
+    assert f"'{read.column}'" in message
+    assert "; it has " in message or "say with each arrival" in message
+    path.write_bytes(original)
     written(path, named(read.column.upper()), read.column)
-    said = said_by(read.words, 3)
-    assert said.startswith(f"error: {read.file}: has a column '{read.column.upper()}' where")
-    path.write_bytes(there)
+    message = error_of(read.words, 3)
+    assert message.startswith(f"error: {read.file}: has a column '{read.column.upper()}' where")
+    path.write_bytes(original)
     written(path, twice, read.column)
-    said = said_by(read.words, 3)
-    assert f"{read.file}: line {_line(path) - 2}: has 2 columns '{read.column}'; rename" in said
-    path.write_bytes(there)
+    message = error_of(read.words, 3)
+    assert f"{read.file}: line {_line(path) - 2}: has 2 columns '{read.column}'; rename" in message
+    path.write_bytes(original)
     written(path, one_more, read.column)
-    said = said_by(read.words, 3)
-    assert f"{read.file}: line {_line(path)}: there are" in said
+    message = error_of(read.words, 3)
+    assert f"{read.file}: line {_line(path)}: there are" in message
 
 
 @pytest.mark.parametrize("name", READ)
 def test_files(folder: Path, name: str) -> None:
     read = READ[name]
-    path, there = folder / read.file, (folder / read.file).read_text()
+    path, original = folder / read.file, (folder / read.file).read_text()
     for data, reason in (
         (b"", "line 1: is empty; the first line has to name the columns"),
         (b",,,\n", "line 1: is empty"),
         (b"# device: nic\n", "line 1: is empty"),
-        (there.encode("utf-16"), "is UTF-16 or no text at all; save it as UTF-8"),
-        (there.encode("utf-16-le"), "is UTF-16 or no text at all"),
+        (original.encode("utf-16"), "is UTF-16 or no text at all; save it as UTF-8"),
+        (original.encode("utf-16-le"), "is UTF-16 or no text at all"),
         (b"\xff\xfe\xfd", "is UTF-16 or no text at all"),
         ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
         (b"[1, 2]", 'has no "rows"'),
@@ -174,28 +174,28 @@ def test_files(folder: Path, name: str) -> None:
         (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
     ):
         path.write_bytes(data)
-        said = said_by(read.words, 3)
-        assert said.startswith(f"error: {read.file}: {reason}"), said
+        message = error_of(read.words, 3)
+        assert message.startswith(f"error: {read.file}: {reason}"), message
     path.unlink()
-    assert said_by(read.words, 3) == f"error: {read.file}: no such file\n"
+    assert error_of(read.words, 3) == f"error: {read.file}: no such file\n"
 
 
 @pytest.mark.parametrize("name", READ)
 def test_remarks(folder: Path, name: str) -> None:
-    """What is said of all rows: of another device, in another unit, or twice."""
+    """Remarks about all rows: another device, another unit, or two values."""
     read = READ[name]
-    path, there = folder / read.file, (folder / read.file).read_text()
-    whole = there[there.index("\nrow,") + 1 :]
-    path.write_text(f"# device: another\n{whole}")
-    said = said_by(read.words, 3) if name != "evaluate" else "'another'"
-    assert "'another'" in said
-    path.write_text(f"# device: nic\n# device: another\n{whole}")
-    said = said_by(read.words, 3)
-    assert said == f"error: {read.file}: line 2, device: is 'another', and 'nic' in line 1\n"
-    path.write_text(f"# unit {read.column}: furlongs\n{whole}")
+    path, original = folder / read.file, (folder / read.file).read_text()
+    rows = original[original.index("\nrow,") + 1 :]
+    path.write_text(f"# device: another\n{rows}")
+    message = error_of(read.words, 3) if name != "evaluate" else "'another'"
+    assert "'another'" in message
+    path.write_text(f"# device: nic\n# device: another\n{rows}")
+    message = error_of(read.words, 3)
+    assert message == f"error: {read.file}: line 2, device: is 'another', and 'nic' in line 1\n"
+    path.write_text(f"# unit {read.column}: furlongs\n{rows}")
     if read.column != "throughput":
-        said = said_by(read.words, 3) if read.column in WITH_UNIT else "furlongs"
-        assert "furlongs" in said
+        message = error_of(read.words, 3) if read.column in WITH_UNIT else "furlongs"
+        assert "furlongs" in message
 
 
 WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"}
@@ -212,21 +212,21 @@ def test_too_few_rows(folder: Path) -> None:
         ("place, measured", 0, "has no rows"),
     ):
         read = READ[name]
-        path, there = folder / read.file, (folder / read.file).read_text()
+        path, original = folder / read.file, (folder / read.file).read_text()
         written(path, first(kept), read.column)
-        assert said_by(read.words, 3).startswith(f"error: {read.file}: {reason}"), name
-        path.write_text(there)
+        assert error_of(read.words, 3).startswith(f"error: {read.file}: {reason}"), name
+        path.write_text(original)
     for file in ("memory.csv", "more.csv"):
         written(folder / file, first(3), "row")
-    said = said_by("train memory.csv more.csv", 3)
-    assert "more.csv: has 6 rows together with memory.csv; a memory model takes" in said
+    message = error_of("train memory.csv more.csv", 3)
+    assert "more.csv: has 6 rows together with memory.csv; a memory model takes" in message
 
 
 # --- JSON and Parquet -----------------------------------------------------------------------------
 
 
 def as_json(path: Path, column: str, text: object) -> None:
-    """The table as JSON of the same name, with another value in the second row."""
+    """Replace a table by JSON, with another value in the second row."""
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     rows: list[dict[str, object]] = [*csv.DictReader(lines)]
     rows[1][column] = text
@@ -247,9 +247,9 @@ def as_json(path: Path, column: str, text: object) -> None:
 def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> None:
     read = READ[name]
     as_json(folder / read.file, read.column, text)
-    said = said_by(read.words, 3)
-    assert said.startswith(f"error: {read.file}: row 2")
-    assert f", column {read.column}: {reason}" in said
+    message = error_of(read.words, 3)
+    assert message.startswith(f"error: {read.file}: row 2")
+    assert f", column {read.column}: {reason}" in message
 
 
 @pytest.mark.parametrize(
@@ -258,9 +258,9 @@ def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> No
 )
 @pytest.mark.parametrize("name", ["train", "train, requests", "predict, query", "place"])
 def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: str) -> None:
-    why = "pyarrow (the extra `parquet`) is not installed"
-    arrow = pytest.importorskip("pyarrow", reason=why)
-    parquet = pytest.importorskip("pyarrow.parquet", reason=why)
+    missing = "pyarrow (the extra `parquet`) is not installed"
+    arrow = pytest.importorskip("pyarrow", reason=missing)
+    parquet = pytest.importorskip("pyarrow.parquet", reason=missing)
 
     read = READ[name]
     path = folder / read.file
@@ -272,6 +272,6 @@ def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: s
         columns[column] = [float(one) if number else one for one in values]
     columns[read.column][1] = text
     parquet.write_table(arrow.table(columns), path)
-    said = said_by(read.words, 3)
-    assert said.startswith(f"error: {read.file}: row 2")
-    assert f", column {read.column}: {reason}" in said
+    message = error_of(read.words, 3)
+    assert message.startswith(f"error: {read.file}: row 2")
+    assert f", column {read.column}: {reason}" in message

@@ -1,6 +1,6 @@
-"""Wrong models, descriptions and options of `slowpath contention`: one line that names the place.
+"""Wrong models, descriptions and options of `slowpath contention`: errors of one line.
 
-Codes: 3 for files, 2 for options.
+The exit code is 3 for files, and 2 for options.
 """
 
 import json
@@ -12,7 +12,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from contention_tables import profile
-from contention_wrong import FAST, FLEET, PLACED, folder_of_good_files, said_by
+from contention_wrong import FAST, FLEET, PLACED, error_of, folder_of_good_files
 from slowpath.contention import saved
 from slowpath.contention.bottleneck import ChangeError, read_change
 from slowpath.contention.memory.recipes import RECIPES
@@ -42,11 +42,11 @@ DIAGNOSED = f"diagnose nf.json {TRAFFIC}"
 
 
 def changed(path: Path, place: str, value: object) -> None:
-    """The document with another value in a place, or without it (`...`)."""
+    """Set a value in a document by its path, or delete it if `value` is `...`."""
     document = json.loads(path.read_text())
-    *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+    *keys, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     inside = document
-    for step in way:
+    for step in keys:
         inside = inside[step]
     if value is ...:
         del inside[last]
@@ -94,13 +94,13 @@ def changed(path: Path, place: str, value: object) -> None:
 )
 def test_models(folder: Path, place: str, value: object, reason: str) -> None:
     changed(folder / "nf.json", place, value)
-    said = said_by(ALONE, 3)
-    assert said.startswith("error: nf.json: is not a model: ")
-    assert reason in said
-    assert said_by(DIAGNOSED, 3) == said
-    assert said_by(f"predict nat.json {TRAFFIC} --with nf.json", 3) == said
-    placed = said_by(PLACED, 3)
-    assert placed == said.replace("nf.json", "fleet.yaml:5: functions.ids.model: nf.json", 1)
+    message = error_of(ALONE, 3)
+    assert message.startswith("error: nf.json: is not a model: ")
+    assert reason in message
+    assert error_of(DIAGNOSED, 3) == message
+    assert error_of(f"predict nat.json {TRAFFIC} --with nf.json", 3) == message
+    placed = error_of(PLACED, 3)
+    assert placed == message.replace("nf.json", "fleet.yaml:5: functions.ids.model: nf.json", 1)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +117,15 @@ def test_models(folder: Path, place: str, value: object, reason: str) -> None:
 def test_what_is_no_model(folder: Path, data: bytes, reason: str) -> None:
     (folder / "nf.json").write_bytes(data)
     for words in (ALONE, DIAGNOSED, f"predict nat.json {TRAFFIC} --with nat.json,nf.json"):
-        said = said_by(words, 3)
-        assert said.startswith("error: nf.json: ")
-        assert reason in said
+        message = error_of(words, 3)
+        assert message.startswith("error: nf.json: ")
+        assert reason in message
 
 
 def test_keys_that_nobody_knows_do_no_harm(folder: Path) -> None:
     changed(folder / "nf.json", "scores.0.colour", "red")
     changed(folder / "nf.json", "colour", "red")
-    assert "internal" not in said_by(ALONE, 0)
+    assert "internal" not in error_of(ALONE, 0)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_keys_that_nobody_knows_do_no_harm(folder: Path) -> None:
 @pytest.mark.parametrize("words", [ALONE, DIAGNOSED])
 @pytest.mark.usefixtures("folder")
 def test_functions_without_a_profile(words: str, reason: str) -> None:
-    said = said_by(f"{words} --with nat.json,{reason.partition(':')[0]}", 3)
-    assert said.startswith(f"error: {reason}")
+    message = error_of(f"{words} --with nat.json,{reason.partition(':')[0]}", 3)
+    assert message.startswith(f"error: {reason}")
 
 
 def of_all(path: Path, key: str, value: str) -> None:
@@ -153,25 +153,27 @@ def of_all(path: Path, key: str, value: str) -> None:
 def test_models_of_something_else(folder: Path, words: str) -> None:
     shutil.copy(folder / "nf.json", folder / "other.json")
     of_all(folder / "other.json", "unit", "pps")
-    said = said_by(f"{words} --with other.json", 3)
-    assert said == "error: other.json: has throughput in 'pps'; nf.json has it in 'kpps'\n"
+    message = error_of(f"{words} --with other.json", 3)
+    assert message == "error: other.json: has throughput in 'pps'; nf.json has it in 'kpps'\n"
     of_all(folder / "nat.json", "device", "another")
-    said = said_by(f"{words} --with nat.json", 3)
-    assert said == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
+    message = error_of(f"{words} --with nat.json", 3)
+    assert message == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
     rows = [f"{at},100,64,{at / 9},{99 - at}" for at in range(12)]
     header = "row,flow_count,packet_size_bytes,score"
     (folder / "score.csv").write_text("\n".join([f"{header},throughput", *rows]))
     (folder / "own-score.csv").write_text(f"{header}\no,100,64,1\n")
-    said_by(f"train score.csv own-score.csv {FAST} -o score.json", 0)
-    said = said_by(f"{words} --with score.json", 3)
-    assert said.startswith("error: score.json: has other columns of contention than nf.json: ipc,")
+    error_of(f"train score.csv own-score.csv {FAST} -o score.json", 0)
+    message = error_of(f"{words} --with score.json", 3)
+    assert message.startswith(
+        "error: score.json: has other columns of contention than nf.json: ipc,"
+    )
 
 
 # --- descriptions ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("cores: 8", "cores: -8", "fleet.yaml:1: nics.cores: '-8' is no number from 1 to 1024"),
         ("cores: 8", "cores: eight", "fleet.yaml:1: nics.cores: 'eight' is no number"),
@@ -205,20 +207,20 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
         (FLEET, "nics: {cores: 8}\nfunctions: {}\n", "fleet.yaml:2: functions: has no function"),
     ],
 )
-def test_fleets(folder: Path, old: str, new: str, said: str) -> None:
+def test_fleets(folder: Path, old: str, new: str, message: str) -> None:
     text = FLEET.replace(old, new, 1)
     assert text != FLEET
     (folder / "fleet.yaml").write_text(text, errors="surrogatepass")
-    found = said_by(PLACED, 3)
+    found = error_of(PLACED, 3)
     assert found.startswith("error: fleet.yaml:")
-    assert said in found
+    assert message in found
 
 
 DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("traffic:", "trafic:", "trafic: is not known here; there are schema"),
         ("flow_count: [100, 1000], ", "", "t.yaml:5: traffic: lacks flow_count"),
@@ -239,20 +241,20 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
         (DESCRIPTION, "\0", "is not YAML"),
     ],
 )
-def test_what_is_to_be_profiled(folder: Path, old: str, new: str, said: str) -> None:
+def test_what_is_to_be_profiled(folder: Path, old: str, new: str, message: str) -> None:
     text = DESCRIPTION.replace(old, new, 1)
     assert text != DESCRIPTION
     (folder / "t.yaml").write_text(text)
-    found = said_by("profile t.yaml -o p", 3)
+    found = error_of("profile t.yaml -o p", 3)
     assert found.startswith("error: t.yaml:")
-    assert said in found
+    assert message in found
     assert not (folder / "p").exists()
 
 
 def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
     (folder / "t.yaml").write_text(DESCRIPTION)
-    said = said_by("profile t.yaml -o memory.csv", 3)
-    assert said == "error: memory.csv: is a file; name a folder for the tables of the profile\n"
+    message = error_of("profile t.yaml -o memory.csv", 3)
+    assert message == "error: memory.csv: is a file; name a folder for the tables of the profile\n"
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", ["predict", "diagnose"])
 @pytest.mark.parametrize(
-    ("traffic", "said"),
+    ("traffic", "message"),
     [
         ("", "'' is none of flows=N, size=BYTES, mtbr=N"),
         ("flows=1,size=64,", "'' is none of flows=N"),
@@ -277,13 +279,13 @@ def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_traffic(command: str, traffic: str, said: str) -> None:
-    found = said_by(f"{command} nf.json --traffic={traffic}", 2)
-    assert f"'--traffic': {said}" in found.replace("\n", " ")
+def test_traffic(command: str, traffic: str, message: str) -> None:
+    found = error_of(f"{command} nf.json --traffic={traffic}", 2)
+    assert f"'--traffic': {message}" in found.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
-    ("words", "option", "said"),
+    ("words", "option", "message"),
     [
         (f"{ALONE} --with=", "--with", "'' has no name before, between or after commas"),
         (f"{ALONE} --with nat.json,,nf.json", "--with", "has no name before, between or after"),
@@ -311,34 +313,34 @@ def test_traffic(command: str, traffic: str, said: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_options(words: str, option: str, said: str) -> None:
-    found = " ".join(said_by(words, 2).split())
+def test_options(words: str, option: str, message: str) -> None:
+    found = " ".join(error_of(words, 2).split())
     assert option in found
-    assert said in found
+    assert message in found
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"), ("without", "is none of regex")],
 )
-def test_changes_of_several_words(change: str, said: str) -> None:
+def test_changes_of_several_words(change: str, message: str) -> None:
     with pytest.raises(ChangeError) as wrong:
         read_change(change)
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
-    said = said_by("predict nat.json --query query.csv", 0)
+    message = error_of("predict nat.json --query query.csv", 0)
     reason = "column inverse_throughput_sum is left out, as the model knows no accelerator"
-    assert f"warning: query.csv: {reason}" in said
+    assert f"warning: query.csv: {reason}" in message
     text = (folder / "query.csv").read_text().replace(",0.0002,", ",0,")
     (folder / "query.csv").write_text(text)
-    assert "is left out" not in said_by("predict nat.json --query query.csv", 0)
+    assert "is left out" not in error_of("predict nat.json --query query.csv", 0)
 
 
 @pytest.fixture(scope="module")
 def process() -> FunctionModel:
-    """A model whose recipe has Gaussian processes."""
+    """Return a model whose recipe has Gaussian processes."""
     memory = profile(16, 3)
     recipe = RECIPES["process-plain"]
     return learn(Profiles(memory), ModelChoice(recipe, (), np.array([0.1])))
@@ -356,18 +358,18 @@ def test_models_are_read_without_searching_kernels_again(
 
     monkeypatch.setattr(GaussianProcessRegressor, "_constrained_optimization", searched)
     again = saved.read(str(file))
-    for mine, other in zip(
+    for one, other in zip(
         (process.stage, *process.intervals.stages),
         (again.stage, *again.intervals.stages),
         strict=True,
     ):
-        expected = pytest.approx(mine.log_throughput(process.memory.columns), rel=1e-9)
+        expected = pytest.approx(one.log_throughput(process.memory.columns), rel=1e-9)
         assert other.log_throughput(process.memory.columns) == expected
     assert saved.written(again) == file.read_text()
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ([], "kernels: "),
         ([[None]] * 3, "kernels: "),
@@ -376,10 +378,10 @@ def test_models_are_read_without_searching_kernels_again(
     ],
 )
 def test_kernels_of_something_else(
-    process: FunctionModel, tmp_path: Path, value: object, said: str
+    process: FunctionModel, tmp_path: Path, value: object, message: str
 ) -> None:
     document = json.loads(saved.written(process)) | {"kernels": value}
     file = tmp_path / "nf.json"
     file.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         saved.read(str(file))

@@ -1,6 +1,6 @@
-"""What one table of `slowpath contention` can have wrong, and no other; and what is right.
+"""Damage that is only possible in single tables of `slowpath contention`, and unusual valid tables.
 
-Damage that every table can have is in `test_contention_wrong.py`.
+`test_contention_wrong.py` has the damage that is possible in all tables.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contention_wrong import FAST, PLACED, PREDICTED, TRAINED, folder_of_good_files, said_by
+from contention_wrong import FAST, PLACED, PREDICTED, TRAINED, error_of, folder_of_good_files
 from slowpath.contention.reading import reciprocal
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
@@ -110,13 +110,13 @@ def test_single_tables(
     changed = damage(path.read_text())
     assert changed != path.read_text()
     path.write_text(changed)
-    said = said_by(WORDS[name], 3)
-    assert said.startswith(f"error: {file}: ")
-    assert reason in said
+    message = error_of(WORDS[name], 3)
+    assert message.startswith(f"error: {file}: ")
+    assert reason in message
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("train memory.csv memory.csv", "memory.csv: is named twice; its rows would count twice"),
         ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
@@ -131,17 +131,17 @@ def test_single_tables(
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_one_table_for_another(words: str, said: str) -> None:
-    assert said_by(words, 3).startswith(f"error: {said}")
+def test_one_table_for_another(words: str, message: str) -> None:
+    assert error_of(words, 3).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize(("key", "one", "other"), [("cache mb", 6, 8), ("mtbr", 0, 600)])
 def test_tables_of_other_caches_and_matches(folder: Path, key: str, one: int, other: int) -> None:
-    for file, said in (("memory.csv", one), ("more.csv", other)):
+    for file, number in (("memory.csv", one), ("more.csv", other)):
         path = folder / file
-        path.write_text(f"# {key}: {said}\n{path.read_text()}")
-    said_of_them = said_by("train memory.csv more.csv", 3)
-    assert f"more.csv: is of {key} {other:.1f}; memory.csv is of {one:.1f}" in said_of_them
+        path.write_text(f"# {key}: {number}\n{path.read_text()}")
+    message = error_of("train memory.csv more.csv", 3)
+    assert f"more.csv: is of {key} {other:.1f}; memory.csv is of {one:.1f}" in message
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,14 @@ def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
     for number in range(at + 1, len(lines)):
         lines[number] += ",0.5" if number == at + 2 else ",0"
     path.write_text("\n".join(lines))
-    said = said_by("train memory.csv", 3)
-    assert f"line {at + 3} (m1), column inverse_throughput_sum: is above zero; memory rows" in said
+    message = error_of("train memory.csv", 3)
+    assert (
+        f"line {at + 3} (m1), column inverse_throughput_sum: is above zero; memory rows" in message
+    )
 
 
 def test_what_is_right_is_read(folder: Path) -> None:
-    """Line ends of other systems, names with a mark of byte order, other separators, numbers."""
+    """Other line ends, a byte order mark, other separators, repeated remarks, and JSON numbers."""
     text = (folder / "memory.csv").read_text()
     for other in (
         text.replace("\n", "\r\n"),
@@ -187,7 +189,7 @@ def test_what_is_right_is_read(folder: Path) -> None:
         ),
     ):
         (folder / "memory.csv").write_bytes(other.encode())
-        assert said_by(f"{TRAINED} {FAST} --pattern pipeline", 0) == ""
+        assert error_of(f"{TRAINED} {FAST} --pattern pipeline", 0) == ""
     rows = [
         {"row": name, "flow_count": 9, "packet_size_bytes": 64, "score": at, "throughput": 9 - at}
         for at, name in enumerate("abcdefgh")
@@ -195,4 +197,4 @@ def test_what_is_right_is_read(folder: Path) -> None:
     rows += [{**rows[0], "row": "i"}, {**rows[1], "row": 9, "flow_count": "11"}]
     document = {"cache mb": 6, "device": "nic", "mtbr": None, "rows": rows}
     (folder / "memory.json").write_text(json.dumps(document))
-    assert said_by(f"train memory.json {FAST}", 0) == ""
+    assert error_of(f"train memory.json {FAST}", 0) == ""

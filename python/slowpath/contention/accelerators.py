@@ -6,8 +6,8 @@ lines over the size; the paper has one size.
 
 **Throughput of clients of round-robin accelerators.** Queues are visited in turn. A visit serves
 one request; a visit to an empty queue takes no time. Let x be the number of rounds per unit of time
-while a request waits. A queue whose requests arrive more slowly than x never builds up: it is
-served at the rate of its arrivals. Any other queue is served once in each round. If such a queue
+while a request waits. A queue whose requests arrive more slowly than x never builds up: its served
+rate is its arrival rate. Any other queue is served once in each round. If such a queue
 exists, the accelerator is always busy, so x is the solution of
 
     sum over clients j of  n_j t_j min(rate_j / n_j, x)  =  1
@@ -20,24 +20,24 @@ is Eq. 2 of the paper; with one finite rate below x, its Eq. 8.
 Times are of one request, in any unit; throughputs are in its reciprocal. The paper writes the last
 form of Eq. 2, and Eq. 6, with squares of queue numbers. Its Eq. 1 (a round takes sum n_j t_j, and
 serves each queue once) implies them only without the squares, since T_solo = 1 / t for any n. With
-one queue each, as in all measurements of the paper, both are equal. We use Eq. 1.
+one queue for each client, as in all measurements of the paper, both are equal. We use Eq. 1.
 
 **Waiting time of run-to-completion functions.** A queue that is never empty waits for all others in
 each round (Eq. 1). A function with other work between its requests overlaps some of this work with
-service of the others, and waits for the rest. While others are served, it waits for a share k of
-the time, for any load. With rho the share of time in which the accelerator serves others,
+service of the others, and waits for the rest. It waits for a fixed share k of the time in which
+others are served, at any load. With rho the share of time in which the accelerator serves others,
 
     T  =  T_solo (1 - k rho)
 
 This line ends where others get all the time that the function leaves, rho = 1 - T t (with t the
-time of its own request). The share k depends on the length of the others' requests. It is measured
-in co-runs with clients that always have a request. The paper has such a line (Figure 4), but uses
-Eq. 2 for its end.
+function's own request time). The share k depends on the length of the others' requests. It is
+measured in co-runs with clients that always have a request. The paper has such a line (Figure 4),
+but computes its end by Eq. 2.
 
-Mixes with one client that always has a request, and no other competitor, show the added time of a
-packet. Their traffic differs, so the added time is taken to be the same. Neighbouring co-runs are
-averaged, as waits scatter more than throughputs. If these waits predict left-out mixes no better
-than a whole round of the client's requests does (Eq. 1), the whole round is used.
+Mixes with one client that always has a request, and no other competitor, show the time that waits
+add to a packet. The added time is assumed not to depend on the traffic. Co-runs with similar round
+times are averaged, as waits scatter more than throughputs. If these waits predict held-out mixes no
+better than a whole round of the client's requests does (Eq. 1), the whole round is used.
 """
 
 import math
@@ -107,14 +107,14 @@ class RequestTime(NamedTuple):
     lowest: float  # lowest measured match ratio
     highest: float  # highest measured match ratio
     spread: float | None  # standard deviation of relative residuals; None without residuals
-    per_byte: float = 0.0  # per byte of the packet; this and the next are 0 with a single size
-    per_match_and_byte: float = 0.0
+    per_byte: float = 0.0  # time for each byte of the packet; 0 if all packets have one size
+    per_match_and_byte: float = 0.0  # 0 if all packets have one size
     sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
 
     def at(self, mtbr: Floats, size: Floats) -> Floats:
         """Return the time at match ratios in matches per MB, and packet sizes in bytes.
 
-        Sizes outside the measured range are clipped to it.
+        The smallest or largest measured size replaces sizes beyond it.
         """
         size = np.clip(size, *self.sizes)
         base = self.base + self.per_byte * size
@@ -133,8 +133,8 @@ class RequestTime(NamedTuple):
             per_match_and_byte=self.per_match_and_byte * factor,
         )
 
-    def words(self) -> str:
-        """Return the formula."""
+    def formula(self) -> str:
+        """Return the formula as text."""
         if not self.per_byte and not self.per_match_and_byte:
             return f"{self.base:.4g} + {self.per_match:.4g} x matches/MB"
         base = f"{self.base:.4g} + {self.per_byte:.4g} x bytes"
@@ -144,10 +144,10 @@ class RequestTime(NamedTuple):
 
 
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
-    """Fit the lines by least squares of relative differences.
+    """Fit the request time, a line over the match ratio, by least squares of relative errors.
 
-    If times fall with the match ratio by no more than noise explains, the time is constant. If the
-    times of an accelerator do not depend on matches, half of all fitted lines fall.
+    If the fitted time falls with the match ratio, but noise explains the fall, a constant replaces
+    the line. Noise makes half of all lines fall where the time does not depend on matches.
 
     Raises:
         InputError: if times fall with the match ratio, the time without matches is negative, or
@@ -214,26 +214,25 @@ class IdentificationError(ValueError):
 
 
 class CoRun(NamedTuple):
-    """A function beside a client that always has a request; both saturate the accelerator."""
+    """Co-run of a function and a client that always has a request, so the accelerator saturates."""
 
     queues: float  # queues of the client
     request_time: float  # request time of the client
     throughput: float  # throughput of the function
 
 
-_TWO = 2
 _HALVINGS = 50
 
 
 class Waits(NamedTuple):
     """Waiting time of a request, by the round time of clients that always have a request."""
 
-    taken: Floats  # round time of these clients, ascending
+    round_time: Floats  # round time of these clients, ascending
     wait: Floats
 
-    def at(self, taken: Floats) -> Floats:
+    def at(self, round_time: Floats) -> Floats:
         """Return the wait, interpolated between measured values, constant outside their range."""
-        return np.asarray(np.interp(taken, self.taken, self.wait))
+        return np.asarray(np.interp(round_time, self.round_time, self.wait))
 
 
 class Others(NamedTuple):
@@ -251,7 +250,7 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
         IdentificationError: if co-runs are all alike, or the function does not wait.
     """
     taken, wait = waits_of(solo, runs)
-    if len(np.unique(taken)) < _TWO:
+    if len(np.unique(taken)) < 2:  # noqa: PLR2004 - ends of a line
         raise IdentificationError("two co-runs with different request times are needed")
     if wait[-1] <= max(wait[0], 0.0):
         reason = "longer requests of the other do not slow the function"
@@ -261,7 +260,7 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the measured time that clients with pending requests add to a packet, by round time.
+    """Return the time that clients with pending requests add to a packet, by their round time.
 
     Raises:
         IdentificationError: if a time or throughput is not positive.
@@ -274,16 +273,16 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return the time that others take in a round in which all of them have a request, by row."""
-    there = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
-    return np.asarray(there.sum(axis=-1))
+    """Return the time in which one round serves the others, if all have a request, by row."""
+    present = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
+    return np.asarray(present.sum(axis=-1))
 
 
 def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
-    """Return the time per packet in which a function waits for its requests.
+    """Return the time per packet for which a function waits for its requests.
 
     Args:
-        alone: time of a packet without waits here, by row.
+        alone: time of a packet without waits at this accelerator, by row.
         request_time: time of its own requests, by row.
         wait: waiting time if others always had a request, by row.
         others: other clients, by row.
@@ -300,20 +299,20 @@ def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: O
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
-    """Return the share of time in which others are served, at this throughput of the function."""
+    """Return the share of time in which others are served, at a throughput of the function."""
     queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
     time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
     rate = np.concatenate([throughput[..., None], others.rate], axis=-1)
-    # Others cannot take the function's own share: its requests wait, but are never rejected.
+    # Others cannot take the function's own share: its requests wait, but are all served.
     left = np.maximum(1 - throughput * request_time, 0.0)
     served = throughputs(queues, time, rate)[..., 1:] * others.request_time
     return np.asarray(np.minimum(served.sum(axis=-1), left))
 
 
 _POINTS = 8
-"""Maximum number of groups of averaged co-runs."""
+"""Maximum number of groups of co-runs; each group is averaged."""
 _JUDGED = 4
-"""Least number of different round times to judge waits; all but the ends are left out in turn."""
+"""Minimum number of round times to cross-validate waits; the first and last are never left out."""
 _TINY = 1e-300
 _MOST = 0.999
 """Maximum share of a packet's time for its own request."""
@@ -344,8 +343,8 @@ def waits_by(runs: CoRuns) -> Waits | None:
         without = _waits(round_time[others], added[others])
         if without is None:
             return None
-        said = np.array([float(without.at(round_time[at])), round_time[at]])
-        errors = np.abs(1 / (1 / runs.alone[at] + said) / runs.throughput[at] - 1)
+        waits = np.array([float(without.at(round_time[at])), round_time[at]])
+        errors = np.abs(1 / (1 / runs.alone[at] + waits) / runs.throughput[at] - 1)
         off, whole = np.append(off, errors[0]), np.append(whole, errors[1])
     return found if off.mean() < whole.mean() else None
 
@@ -381,6 +380,7 @@ def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
         rate = np.where(queued > 0, np.inf, 0.0)[:, None]
         clients = Clients(np.ones_like(rate), np.maximum(queued, _TINY)[:, None], rate)
     others = Others(*clients)
-    there = others_round_time(others)
-    found = wait_per_packet(alone, np.minimum(own, _MOST * alone), waits.at(there), others)
-    return np.where(there > 0, np.maximum(found, 0.0), 0.0)
+    round_time = others_round_time(others)
+    own = np.minimum(own, _MOST * alone)
+    found = wait_per_packet(alone, own, waits.at(round_time), others)
+    return np.where(round_time > 0, np.maximum(found, 0.0), 0.0)

@@ -8,10 +8,10 @@ run-to-completion. In both patterns, the margin is *next partial throughput / th
 A sweep determines the bottleneck at the points of a grid. Where two neighbours differ, bisection
 locates the change: to one flow or byte, as these are whole numbers, or to 12 digits. Models can
 have steps, which rule out faster methods than bisection. For example, flow tables double at powers
-of two, and contention of competitors is that of the nearest measured traffic. The grid has a point
-on both sides of each power of two. The sweep misses two changes between the same neighbours. Along
-the match ratio there is at most one change: memory does not depend on it, and the accelerator's
-throughput falls with it.
+of two, and the contention of competitors is that of the nearest measured traffic. The grid has a
+point on both sides of each power of two. The sweep misses two changes between the same neighbours.
+Along the match ratio there is at most one change: memory does not depend on it, and the
+accelerator's throughput falls as it grows.
 """
 
 import math
@@ -41,10 +41,14 @@ class Setting(NamedTuple):
     target: Kind
     others: tuple[Kind, ...]
 
+    def map(self, change: Callable[[Kind], Kind]) -> "Setting":
+        """Return the setting with `change` applied to each function."""
+        return Setting(change(self.target), tuple(change(other) for other in self.others))
+
 
 def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
     """Return the bottleneck in each setting."""
-    found = _asked(settings, confidence)
+    found = _predict_targets(settings, confidence)
     return [
         ACCELERATOR if found.accelerator[at] < found.memory[at] else MEMORY
         for at in range(len(settings))
@@ -59,14 +63,13 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
     """
     if not settings:
         return []
-    whole = _asked(settings, confidence)
-    memory = _asked([_without_accelerator(one) for one in settings], confidence)
-    return [
-        _diagnosed(one.target, at, whole, memory, confidence) for at, one in enumerate(settings)
-    ]
+    full = _predict_targets(settings, confidence)
+    without_accelerator = [one.map(lambda kind: kind._replace(mtbr=None)) for one in settings]
+    memory = _predict_targets(without_accelerator, confidence)
+    return [_diagnosed(one.target, at, full, memory, confidence) for at, one in enumerate(settings)]
 
 
-def _asked(settings: Sequence[Setting], confidence: float) -> MixPredictions:
+def _predict_targets(settings: Sequence[Setting], confidence: float) -> MixPredictions:
     """Predict the target function of each setting."""
     kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
     for one in settings:
@@ -74,39 +77,31 @@ def _asked(settings: Sequence[Setting], confidence: float) -> MixPredictions:
         mixes.append(tuple(range(len(kinds), len(kinds) + 1 + len(one.others))))
         kinds += [one.target, *one.others]
     found = predict_mixes(kinds, mixes, confidence)
-    asked = np.flatnonzero(np.isin(found.kind, targets))
-    return found.where(asked)
-
-
-def _without_accelerator(setting: Setting) -> Setting:
-    return Setting(
-        setting.target._replace(mtbr=None),
-        tuple(one._replace(mtbr=None) for one in setting.others),
-    )
+    return found.where(np.flatnonzero(np.isin(found.kind, targets)))
 
 
 def _diagnosed(
-    target: Kind, at: int, whole: MixPredictions, memory: MixPredictions, confidence: float
+    target: Kind, at: int, full: MixPredictions, memory: MixPredictions, confidence: float
 ) -> Diagnosed:
     parts = [_part(MEMORY, memory.throughput[at], memory.low[at], memory.high[at])]
     request_time = target.model.request_time
     if target.accelerated and request_time is not None:
         spread = request_time.spread or ACCELERATOR_SPREAD
         factor = float(np.exp(spread * NormalDist().inv_cdf((1 + confidence) / 2)))
-        served = whole.accelerator[at]
+        served = full.accelerator[at]
         parts.append(_part(ACCELERATOR, served, served / factor, served * factor))
-    least, *more = sorted(parts, key=lambda one: one["throughput"])
-    throughput = float(whole.throughput[at])
+    least, *larger = sorted(parts, key=lambda one: one["throughput"])
+    throughput = float(full.throughput[at])
     return {
         "throughput": throughput,
-        "low": float(whole.low[at]),
-        "high": float(whole.high[at]),
+        "low": float(full.low[at]),
+        "high": float(full.high[at]),
         "bottleneck": least["resource"],
-        "sure": not more or least["high"] < more[0]["low"],
-        "next": more[0]["resource"] if more else None,
-        "margin": max(more[0]["throughput"] / throughput - 1, 0.0) if more else None,
+        "sure": not larger or least["high"] < larger[0]["low"],
+        "next": larger[0]["resource"] if larger else None,
+        "margin": max(larger[0]["throughput"] / throughput - 1, 0.0) if larger else None,
         "resources": parts,
-        "outside": whole.outside[at],
+        "outside": full.outside[at],
     }
 
 
@@ -140,7 +135,7 @@ class Swept(NamedTuple):
 def grid(swept: Swept) -> list[float]:
     """Return the sampled values in ascending order, including both ends.
 
-    They are at equal distances; flows are at equal ratios if the last is many times the first.
+    Values are evenly spaced; flows are spaced by a constant ratio if the range is wide.
     """
     name, first, last, count = swept
     steps = range(count)
@@ -159,8 +154,7 @@ def grid(swept: Swept) -> list[float]:
 
 def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
     """Return the setting with another value of a traffic attribute, for all functions."""
-    target, *others = (_with(one, attribute, value) for one in (setting.target, *setting.others))
-    return Setting(target, tuple(others))
+    return setting.map(lambda kind: _with(kind, attribute, value))
 
 
 def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
@@ -230,7 +224,7 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """Return a value between two; None if they are close enough."""
+    """Return a value between `low` and `high`; None if they are close enough."""
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):
@@ -254,9 +248,9 @@ class Change(NamedTuple):
     """One change of the setting."""
 
     text: str  # as the user wrote it
-    what: str
+    subject: str  # resource or traffic attribute that changes, or `without FILE`
     value: float
-    times: bool  # true if the value is a factor
+    is_factor: bool  # true if the value multiplies the present one
 
 
 def read_change(text: str) -> Change:
@@ -267,7 +261,7 @@ def read_change(text: str) -> Change:
     """
     words = " ".join(text.split())
     if words.startswith(_WITHOUT):
-        return Change(text, words, 0.0, times=False)
+        return Change(text, words, 0.0, is_factor=False)
     match = _CHANGE.fullmatch(words)
     if match is None or match["what"] not in (_QUEUES, _TIME, *ATTRIBUTES):
         raise ChangeError(f"{text!r} is none of {_WORDS}")
@@ -291,14 +285,14 @@ def changed(setting: Setting, change: Change) -> Setting:
         ChangeError: if the change does not apply to the setting.
     """
     target = setting.target
-    if change.what.startswith(_WITHOUT):
-        return _without(setting, change.what.removeprefix(_WITHOUT))
-    if change.what in ATTRIBUTES:
-        return _traffic(setting, change.what, change)
+    if change.subject.startswith(_WITHOUT):
+        return _without(setting, change.subject.removeprefix(_WITHOUT))
+    if change.subject in ATTRIBUTES:
+        return _traffic(setting, change.subject, change)
     if not target.accelerated:
         raise ChangeError(f"{change.text!r}: {target.file} uses no accelerator")
-    if change.what == _QUEUES:
-        queues = change.value * target.model.queues if change.times else change.value
+    if change.subject == _QUEUES:
+        queues = change.value * target.model.queues if change.is_factor else change.value
         if not (queues.is_integer() and 1 <= queues <= _MOST_QUEUES):
             raise ChangeError(f"{change.text!r}: {queues:g} is no number of queues")
         return setting._replace(
@@ -307,9 +301,7 @@ def changed(setting: Setting, change: Change) -> Setting:
     if target.model.pattern == "run-to-completion":
         reason = "memory rows of run-to-completion have the time of requests in them"
         raise ChangeError(f"{change.text!r}: {reason}; measure it with the other accelerator")
-    return Setting(
-        _faster(target, change.value), tuple(_faster(one, change.value) for one in setting.others)
-    )
+    return setting.map(lambda kind: _scale_request_time(kind, change.value))
 
 
 def _without(setting: Setting, file: str) -> Setting:
@@ -327,7 +319,7 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
         now = next((one.mtbr for one in setting.others if one.mtbr is not None), None)
     if now is None:
         raise ChangeError(f"{change.text!r}: nobody uses an accelerator")
-    value = now * change.value if change.times else change.value
+    value = now * change.value if change.is_factor else change.value
     of = COLUMNS[attribute]
     if not of.least <= value <= of.most:
         limits = f"from {of.least:g} to {of.most:g} {of.unit}"
@@ -337,8 +329,8 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
     return with_attribute(setting, attribute, value)
 
 
-def _faster(kind: Kind, factor: float) -> Kind:
-    """Multiply the request time by a factor."""
+def _scale_request_time(kind: Kind, factor: float) -> Kind:
+    """Return the function with its request time multiplied by a factor."""
     time = kind.model.request_time
     if time is None:
         return kind

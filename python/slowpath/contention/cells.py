@@ -1,8 +1,8 @@
 """Tables with text and numeric cells, from CSV, JSON or Parquet.
 
 In CSV, the first line names the columns. Lines that begin with `#` are remarks; a remark `# key:
-value` above the columns applies to all rows. JSON has remarks as further keys beside its rows,
-Parquet in the metadata of its schema; pyarrow (extra `parquet`) reads and writes it.
+value` above the columns applies to all rows. JSON stores remarks as keys next to `rows`, and
+Parquet in the metadata of its schema. pyarrow (extra `parquet`) reads and writes Parquet.
 """
 
 import codecs
@@ -43,8 +43,8 @@ def read_columns(file: str, data: bytes) -> Columns:
     except (arrow.ArrowException, OSError) as problem:
         reason = str(problem).splitlines()[0]
         raise InputError(file, f"is not Parquet that can be read: {reason}") from None
-    said = table.schema.metadata or {}
-    remarks = {_text(key).lower(): _text(value) for key, value in said.items()}
+    metadata = table.schema.metadata or {}
+    remarks = {_text(key).lower(): _text(value) for key, value in metadata.items()}
     header = tuple(table.column_names)
     columns = tuple(
         _column(file, name, values) for name, values in zip(header, table.columns, strict=True)
@@ -70,7 +70,7 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, str]) -> None:
+def write_columns(file: str, columns: Mapping[str, Column], remarks: Mapping[str, str]) -> None:
     """Write a table with columns of numbers, texts or lists of texts.
 
     Raises:
@@ -80,7 +80,7 @@ def write_columns(file: str, columns: Mapping[str, Column], said: Mapping[str, s
     arrow, parquet = packages()
     table = arrow.table({name: list(values) for name, values in columns.items()})
     written = arrow.BufferOutputStream()
-    parquet.write_table(table.replace_schema_metadata(dict(said)), written)
+    parquet.write_table(table.replace_schema_metadata(dict(remarks)), written)
     write_bytes(file, written.getvalue().to_pybytes())
 
 
@@ -126,8 +126,8 @@ def read_rows(file: str, text: str) -> Rows:
     for at, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise InputError(file, f"row {at}: is no object with a number for each column")
-    said = {key: one for key, one in document.items() if key != _ROWS and one is not None}
-    return Rows({key.lower(): _remark(file, key, one) for key, one in said.items()}, tuple(rows))
+    remarks = {key: one for key, one in document.items() if key != _ROWS and one is not None}
+    return Rows({key.lower(): _remark(file, key, one) for key, one in remarks.items()}, tuple(rows))
 
 
 def _remark(file: str, key: str, value: object) -> str:
@@ -153,7 +153,7 @@ class Table(NamedTuple):
     header: tuple[str, ...]
     places: tuple[str, ...]  # location of each row for errors, such as `line 3 (m02)`
     rows: tuple[Mapping[str, object], ...]  # text, or a number where JSON or Parquet has one
-    said_at: Mapping[str, str] = {}  # lines of remarks, by their keys; empty for JSON and Parquet
+    remark_lines: Mapping[str, str] = {}  # `line N` by key; empty for JSON and Parquet
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the rows: their cells in the column `row`, or else their numbers."""
@@ -167,15 +167,13 @@ class Table(NamedTuple):
         Raises:
             InputError: if the cell is not a number; names file, row and column.
         """
-        value = self.rows[at].get(column, "")
-        if value is None or (isinstance(value, str) and not value.strip()):
-            raise self.error(at, column, "there is no value; fill it in or remove the row")
+        text, value = self.text(at, column), self.rows[at][column]
         try:
             number = float(value) if isinstance(value, int | float | str) else math.nan
         except (ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise self.error(at, column, f"{str(value).strip()[:40]!r} is not a finite number")
+            raise self.error(at, column, f"{text[:40]!r} is not a finite number")
         return number
 
     def text(self, at: int, column: str) -> str:
@@ -195,7 +193,7 @@ class Table(NamedTuple):
 
     def remark_error(self, key: str, reason: str) -> InputError:
         """Return the error for a remark."""
-        place = f"{self.said_at[key]}, " if key in self.said_at else ""
+        place = f"{self.remark_lines[key]}, " if key in self.remark_lines else ""
         return InputError(self.file, f"{place}{key}: {reason}")
 
 
@@ -235,15 +233,15 @@ def _csv(file: str, text: str) -> Table:
     places, rows = [], []
     for line, cells in found[1:]:
         if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
-            why = f"there are {len(cells)} values, and {len(header)} columns"
-            raise InputError(file, f"line {line}: {why}")
+            reason = f"there are {len(cells)} values, and {len(header)} columns"
+            raise InputError(file, f"line {line}: {reason}")
         row = dict(zip(header, cells, strict=False))
-        called = row.get(ROW, "").strip()
-        places.append(f"line {line} ({called})" if called else f"line {line}")
+        name = row.get(ROW, "").strip()
+        places.append(f"line {line} ({name})" if name else f"line {line}")
         rows.append(row)
-    said = _remarks(file, text)
-    remarks = {key: words for key, (words, _) in said.items()}
-    lines_of = {key: f"line {number}" for key, (_, number) in said.items()}
+    found_remarks = _remarks(file, text)
+    remarks = {key: value for key, (value, _) in found_remarks.items()}
+    lines_of = {key: f"line {number}" for key, (_, number) in found_remarks.items()}
     return Table(file, remarks, header, tuple(places), tuple(rows), lines_of)
 
 
@@ -256,10 +254,10 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
         match = _REMARK.fullmatch(line.strip())
         if match is None:
             continue
-        key, said = match[1].lower(), match[2]
-        before, there = found.setdefault(key, (said, number))
-        if before != said and _ONCE.fullmatch(key):
-            reason = f"is {said[:40]!r}, and {before[:40]!r} in line {there}"
+        key, value = match[1].lower(), match[2]
+        first, first_line = found.setdefault(key, (value, number))
+        if first != value and _ONCE.fullmatch(key):
+            reason = f"is {value[:40]!r}, and {first[:40]!r} in line {first_line}"
             raise InputError(file, f"line {number}, {key}: {reason}")
     return found
 
@@ -285,7 +283,7 @@ def _parquet(file: str, data: bytes) -> Table:
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the locations of rows in files without lines."""
+    """Return the locations of rows, for files without line numbers."""
     numbers = range(1, len(rows) + 1)
     return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"

@@ -1,12 +1,6 @@
 """The command line of `slowpath contention`: train, predict, diagnose, evaluate."""
 
-from slowpath.core.command import (
-    Command,
-    Group,
-    Heading,
-    argument,
-    within,
-)
+from slowpath.core.command import Command, Group, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 
 PROFILES = Heading("Profiles")

@@ -1,9 +1,9 @@
 """Columns of profiles and queries, and profiles and queries as arrays with one entry per row.
 
-The columns have a meaning, a unit, limits, and checked values. The seven counters of competitors
-are those of the paper (appendix D, Table 13). `dma_mb` is our addition. A score replaces all
-counters on machines without them. Limits are far beyond any real device, so a value outside them is
-wrong, most often because of another unit.
+Each column has a meaning, a unit and limits; values are checked against them. The seven counters of
+competitors are those of the paper (appendix D, Table 13). `dma_mb` is our addition. On machines
+without counters, a score replaces them. Limits are far beyond any real device, so a value outside
+them is wrong, most often because of another unit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ class Column(NamedTuple):
     name: str
     unit: str
     meaning: str
-    most: float
+    most: float  # largest valid value
     zero: bool = False  # true if zero is valid; negative values never are
-    least: float = 0.0  # smallest value above zero
-    other_units: tuple[str, ...] = ()  # names that users give this column in other units
+    least: float = 0.0  # smallest valid value above zero
+    other_units: tuple[str, ...] = ()  # names of columns with this content in other units
 
 
 FLOWS = Column(
@@ -98,8 +98,8 @@ CLIENT_TIME = Column(
     "client_request_time", "", "time of the client's requests alone", 1e13, least=1e-13
 )
 CLIENT_RATE = Column("client_rate", "", "requests that the client sends", 1e13, zero=True)
-"""Rate of the client in a mix. All three columns are empty without a client; the rate is also empty
-if the client always has a request."""
+"""Rate of the client in a mix. Without a client, all three columns are empty. If the client always
+has a request, only the rate is empty."""
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
 """Traffic columns by their names in options."""
@@ -144,9 +144,9 @@ def _check(table: Table, column: Column) -> None:
 
 def _number(table: Table, at: int, column: Column) -> float:
     value = table.number(at, column.name)
-    why = invalid_reason(column, value)
-    if why is not None:
-        raise table.error(at, column.name, why)
+    reason = invalid_reason(column, value)
+    if reason is not None:
+        raise table.error(at, column.name, reason)
     return value
 
 
@@ -163,7 +163,7 @@ def has(table: Table, column: Column) -> bool:
     """
     if column.name in table.header:
         return True
-    if _meant(table, column) is not None:
+    if _misnamed(table, column) is not None:
         raise missing_column_error(table, column)
     return False
 
@@ -171,16 +171,16 @@ def has(table: Table, column: Column) -> bool:
 def missing_column_error(table: Table, column: Column) -> InputError:
     """Return the error for a missing column, with its meaning and the columns of the table."""
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
-    meant = _meant(table, column)
-    if meant is not None:
+    misnamed = _misnamed(table, column)
+    if misnamed is not None:
         inside = f", in {column.unit}" if column.unit else ""
-        reason = f"has a column {meant!r} where {column.name!r} is needed{inside}"
+        reason = f"has a column {misnamed!r} where {column.name!r} is needed{inside}"
         return InputError(table.file, reason)
     have = ", ".join(name for name in table.header if name) or "no names"
     return InputError(table.file, f"has no column {column.name!r}{unit}; it has {have}")
 
 
-def _meant(table: Table, column: Column) -> str | None:
+def _misnamed(table: Table, column: Column) -> str | None:
     """Return a column of the table with the same meaning in another unit or spelling."""
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
@@ -212,7 +212,7 @@ class Origin(NamedTuple):
     unit: str | None = None  # unit of throughput
     source: str | None = None
     cache_mb: float | None = None  # size of the shared last-level cache
-    mtbr: float | None = None  # match ratio of the traffic of all rows
+    mtbr: float | None = None  # match ratio of the traffic, if it is the same in all rows
 
 
 class MemoryProfile(NamedTuple):
@@ -240,7 +240,7 @@ class AcceleratorProfile(NamedTuple):
 
 
 class CoRuns(NamedTuple):
-    """A function beside a single client that always has a request at the accelerator."""
+    """Co-runs of a function and one client that always has a request at the accelerator."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -263,6 +263,7 @@ class Query(NamedTuple):
 
     `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
     an accelerator. `clients` describes these competitors in detail. Without `clients`, they count
+    an accelerator. `clients` describes these competitors one by one. Without `clients`, they count
     as one client that always has a request of length `queued`.
     """
 
@@ -271,7 +272,7 @@ class Query(NamedTuple):
     columns: Mapping[str, Floats]
     mtbr: Floats | None
     queued: Floats | None
-    left_out: tuple[str, ...] = ()  # ignored columns, about resources unknown to the model
+    left_out: tuple[str, ...] = ()  # ignored columns: the model has no part for their resource
     alone: Floats | None = None  # measured solo throughput, if known
     clients: Clients | None = None
 
@@ -282,7 +283,7 @@ class Query(NamedTuple):
 
 
 class Mixes(NamedTuple):
-    """Measurements of a function beside competitors of several kinds.
+    """Measurements of a function beside competitors for memory, the accelerator, or both.
 
     `columns` are those of a memory profile: the function's traffic, and the contention of the
     competitors for memory. Without such competitors, all columns of contention are zero. `queues`

@@ -22,29 +22,24 @@ Pattern = Literal["pipeline", "run-to-completion"]
 Composition = Literal["pipeline", "run-to-completion", "sum", "min"]
 
 
-def pipeline(parts: Floats, _solo: Floats) -> Floats:
-    """Eq. 3: T_solo - max dT_k, the least partial throughput."""
+def least(parts: Floats, _solo: Floats) -> Floats:
+    """Return the least partial throughput, T_solo - max dT_k (Eq. 3)."""
     return np.asarray(parts.min(axis=0))
 
 
 def run_to_completion(parts: Floats, solo: Floats) -> Floats:
-    """Eq. 4: 1 / (sum 1 / (T_solo - dT_k) - (r - 1) / T_solo)."""
+    """Return the throughput 1 / (sum 1 / (T_solo - dT_k) - (r - 1) / T_solo) (Eq. 4)."""
     time = (1 / parts).sum(axis=0) - (len(parts) - 1) / solo
     return np.asarray(1 / np.maximum(time, 1 / parts.min(axis=0)))
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """Subtract the sum of all drops, T_solo - sum dT_k; the result is at least zero."""
+    """Return T_solo - sum dT_k, at least zero."""
     return np.asarray(np.maximum(solo - (solo - parts).sum(axis=0), 0.0))
 
 
-def least(parts: Floats, _solo: Floats) -> Floats:
-    """Return the least partial throughput, for any execution pattern."""
-    return np.asarray(parts.min(axis=0))
-
-
 COMPOSITIONS: Mapping[Composition, Callable[[Floats, Floats], Floats]] = {
-    "pipeline": pipeline,
+    "pipeline": least,
     "run-to-completion": run_to_completion,
     "sum": summed,
     "min": least,
@@ -54,7 +49,7 @@ throughput `[row]`."""
 
 
 def bottleneck(parts: Floats) -> Indices:
-    """Return the index of the resource with the largest drop, by row, as in both patterns."""
+    """Return the index of the resource with the largest drop, by row, for both patterns."""
     return np.asarray(parts.argmin(axis=0))
 
 
@@ -64,7 +59,7 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """Return a function's contention, as measured under the traffic nearest to the given one.
+    """Return a function's contention under the measured traffic that is nearest.
 
     The distance is between logarithms. Values are neither interpolated nor extrapolated.
     """
@@ -80,7 +75,8 @@ def total_contention(
 ) -> dict[str, float]:
     """Return the contention of all competitors together; zero without competitors.
 
-    Rates, working sets and scores add up. Instructions per cycle are those of all cycles together.
+    Rates, working sets and scores add up. Instructions per cycle are total instructions by total
+    cycles.
     """
     found = {name: sum(part[name] for part in parts) for name in names if name in _ADDED}
     if "ipc" in names:
@@ -93,7 +89,7 @@ def together_by_row(counts: Floats, own: Columns, names: Sequence[str]) -> dict[
     """Return the contention of all competitors together, for many rows at once.
 
     Args:
-        counts: number of each competitor, `[row, competitor]`.
+        counts: number of instances of each competitor, `[row, competitor]`.
         own: by column, contention of each competitor alone, `[competitor]`.
         names: columns to return.
     """
@@ -133,16 +129,16 @@ class Reason(NamedTuple):
 
 
 def better_of(off_p: Floats, off_r: Floats) -> Detected:
-    """Detect the pattern from the relative errors of both, first pipeline, then run-to-completion.
+    """Detect the pattern that fits better, from relative errors of pipeline and run-to-completion.
 
     Returns:
-        The pattern, or none if fewer than 90 % of the resamples agree. The random seed is fixed.
+        The pattern, or none if fewer than 90 % of the resamples agree.
     """
     count = len(off_p)
     better: Pattern = "pipeline" if off_p.sum() <= off_r.sum() else "run-to-completion"
     confidence = 0.5
     if count >= _FEWEST:
-        drawn = np.random.default_rng(0).integers(count, size=(_DRAWS, count))
+        drawn = np.random.default_rng(0).integers(count, size=(_DRAWS, count))  # reproducible
         gain = (off_r - off_p)[drawn].mean(axis=1)  # above zero: pipeline fits better
         wins = np.mean(gain > _EQUAL) + np.mean(np.abs(gain) <= _EQUAL) / 2
         confidence = float(wins if better == "pipeline" else 1 - wins)

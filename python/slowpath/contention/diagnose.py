@@ -147,13 +147,13 @@ def _changes(
 
 def _warn(file: str, report: "DiagnosisReport") -> None:
     """Warn about settings outside the training range."""
+    points = [] if report["sweep"] is None else report["sweep"]["points"]
     names = report["now"]["outside"]
     if names:
         note(
             f"warning: {file}: the setting is unlike those that were measured "
             f"({', '.join(names)}); what is said of it is a guess"
         )
-    points = [] if report["sweep"] is None else report["sweep"]["points"]
     outside = sum(bool(one["diagnosis"]["outside"]) for one in points)
     if outside:
         note(

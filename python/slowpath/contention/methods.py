@@ -2,7 +2,7 @@
 
 SLOMO (Manousis et al., SIGCOMM 2020) learns throughput from the competitors' counters under one
 traffic. For other traffic it extrapolates from the function's solo throughput under that traffic
-(its section 6; compared with in 7.1 of the paper). In our reading, the curve keeps its shape and
+(its section 6; the paper compares with it in 7.1). In our reading, the curve keeps its shape and
 starts at the new solo throughput. Memory is the only resource that SLOMO models.
 
 `sum` and `min` compose our models of the single resources, for any execution pattern. The baselines
@@ -11,10 +11,10 @@ our method and the compositions start from it, and SLOMO extrapolates to it.
 
 Intervals of the memory stage are calibrated on rows without clients of the accelerator, and the
 line through request times has no information about waiting. Mixes with such clients calibrate the
-composed predictions. Models that have not seen the mix predict it. The error is divided by the
-interval's half width. A quantile of these ratios is the factor that widens all intervals beside
-clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for regression",
-ECML 2002, with normalised residuals).
+composed predictions. Each mix is predicted by models trained without it. The error is divided by
+the half width of the interval. A quantile of these ratios is the factor that widens all intervals
+beside clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for
+regression", ECML 2002, with normalised residuals).
 """
 
 import math
@@ -67,8 +67,8 @@ def solo_throughput(profile: MemoryProfile) -> float | None:
 
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
-_UNLIKE = 3.0
-"""Factor between given and profiled solo throughput above which a note is printed."""
+_MOST_RATIO = 3.0
+"""Ratio of given and profiled solo throughput above which a note is printed."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of what each resource takes",
@@ -79,7 +79,7 @@ METHODS: dict[Method, str] = {
 
 
 class Partial(NamedTuple):
-    """Partial throughputs: with contention for one resource only."""
+    """Partial throughputs of resources, each with contention for that resource only."""
 
     parts: Floats  # partial throughputs `[resource, row]`, memory first
     solo: Floats  # throughput without contention, by row
@@ -97,8 +97,8 @@ def predict_by(
         return scale_to_solo(model, query, predict(model, query, confidence), confidence)
     if method == "slomo":
         return _slomo(model, query)
-    whole = predict(model, query, confidence)
-    parts, solo = partial(model, query, whole, confidence)
+    predictions = predict(model, query, confidence)
+    parts, solo = partial(model, query, predictions, confidence)
     throughput = COMPOSITIONS[method](parts, solo)
     nothing = np.full(len(throughput), np.nan)
     return Predictions(
@@ -106,7 +106,7 @@ def predict_by(
         nothing,
         nothing,
         [(MEMORY, ACCELERATOR)[at] for at in bottleneck(parts)],
-        whole.outside,
+        predictions.outside,
         parts[0],
         parts[1] if len(parts) > 1 else None,
     )
@@ -120,32 +120,34 @@ def scale_to_solo(
     Changes of the machine since the profile, such as other tenants of its caches or another clock,
     also affect functions that run alone. The predicted share of the solo throughput remains valid.
     In a pipeline, the measured solo throughput is that of the stage that limits the function alone.
-    The other stage is at least as fast as that, and otherwise as predicted. Intervals keep their
+    The other stage is at least that fast, and otherwise as fast as predicted. Intervals keep their
     relative width. This width includes the uncertainty of the solo throughput, so it is wider than
     necessary. No prediction exceeds the measured solo throughput.
     """
     if query.alone is None:
         return found
-    alone = predict(model, _nobody(model, query), confidence)
+    alone = predict(model, _without_competitors(model, query), confidence)
     memory, accelerator, names = found.memory, found.accelerator, found.bottleneck
-    by = query.alone / alone.throughput
-    throughput = found.throughput * by
+    factor = query.alone / alone.throughput
+    throughput = found.throughput * factor
     if accelerator is None or alone.accelerator is None:
-        memory = memory * by
+        memory = memory * factor
     elif model.pattern == "pipeline":
         limits = np.array([name == ACCELERATOR for name in alone.bottleneck])
-        headers, requests = query.alone / alone.memory, query.alone / alone.accelerator
-        memory = memory * np.where(limits, np.maximum(headers, 1.0), headers)
-        accelerator = accelerator * np.where(limits, requests, np.maximum(requests, 1.0))
+        by_memory, by_accelerator = query.alone / alone.memory, query.alone / alone.accelerator
+        memory = memory * np.where(limits, np.maximum(by_memory, 1.0), by_memory)
+        accelerator = accelerator * np.where(
+            limits, by_accelerator, np.maximum(by_accelerator, 1.0)
+        )
         throughput = np.minimum(memory, accelerator)
         names = [(MEMORY, ACCELERATOR)[int(one)] for one in accelerator < memory]
     else:
-        memory, accelerator = memory * by, accelerator * by
-    moved = throughput / found.throughput
+        memory, accelerator = memory * factor, accelerator * factor
+    scale = throughput / found.throughput
     return found._replace(
         throughput=np.minimum(throughput, query.alone),
-        low=np.minimum(found.low * moved, query.alone),
-        high=found.high * moved,
+        low=np.minimum(found.low * scale, query.alone),
+        high=found.high * scale,
         bottleneck=names,
         memory=memory,
         accelerator=accelerator,
@@ -156,9 +158,9 @@ def scale_to_solo(
 def solo_notes(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
-    """Return notes about contradictions between the given solo throughput and the profile.
+    """Return notes if the given solo throughput contradicts the profile, or cannot be checked.
 
-    `found` are the predictions for the query. Another note names a profile without solo rows.
+    `found` are the predictions for the query.
     """
     if query.alone is None:
         return []
@@ -168,40 +170,39 @@ def solo_notes(
             "the profile has no row without competitors, so the least contention that it has "
             "counts as none, and predictions from a throughput alone may be too high"
         )
-    usual = found.alone
-    if usual is None:
-        usual = predict(model, _nobody(model, query), confidence).throughput
-    by = query.alone / usual
-    if ((by > _UNLIKE) | (by < 1 / _UNLIKE)).any():
+    profiled = found.alone
+    if profiled is None:
+        profiled = predict(model, _without_competitors(model, query), confidence).throughput
+    ratio = query.alone / profiled
+    if ((ratio > _MOST_RATIO) | (ratio < 1 / _MOST_RATIO)).any():
         notes.append(
-            f"the throughput alone is more than {_UNLIKE:g} times off what the profile has: "
+            f"the throughput alone is more than {_MOST_RATIO:g} times off what the profile has: "
             "another unit, or another machine?"
         )
     return notes
 
 
-def _nobody(model: FunctionModel, query: Query) -> Query:
-    """Return the same traffic without competitors."""
+def _without_competitors(model: FunctionModel, query: Query) -> Query:
+    """Return a query for the same traffic without competitors."""
     return query.without_clients()._replace(columns=model.without_competitors(query.columns))
 
 
-def partial(model: FunctionModel, query: Query, whole: Predictions, confidence: float) -> Partial:
-    """Return the partial throughputs; `whole` is our prediction for the query.
+def partial(model: FunctionModel, query: Query, full: Predictions, confidence: float) -> Partial:
+    """Return the partial throughputs; `full` are the predictions with all competitors.
 
     In a pipeline, these are the throughputs of the stages. In run-to-completion, each resource is
     predicted without the contention for the other one.
     """
-    without, nobody = query.without_clients(), _nobody(model, query)
-    solo = query.alone
+    alone, solo = _without_competitors(model, query), query.alone
     if solo is None:
-        solo = predict(model, nobody, confidence).throughput
-    if whole.accelerator is None:
-        parts = [whole.memory]
+        solo = predict(model, alone, confidence).throughput
+    if full.accelerator is None:
+        parts = [full.memory]
     elif model.pattern == "pipeline":
-        parts = [whole.memory, whole.accelerator]
+        parts = [full.memory, full.accelerator]
     else:
-        asked = (without, query._replace(columns=nobody.columns))
-        parts = [predict(model, one, confidence).throughput for one in asked]
+        queries = (query.without_clients(), query._replace(columns=alone.columns))
+        parts = [predict(model, one, confidence).throughput for one in queries]
     return Partial(np.minimum(np.array(parts), solo), solo)
 
 
@@ -219,10 +220,10 @@ def _slomo(model: FunctionModel, query: Query) -> Predictions:
 
 _CONFIDENCE = 0.9
 _FEWEST = 5
-"""Least number of mixes for a calibration."""
+"""Minimum number of mixes for a calibration."""
 _FOLDS = 5
 _NARROWEST = 1e-3
-"""Least half width of an interval, as a logarithm, to avoid a division by zero."""
+"""Minimum half width of an interval, as a logarithm, to avoid a division by zero."""
 _UNSEEN = -1
 
 
@@ -233,23 +234,24 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
         model: model of the function, with the chosen execution pattern.
         mixes: all measured mixes of the function.
     """
-    there = mixes.queued > 0
-    if model.request_time is None or np.count_nonzero(there) < _FEWEST:
+    with_clients = mixes.queued > 0
+    if model.request_time is None or np.count_nonzero(with_clients) < _FEWEST:
         return 1.0
     plain = model._replace(widening=1.0)
-    asked = mixes.where(there)
-    usual, middle = _predicted(plain, asked), _held_out(plain, mixes)[there]
-    off = np.log(asked.throughput / middle)
-    down, up = np.log(usual.throughput / usual.low), np.log(usual.high / usual.throughput)
-    units = np.sort(np.abs(off) / np.maximum(np.where(off < 0, down, up), _NARROWEST))
-    rank = math.ceil(_CONFIDENCE * (len(units) + 1))
-    if rank > len(units):  # too few for the quantile: cover the farthest, never narrow
-        return max(1.0, float(units[-1]))
-    return float(units[rank - 1])
+    measured = mixes.where(with_clients)
+    trained, held_out = _predicted(plain, measured), _held_out(plain, mixes)[with_clients]
+    errors = np.log(measured.throughput / held_out)
+    down = np.log(trained.throughput / trained.low)
+    up = np.log(trained.high / trained.throughput)
+    ratios = np.sort(np.abs(errors) / np.maximum(np.where(errors < 0, down, up), _NARROWEST))
+    rank = math.ceil(_CONFIDENCE * (len(ratios) + 1))
+    if rank > len(ratios):  # too few for the quantile: cover the largest error, never narrow
+        return max(1.0, float(ratios[-1]))
+    return float(ratios[rank - 1])
 
 
 def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
-    """Predict each mix by models that have seen neither its competitors nor its wait."""
+    """Predict each mix by models trained without its competitors and without its waiting time."""
     stages, found = _stages(model, mixes), np.ones(len(mixes.rows))
     part = np.random.default_rng(0).permutation(len(mixes.rows)) % _FOLDS
     for one in range(_FOLDS):
@@ -260,17 +262,17 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
         for stage in np.unique(stages[part == one]):
             rows = (part == one) & (stages == stage)
             kept = model.stage if stage == _UNSEEN else model.intervals.stages[stage]
-            blind = model._replace(stage=kept, waits=waits)
-            found[rows] = _predicted(blind, mixes.where(rows)).throughput
+            held_out = model._replace(stage=kept, waits=waits)
+            found[rows] = _predicted(held_out, mixes.where(rows)).throughput
     return found
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
-    """Return the fold's stage that has not seen the competitors of a mix; `_UNSEEN` if none has."""
+    """Return, by mix, the fold trained without its competitors; `_UNSEEN` if all folds are."""
     names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     known = np.column_stack([model.memory.columns[name] for name in names])
-    asked = np.column_stack([mixes.columns[name] for name in names])
-    same = (asked[:, None] == known[None]).all(axis=2)
+    measured = np.column_stack([mixes.columns[name] for name in names])
+    same = (measured[:, None] == known[None]).all(axis=2)
     return np.where(same.any(axis=1), model.intervals.fold[same.argmax(axis=1)], _UNSEEN)
 
 

@@ -1,8 +1,8 @@
 """Predictions for mixes of functions; each function is predicted beside all others of its mix.
 
-`prediction.query_beside` predicts one function, with the same traffic for all. This module predicts
-every function of every mix, each under its own traffic. In both, the other functions send requests
-to the accelerator as fast as their memory stages allow beside everybody else.
+`prediction.query_with_competitors` is for one function, with the same traffic for all. This module
+predicts every function of every mix, each under its own traffic. In both modules, the other
+functions send requests to the accelerator as fast as their memory stages allow in this mix.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from slowpath.core.arrays import Floats, Indices
 
 
 class Kind(NamedTuple):
-    """A function under its traffic."""
+    """A function with its traffic."""
 
     file: str  # file of the model, as the user named it
     model: FunctionModel
@@ -43,25 +43,18 @@ class MixPredictions(NamedTuple):
     high: Floats
     memory: Floats  # throughput if memory were the only bottleneck
     accelerator: Floats  # throughput if only the accelerator limited it; infinite if unused
-    outside: list[list[str]]
+    outside: list[list[str]]  # traffic and contention outside the training range
 
     def where(self, rows: Indices) -> "MixPredictions":
         """Return the predictions at the given rows."""
-        mix, kind, throughput, low, high, memory, accelerator, outside = self
+        outside = [self.outside[at] for at in rows]
         return MixPredictions(
-            mix[rows],
-            kind[rows],
-            throughput[rows],
-            low[rows],
-            high[rows],
-            memory[rows],
-            accelerator[rows],
-            [outside[at] for at in rows],
+            self.mix[rows], self.kind[rows], *(values[rows] for values in self[2:7]), outside
         )
 
 
 class _Rows(NamedTuple):
-    """The rows to predict."""
+    """The rows to predict, one for each different function of each mix."""
 
     mixes: Sequence[tuple[int, ...]]
     mix: Indices
@@ -76,12 +69,12 @@ def predict_mixes(
 
     Args:
         kinds: the functions.
-        mixes: the mixes, as indices of functions; an index can occur several times.
+        mixes: indices of the functions in each mix; an index can occur several times.
         confidence: coverage of the intervals, as a share.
 
     Raises:
-        InputError: if models do not fit together, or a model does not know the contention that its
-            function causes.
+        InputError: if models do not fit together, or a model does not contain the contention that
+            its function causes.
     """
     rows = _rows(kinds, mixes)
     count = len(rows.mix)
@@ -110,19 +103,19 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
     mix, kind = np.array(each, dtype=np.intp).reshape(-1, 2).T
     counts = np.zeros((len(mixes), len(kinds)))
     for at, one in enumerate(mixes):
-        for place in one:
-            counts[at, place] += 1
+        for function in one:
+            counts[at, function] += 1
     others = counts[mix]
     others[np.arange(len(kind)), kind] -= 1
     traffic = np.array([(one.flows, one.size) for one in kinds]).reshape(-1, 2)
     columns = {name: traffic[kind, at] for at, name in enumerate(TRAFFIC_NAMES)}
     names = [name for name in kinds[0].model.memory.columns if name not in TRAFFIC_NAMES]
-    own = _own(kinds, names, {place for one in mixes if len(one) > 1 for place in one})
+    own = _own(kinds, names, {function for one in mixes if len(one) > 1 for function in one})
     return _Rows(mixes, mix, kind, columns | together_by_row(others, own, names))
 
 
 def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
-    """Return the contention of each function, by column; zero for one that always runs alone."""
+    """Return the contention that each function causes, by column; zero if it never has company."""
     found = {name: np.zeros(len(kinds)) for name in names}
     first = kinds[0]
     for at, one in enumerate(kinds):
@@ -136,7 +129,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
-    """Group the rows by model, and by whether they use the accelerator."""
+    """Group the rows by model and use of the accelerator."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -162,34 +155,34 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return the accelerator time of others per request of a queue, by row, and these clients."""
+    """Return, by row, the time that others add to a queue's request, and these other clients."""
     count = len(rows.kind)
     found = np.zeros(count)
     users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
     if not users:
-        return found, _nobody(count, 0)
+        return found, _idle_clients(count, 0)
     rates = _rates(kinds, rows, np.array(users, dtype=np.intp))
-    where = {(int(rows.mix[at]), int(rows.kind[at])): at for at in users}
+    row_of = {(int(rows.mix[at]), int(rows.kind[at])): at for at in users}
     clients = [_clients(kinds, rows, at) for at in users]
     widest = max(map(len, clients))
     queues, times = np.ones((len(users), widest)), np.ones((len(users), widest))
     arriving = np.zeros((len(users), widest))  # padding clients send nothing
     request = [_request_time(one) for one in kinds]
-    for row, (at, those) in enumerate(zip(users, clients, strict=True)):
-        for place, kind in enumerate(those):
+    for row, (at, functions) in enumerate(zip(users, clients, strict=True)):
+        for place, kind in enumerate(functions):
             queues[row, place] = kinds[kind].model.queues
             times[row, place] = request[kind]
-            arriving[row, place] = rates[where[int(rows.mix[at]), kind]]
+            arriving[row, place] = rates[row_of[int(rows.mix[at]), kind]]
         arriving[row, 0] = np.inf
     served = throughputs(queues, times, arriving)[:, 0]
     found[users] = np.maximum(1 / served - times[:, 0], 0.0) * queues[:, 0]
-    others = _nobody(count, widest - 1)
+    others = _idle_clients(count, widest - 1)
     for values, of_users in zip(others, (queues, times, arriving), strict=True):
         values[users] = of_users[:, 1:]
     return found, others
 
 
-def _nobody(rows: int, clients: int) -> Clients:
+def _idle_clients(rows: int, clients: int) -> Clients:
     """Return clients that send nothing."""
     shape = (rows, clients)
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
@@ -207,7 +200,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the users of the accelerator in the mix of a row; the row's own function is first."""
+    """Return the accelerator's users in the mix of a row; the function of the row comes first."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

@@ -1,4 +1,4 @@
-"""The contention model of a network function: one model per resource, and their composition."""
+"""Contention model of a network function: one model for each resource, and their composition."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -51,9 +51,9 @@ class FunctionModel(NamedTuple):
     range: Range
     request_time: RequestTime | None
     co_runs: CoRuns | None = None  # source of `waits`
-    waits: Waits | None = None  # waiting times in run-to-completion; None: a full round of others
+    waits: Waits | None = None  # for run-to-completion; None: requests wait a full round
     widening: float = 1.0  # factor on the width of intervals beside clients of the accelerator
-    why: Reason | None = None  # reason for the pattern; None in files of older versions
+    pattern_reason: Reason | None = None  # None in files of older versions
 
     @property
     def name(self) -> str:
@@ -61,19 +61,20 @@ class FunctionModel(NamedTuple):
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
-        """Return the same traffic with the least contention in the training rows."""
+        """Return the same traffic, with the least contention in the training rows."""
         return {
             name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
             for name, values in columns.items()
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """Return the margin of predictions outside the training range, as a logarithm.
+        """Return the half width of intervals outside the training range, as a logarithm.
 
-        Without held-out rows at the ends of axes, the margin is a factor of ten in both directions.
+        Without held-out rows at the ends of axes, intervals reach to a factor of ten on both sides.
         """
-        off = self.choice.end_errors
-        return float(np.log1p(residual_quantile(off, confidence) if len(off) else _UNKNOWN))
+        errors = self.choice.end_errors
+        quantile = residual_quantile(errors, confidence) if len(errors) else _UNKNOWN
+        return float(np.log1p(quantile))
 
 
 class Profiles(NamedTuple):
@@ -97,8 +98,8 @@ def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> ModelChoice:
     """
     rows = rows_of(memory)
     found = select(rows, None if recipe is None else [recipe])
-    off = np.concatenate([*found.end_errors.values(), np.empty(0)])
-    return ModelChoice(found.recipe, found.scores, off)
+    end_errors = np.concatenate([*found.end_errors.values(), np.empty(0)])
+    return ModelChoice(found.recipe, found.scores, end_errors)
 
 
 def learn(
@@ -110,15 +111,15 @@ def learn(
 ) -> FunctionModel:
     """Train the model of a function; the same profiles and choice give the same model.
 
-    `known` are kernel parameters from an earlier training: first those of the stage trained on all
-    rows, then those of each fold's stage.
+    `known` are kernel parameters from an earlier training, which replace the search for them:
+    first those of the stage trained on all rows, then those of each fold's stage.
 
     Raises:
         InputError: if the request times do not fit a line.
         ValueError: if `known` does not fit the recipe or the rows.
     """
     memory, accelerator, contention, co_runs = profiles
-    # With several queues, the co-runs do not tell which of them waits.
+    # With several queues, a slow packet does not tell which queue waits.
     waits = None if co_runs is None or queues > 1 else waits_by(co_runs)
     rows = rows_of(memory)
     first, folds = (None, None) if not known else (known[0], known[1:])

@@ -69,7 +69,7 @@ def read_beside(text: str | None) -> list[str]:
 
 
 def read_recipe(name: str) -> str:
-    """Return the name if a memory model has it.
+    """Return the name of a memory model.
 
     Raises:
         OptionError: if no memory model has this name.
@@ -85,7 +85,7 @@ def read_recipe(name: str) -> str:
 def quiet_libraries() -> Iterator[None]:
     """Suppress warnings of scikit-learn, such as a kernel parameter at its bound.
 
-    They concern the quality of a model, which is measured on held-out rows instead.
+    The warnings concern the quality of a model, which is measured on held-out rows instead.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -102,6 +102,7 @@ LENGTH = 500
 MIXES = 20
 """Default number of suggested mixes: a quarter of an hour of measuring, at half a minute each."""
 SURE = 0.9
+"""Default probability with which placements after suggested measurements keep promises."""
 
 
 def check_noise(given: Namespace) -> None:

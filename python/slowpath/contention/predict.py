@@ -88,7 +88,7 @@ def _check(given: Namespace) -> None:
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """Return a model trained on published or own tables, and the query."""
+    """Return a model trained on the tables of the options, and the query."""
     from slowpath.contention.cells import read_cells
     from slowpath.contention.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
     from slowpath.contention.reading import kind_of, read_query
@@ -102,14 +102,11 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
         if kind_of(given.accelerator) != "accelerator":
             raise missing_column_error(read_cells(given.accelerator), REQUEST_TIME)
         tables.append(given.accelerator)
-    # Errors in the query should show before the slow choice of the model.
+    # Report errors in the query before the slow choice of the model.
     from slowpath.contention.reading import read_memory
 
-    query = read_query(
-        given.query,
-        read_memory(given.memory),
-        accelerator=len(tables) > len(given.memory),
-    )
+    memory = read_memory(given.memory)
+    query = read_query(given.query, memory, accelerator=given.accelerator is not None)
     if given.method == _SLOMO:
         given.recipe = "constant"  # cheapest, as SLOMO learns from the rows itself
     return learned(tables, given), query
@@ -160,12 +157,12 @@ def _report(
 def _note_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> None:
-    """Note a missing solo throughput, or one that contradicts the profile."""
+    """Print notes about a missing solo throughput, or one that contradicts the profile."""
     from slowpath.contention.methods import solo_notes
 
     if given.method != _SLOMO:
-        for against in solo_notes(model, query, found, given.confidence / 100):
-            note(f"note: {query.file}: {against}")
+        for text in solo_notes(model, query, found, given.confidence / 100):
+            note(f"note: {query.file}: {text}")
     if given.method == _SLOMO and query.alone is None:
         note(
             f"note: {query.file}: the throughput alone is not given, so SLOMO predicts as under "

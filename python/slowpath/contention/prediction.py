@@ -2,7 +2,7 @@
 
 The execution pattern is detected from mixes with competitors for memory and for the accelerator at
 once (paper, 4.2). For each pattern, models of the single resources predict these mixes, as a share
-of the solo throughput measured beside the mix. `composition.better_of` compares the errors of both
+of the solo throughput measured with each mix. `composition.better_of` compares the errors of both
 patterns.
 """
 
@@ -30,10 +30,10 @@ from slowpath.core.errors import InputError
 MEMORY = "memory"
 ACCELERATOR = "regex"
 _LEAST = 1e-300
-"""Lower limit of times, which have to stay positive after subtractions."""
+"""Lower limit of times, which must stay positive after subtractions."""
 ACCELERATOR_SPREAD = 0.0163
-"""Standard deviation of relative errors of the accelerator's model, used where request times have
-no residuals. It belongs to a mean error of 1.3 % (paper, 4.1.1 and appendix A)."""
+"""Standard deviation of relative errors of the accelerator's model, used if request times have no
+residuals. It corresponds to the mean error of 1.3 % in the paper (4.1.1 and appendix A)."""
 
 
 class Predictions(NamedTuple):
@@ -46,7 +46,7 @@ class Predictions(NamedTuple):
     outside: list[list[str]]  # by row, the columns outside the training range
     memory: Floats  # throughput if memory were the only bottleneck
     accelerator: Floats | None  # throughput if the accelerator were the only bottleneck
-    alone: Floats | None = None  # solo throughput, where it was predicted on the way
+    alone: Floats | None = None  # solo throughput; None if the prediction did not need it
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
@@ -62,7 +62,7 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict with intervals that are not widened for other clients at the accelerator."""
+    """Predict with intervals before the widening for other clients of the accelerator."""
     low, middle, high, outside = _memory(model, query.columns, confidence)
     request_time = model.request_time
     if request_time is None or query.mtbr is None or query.queued is None:
@@ -77,13 +77,13 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
     memory = _Ends(low, middle, high)
     if model.pattern == "run-to-completion":
         # Memory rows contain the accelerator's time at their match ratio, without other clients.
-        usual = request_time.at(np.array(model.memory.origin.mtbr or 0.0), size)
+        included = request_time.at(np.array(model.memory.origin.mtbr or 0.0), size)
         if model.waits is not None:
-            nobody = model.stage.log_throughput(model.without_competitors(query.columns))
-            alone = np.maximum(np.exp(-nobody) + own - usual, _LEAST)
+            solo = model.stage.log_throughput(model.without_competitors(query.columns))
+            alone = np.maximum(np.exp(-solo) + own - included, _LEAST)
             time = own + waits_in(model.waits, query, alone, own) / model.queues
         _mark(outside, request_time.outside(query.mtbr))
-        return _added(model, query.columns, memory, (time - usual, margin), outside)
+        return _added(model, query.columns, memory, (time - included, margin), outside)
     served = 1 / np.maximum(time, _LEAST)
     _mark(outside, request_time.outside(query.mtbr) & (served < high))
     stages = np.array([middle, served])
@@ -100,7 +100,7 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: Mask) -> None:
-    """Add the match ratio to `outside` in the given rows, where it may decide."""
+    """Add the match ratio to `outside` in the given rows; it replaces a mere combination."""
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
@@ -122,7 +122,8 @@ def _added(
 ) -> Predictions:
     """Compose by run-to-completion (Eq. 4): each resource adds its time to that of a packet.
 
-    `added` is the accelerator time in addition to that contained in memory rows, with its margin.
+    `added` is the accelerator time that memory rows do not yet contain, and the margin of its
+    logarithm.
     """
     wait, margin = added
     alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
@@ -142,7 +143,7 @@ def _added(
 def _memory(
     model: FunctionModel, columns: Mapping[str, Floats], confidence: float
 ) -> tuple[Floats, Floats, Floats, list[list[str]]]:
-    """Return low end, prediction, high end of the memory stage, and columns outside the range."""
+    """Return low end, prediction and high end of the memory stage, and columns out of its range."""
     middle = model.stage.log_throughput(columns)
     low, high = model.intervals.interval(columns, confidence)
     outside = model.range.outside(columns)
@@ -162,12 +163,12 @@ def query_with_competitors(
 ) -> Query:
     """Return the query for `target` with the contention of all others together.
 
-    The others send requests to the accelerator as fast as their own memory stages allow, beside
-    everybody else. The target gets the rest of the accelerator's time.
+    In this mix, the others send requests to the accelerator as fast as their own memory stages
+    allow. The target gets the rest of the accelerator's time.
 
     Raises:
-        InputError: if the contention that a competitor causes is unknown, or its model is of
-            another device.
+        InputError: if the contention that a competitor causes is unknown, or the models are of
+            different devices.
     """
     file, model = target
     flows, size, mtbr = traffic
@@ -192,9 +193,9 @@ def query_with_competitors(
     for at, other, time in users:
         beside = total_contention([*parts[:at], *parts[at + 1 :]], names)
         clients.append((other.queues, time, _rate(other, _columns(flows, size, beside))))
-    queued, them = _queued(clients, mtbr, size)
-    asked = Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
-    return asked._replace(clients=them if users else None)
+    queued, other_clients = _queued(clients, mtbr, size)
+    query = Query(file, (model.name,), columns, np.array([mtbr]), np.array([queued]))
+    return query._replace(clients=other_clients if users else None)
 
 
 def check_compatible(
@@ -211,7 +212,7 @@ def check_compatible(
     if differ := other.memory.columns.keys() ^ model.memory.columns.keys():
         reason = f"has other columns of contention than {file}: {', '.join(sorted(differ))}"
         raise InputError(other_file, reason)
-    # Request times of one accelerator are added up.
+    # Request times of one accelerator are added, so they need the same unit.
     both = model.request_time is not None and other.request_time is not None
     if both and None not in (one.unit, two.unit) and one.unit != two.unit:
         raise InputError(
@@ -248,29 +249,29 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return the accelerator time of the others per request of a queue of the first client.
+    """Return the time that the others add to a request of the first client, by queue.
 
-    The second result has these others, as one row.
+    The second result contains these others, as one row.
     """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
     rates = np.array([rate for _, _, rate in clients])
     served = throughputs(queues, times, rates)[0]
-    them = Clients(*(one[None, 1:] for one in (queues, times, rates)))
-    return float(max(1 / served - times[0], 0.0) * queues[0]), them
+    others = Clients(*(one[None, 1:] for one in (queues, times, rates)))
+    return float(max(1 / served - times[0], 0.0) * queues[0]), others
 
 
-USUAL: Pattern = "pipeline"
-"""The assumed pattern without any evidence."""
+DEFAULT_PATTERN: Pattern = "pipeline"
+"""Pattern if neither options, mixes nor the profile tell it."""
 _CONFIDENCE = 0.9
-"""Coverage of the intervals, which are not used here."""
+"""Coverage of intervals; pattern detection does not use them."""
 
 
 def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
     """Detect the execution pattern from mixes with competitors for both resources.
 
     Returns None without such a mix, if the model lacks a resource, or if the match ratio of its
-    memory rows is unknown. Predictions for run-to-completion need that match ratio.
+    memory rows is unknown, as predictions for run-to-completion need it.
     """
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     both = mixes.where(np.any(contention, axis=0) & (mixes.queued > 0))
@@ -278,15 +279,15 @@ def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
         return None
     pipeline = model._replace(pattern="pipeline")
     completion = model._replace(pattern="run-to-completion")
-    return better_of(_off(pipeline, both), _off(completion, both))
+    return better_of(_errors(pipeline, both), _errors(completion, both))
 
 
-def _off(model: FunctionModel, mixes: Mixes) -> Floats:
+def _errors(model: FunctionModel, mixes: Mixes) -> Floats:
     """Return the relative errors of a model in mixes."""
     query = mixes.query
-    nobody = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
-    beside, alone = (predict(model, one, _CONFIDENCE).throughput for one in (query, nobody))
-    return np.asarray(np.abs(beside / alone * mixes.alone / mixes.throughput - 1))
+    alone = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
+    beside, solo = (predict(model, one, _CONFIDENCE).throughput for one in (query, alone))
+    return np.asarray(np.abs(beside / solo * mixes.alone / mixes.throughput - 1))
 
 
 def choose_pattern(
@@ -299,4 +300,4 @@ def choose_pattern(
         return found.pattern, Reason("detected", declared, found)
     if declared is not None:
         return declared, Reason("declared", declared, found)
-    return USUAL, Reason("assumed", declared, found)
+    return DEFAULT_PATTERN, Reason("assumed", declared, found)

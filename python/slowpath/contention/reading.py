@@ -1,4 +1,4 @@
-"""Readers of profiles, queries and mixes; errors name file, row and column.
+"""Readers of profiles, queries and mixes; each error names file, row and column.
 
 Keys of remarks are `function`, `device`, `source` (method of measurement), `unit throughput`,
 `cache mb` (size of the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per
@@ -8,9 +8,9 @@ Published tables are from the repository NetX-lab/Yala, `profile/flowmon`, in th
 validation data. FlowMonitor runs on two cores, competitors (`mem-bench`) on others; their shared
 last-level cache has 6 MB (paper, 7.1).
 
-`slowpath contention profile` writes mixes (`mixes.csv`). Their rows beside competitors for memory
-only are also in its memory profile. The other rows tell the execution pattern of the function, and
-its waiting time at the accelerator.
+`slowpath contention profile` writes mixes (`mixes.csv`). Its memory profile repeats the rows beside
+competitors for memory only. The other rows tell the execution pattern of the function, and its
+waiting time at the accelerator.
 """
 
 import math
@@ -54,7 +54,7 @@ from slowpath.core.errors import InputError
 CACHE = "cache mb"
 UNIT = "unit"
 _ONE = ("packet", "pkt")
-"""Counted items, which a unit may omit."""
+"""Names of counted items, which a unit of time per item may omit."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
@@ -64,23 +64,23 @@ def stated_origin(table: Table) -> Origin:
     Raises:
         InputError: if a number is invalid, or a unit is wrong.
     """
-    said = table.remarks
+    remarks = table.remarks
     for other in _OTHER_CACHES:
-        if other in said:
+        if other in remarks:
             raise table.remark_error(other, f"has to be in MB, as `{CACHE}: N`")
     known = {one.name for one in ALL} | {*table.header}
-    for key in said:
+    for key in remarks:
         of, _, name = key.partition(" ")
         if of == UNIT and name not in known:
             raise table.remark_error(key, "there is no such column")
-    unit = said.get(f"{UNIT} {THROUGHPUT.name}")
+    unit = remarks.get(f"{UNIT} {THROUGHPUT.name}")
     check_times(table, unit)
     return Origin(
         files=(table.file,),
-        function=said.get("function"),
-        device=said.get("device"),
+        function=remarks.get("function"),
+        device=remarks.get("device"),
         unit=unit,
-        source=said.get("source"),
+        source=remarks.get("source"),
         cache_mb=_number(table, CACHE, 1e-3, WORKING_SET.most),
         mtbr=_number(table, MTBR.name, 0, MTBR.most),
     )
@@ -90,7 +90,7 @@ def check_times(table: Table, unit: str | None) -> None:
     """Check that times are in the reciprocal of the unit of throughput, if both are stated.
 
     Raises:
-        InputError: if the unit of a time is another one.
+        InputError: if a time has another unit.
     """
     for column in (REQUEST_TIME, QUEUED, CLIENT_TIME):
         key = f"{UNIT} {column.name}"
@@ -103,7 +103,7 @@ def check_times(table: Table, unit: str | None) -> None:
 def reciprocal(unit: str, other: str) -> bool:
     """Return true if a unit is the reciprocal of another, in any common spelling.
 
-    Examples for packets/s are s/packet and s.
+    For example, the reciprocals of packets/s are s/packet and s.
     """
     above, _, below = (_plain(one) for one in unit.partition("/"))
     known = {f"{below}/{above}", f"1/{_plain(unit)}", below if above in _ONE else ""}
@@ -111,7 +111,7 @@ def reciprocal(unit: str, other: str) -> bool:
 
 
 def _plain(unit: str) -> str:
-    """Normalise a unit: without spaces, brackets and plural endings."""
+    """Return a unit without spaces, brackets and plural endings."""
     parts = unit.translate({ord(one): "" for one in " ()"}).split("/")
     return "/".join(part if len(part) == 1 else part.removesuffix("s") for part in parts)
 
@@ -134,7 +134,7 @@ _REGEX = {"row", MTBR.name, REQUEST_TIME.name}
 
 
 def is_published(table: Table) -> bool:
-    """Return true if a table has the columns of the published ones, and no remarks."""
+    """Return true if a table has the columns of a published table, and no remarks."""
     return not table.remarks and set(table.header) in (_MEMORY, _REGEX)
 
 
@@ -150,12 +150,12 @@ def published_origin(table: Table) -> Origin:
 
 
 FEWEST = 10
-"""Least number of rows for a memory model."""
+"""Minimum number of rows for a memory model."""
 FEWEST_REQUESTS = 2
-"""Least number of rows for a line through request times."""
+"""Minimum number of different match ratios for a line through request times."""
 
 SAME = ("function", "device", "unit")
-"""Fields that profiles of the same function have to share, if stated."""
+"""Fields of an origin that profiles of the same function share, if stated."""
 Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
@@ -179,15 +179,15 @@ def kind_of(file: str) -> Kind:
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
-    """Concatenate memory profiles of one function on one device.
+    """Read memory profiles of one function on one device as one profile.
 
     Raises:
         InputError: if a file cannot be used, is of another function or device than the first, or
             all files together have too few rows.
     """
-    twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
-    if twice is not None:
-        raise InputError(twice, "is named twice; its rows would count twice")
+    repeated = next((file for at, file in enumerate(files) if file in files[:at]), None)
+    if repeated is not None:
+        raise InputError(repeated, "is named twice; its rows would count twice")
     parts = [_memory(file) for file in files]
     first = parts[0]
     for earlier, later in combinations(parts, 2):
@@ -209,11 +209,13 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
 
 
 def _joined(origins: Sequence[Origin]) -> Origin:
-    """Merge origins: a value that one table states applies to all."""
+    """Merge origins: the first stated value of each field applies to all."""
     first, *others = origins
     for other in others:
-        said = {name: one for name, one in other._asdict().items() if getattr(first, name) is None}
-        first = first._replace(**said)
+        missing = {
+            name: value for name, value in other._asdict().items() if getattr(first, name) is None
+        }
+        first = first._replace(**missing)
     return first
 
 
@@ -228,19 +230,19 @@ def _memory(file: str) -> MemoryProfile:
     return MemoryProfile(origin, table.names(), columns, throughput)
 
 
-def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProfile:
+def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorProfile:
     """Read the request times of a function at an accelerator.
 
     Raises:
-        InputError: if the file cannot be used, is of another function or device than `beside`, or
-            has fewer than two match ratios.
+        InputError: if the file cannot be used, is of another function or device than `reference`,
+            or has fewer than two match ratios.
     """
     table = read_cells(file)
     mtbr, request_time = column_of(table, MTBR), column_of(table, REQUEST_TIME)
     origin = origin_of(table)
-    if beside is not None:
-        check_same(beside, origin)
-        check_times(table, beside.unit)
+    if reference is not None:
+        check_same(reference, origin)
+        check_times(table, reference.unit)
     different = len(np.unique(mtbr))
     if different < FEWEST_REQUESTS:
         reason = f"column {MTBR.name}: has {different} different values; a line takes two"
@@ -249,24 +251,25 @@ def read_accelerator(file: str, beside: Origin | None = None) -> AcceleratorProf
     return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
 
 
-def read_own_contention(file: str, beside: Origin | None = None) -> OwnContention:
+def read_own_contention(file: str, reference: Origin | None = None) -> OwnContention:
     """Read the contention that a function causes, by its traffic.
 
     Raises:
-        InputError: if the file cannot be used, has no rows, or is of another function or device.
+        InputError: if the file cannot be used, has no rows, or is of another function or device
+            than `reference`.
     """
     table = read_cells(file)
     if not table.rows:
         raise InputError(file, "has no rows")
     origin = origin_of(table)
-    if beside is not None:
-        check_same(beside, origin)
+    if reference is not None:
+        check_same(reference, origin)
     columns = columns_of(table, (*TRAFFIC, *_contention(table)))
     return OwnContention(origin, table.names(), columns)
 
 
 def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
-    """Check that the function's own contention has the columns of its memory rows.
+    """Check that the contention which a function causes has the columns of its memory rows.
 
     Raises:
         InputError: if a column is missing.
@@ -277,32 +280,32 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
         raise InputError(own_contention.origin.files[0], reason)
 
 
-def read_query(file: str, like: MemoryProfile, *, accelerator: bool) -> Query:
+def read_query(file: str, profile: MemoryProfile, *, accelerator: bool) -> Query:
     """Read a query with the columns of a profile.
 
-    Tables of a profile are also valid queries: memory rows have their match ratio in a remark, and
-    no other client at the accelerator.
+    Tables of a profile are also valid queries. In memory rows, a remark states the match ratio, and
+    no other client uses the accelerator.
 
     Args:
         file: the table.
-        like: the profile with the expected columns.
+        profile: the profile with the expected columns.
         accelerator: true if the query includes an accelerator.
 
     Raises:
         InputError: if the file cannot be used.
     """
     table = read_cells(file)
-    wanted = [one for one in (*TRAFFIC, *COUNTERS, DMA, *SCORE) if one.name in like.columns]
-    check_same(like.origin, stated_origin(table))
-    check_times(table, like.origin.unit)
+    wanted = [one for one in (*TRAFFIC, *COUNTERS, DMA, *SCORE) if one.name in profile.columns]
+    check_same(profile.origin, stated_origin(table))
+    check_times(table, profile.origin.unit)
     columns = columns_of(table, wanted)
     solo = column_of(table, ALONE) if has(table, ALONE) else None
     if accelerator:
-        said = origin_of(table).mtbr
+        stated = None if has(table, MTBR) else origin_of(table).mtbr
         ones = np.ones(len(table.rows))
-        mtbr = ones * said if said is not None and not has(table, MTBR) else column_of(table, MTBR)
-        nobody = has(table, THROUGHPUT) and not has(table, QUEUED)
-        queued = ones * 0.0 if nobody else column_of(table, QUEUED)
+        mtbr = column_of(table, MTBR) if stated is None else ones * stated
+        no_clients = has(table, THROUGHPUT) and not has(table, QUEUED)
+        queued = ones * 0.0 if no_clients else column_of(table, QUEUED)
         return Query(file, table.names(), columns, mtbr, queued, (), solo)
     busy = has(table, QUEUED) and column_of(table, QUEUED).any()
     left_out = (QUEUED.name,) if busy else ()
@@ -320,25 +323,25 @@ def _contention(table: Table) -> Sequence[Column]:
 
 
 def origin_of(table: Table) -> Origin:
-    """Return the origin of a table, stated or published."""
+    """Return the origin that a table states, or that of the published tables."""
     return published_origin(table) if is_published(table) else stated_origin(table)
 
 
-def check_same(one: Origin, other: Origin, names: Sequence[str] = SAME) -> None:
+def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None:
     """Check that two profiles are of the same function on the same device.
 
     Raises:
         InputError: if they differ; names the second one.
     """
-    for name in names:
+    for name in fields:
         first, second = getattr(one, name), getattr(other, name)
         if first != second and None not in (first, second):
-            what = name.replace("_", " ")
-            reason = f"is of {what} {second!r}; {one.files[0]} is of {first!r}"
+            field = name.replace("_", " ")
+            reason = f"is of {field} {second!r}; {one.files[0]} is of {first!r}"
             raise InputError(other.files[0], reason)
 
 
-def read_mixes(file: str, like: MemoryProfile) -> Mixes:
+def read_mixes(file: str, memory: MemoryProfile) -> Mixes:
     """Read the mixes of a function, with the columns of its memory profile.
 
     Raises:
@@ -346,24 +349,24 @@ def read_mixes(file: str, like: MemoryProfile) -> Mixes:
     """
     table = read_cells(file)
     origin = origin_of(table)
-    check_same(like.origin, origin)
-    check_times(table, like.origin.unit)
+    check_same(memory.origin, origin)
+    check_times(table, memory.origin.unit)
     queues, request_time, rate = (optional_column(table, one) for one in CLIENTS)
-    there = np.isfinite(queues)
-    for at in np.flatnonzero(there != np.isfinite(request_time)):
-        lacks, has = CLIENT_TIME, CLIENT_QUEUES
-        if not there[at]:
-            lacks, has = has, lacks
-        reason = f"there is no value, and one of {has.name}; a client has both"
-        raise table.error(int(at), lacks.name, reason)
+    present = np.isfinite(queues)
+    for at in np.flatnonzero(present != np.isfinite(request_time)):
+        filled, empty = (
+            (CLIENT_QUEUES, CLIENT_TIME) if present[at] else (CLIENT_TIME, CLIENT_QUEUES)
+        )
+        reason = f"there is no value, and one of {filled.name}; a client has both"
+        raise table.error(int(at), empty.name, reason)
     return Mixes(
         origin,
         table.names(),
-        columns_of(table, [one for one in ALL if one.name in like.columns]),
+        columns_of(table, [one for one in ALL if one.name in memory.columns]),
         column_of(table, MTBR),
-        np.where(there, queues, 0.0),
-        np.where(there, request_time, 0.0),
-        np.where(there, np.where(np.isfinite(rate), rate, np.inf), 0.0),
+        np.where(present, queues, 0.0),
+        np.where(present, request_time, 0.0),
+        np.where(present, np.where(np.isfinite(rate), rate, np.inf), 0.0),
         column_of(table, QUEUED),
         column_of(table, ALONE),
         column_of(table, THROUGHPUT),

@@ -17,7 +17,7 @@ from slowpath.core.terminal import Line, grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
 RESOURCES = ("memory", "accelerator")
-"""Throughputs that each resource alone allows."""
+"""Keys of the throughputs that each resource alone allows."""
 
 
 class PredictionReport(NamedTuple):
@@ -51,11 +51,11 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
-    yield json_line({**_said(answer), "confidence": confidence, "predictions": _rows(answer)})
+    yield json_line({**_shared(answer), "confidence": confidence, "predictions": _rows(answer)})
 
 
 def predictions_parquet(file: str, answer: PredictionReport) -> None:
-    """Write the predictions as a table, and the rest of the JSON document as metadata.
+    """Write the predictions as a table, and the other keys of the JSON document as metadata.
 
     Raises:
         InputError: when the file cannot be written.
@@ -63,11 +63,11 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
     rows = _rows(answer)
     columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
     confidence = f"{answer.confidence / 100:g}" if answer.intervals else None
-    said = {**_said(answer), "confidence": confidence}
-    write_columns(file, columns, {name: one for name, one in said.items() if one is not None})
+    metadata = {**_shared(answer), "confidence": confidence}
+    write_columns(file, columns, {name: one for name, one in metadata.items() if one is not None})
 
 
-def _said(answer: PredictionReport) -> dict[str, str | None]:
+def _shared(answer: PredictionReport) -> dict[str, str | None]:
     """Return the properties that all predictions have in common."""
     origin = answer.model.memory.origin
     return {
@@ -116,9 +116,9 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     yield from grid(COLUMNS, rows, right=("throughput", "low", "high"))
     unit = answer.model.memory.origin.unit
     yield Line("")
-    said = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
-    how_sure = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
-    yield Line(one_line(f"Throughput {said}; {how_sure}."))
+    unit_text = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
+    intervals = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
+    yield Line(one_line(f"Throughput {unit_text}; {intervals}."))
 
 
 def model_text(model: FunctionModel) -> Iterator[Line]:
@@ -127,13 +127,13 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     if model.request_time is not None:
         time = model.request_time
         yield Line(
-            f"Accelerator: {time.words()} for each request"
+            f"Accelerator: {time.formula()} for each request"
             f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
         )
     if model.request_time is not None and model.pattern == "run-to-completion":
-        yield Line(_waits(model))
-    if model.why is not None:
-        yield from _pattern(model, model.why)
+        yield Line(_wait_source(model))
+    if model.pattern_reason is not None:
+        yield from _pattern(model, model.pattern_reason)
     yield Line("")
     rows = [
         (
@@ -150,26 +150,26 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
     yield Line("Errors are means of |predicted - measured| / measured on rows that were held out.")
 
 
-def _waits(model: FunctionModel) -> str:
-    """Return the source of waiting times in words."""
+def _wait_source(model: FunctionModel) -> str:
+    """Return the source of waiting times as a sentence."""
     if model.co_runs is None:
         return "Waits at the accelerator: a whole round of the others' requests"
     count = len(model.co_runs.rows)
     return f"Waits at the accelerator: as {count} mixes beside a client that never pauses tell"
 
 
-def _pattern(model: FunctionModel, why: Reason) -> Iterator[Line]:
+def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
     """Yield the execution pattern, its source and its confidence."""
-    said = {
+    source = {
         "given": "as given",
         "detected": "as mixes tell",
         "declared": "as the record of the profile says",
         "assumed": "which is assumed: nothing tells",
-    }[why.source]
-    if why.source == "assumed" and model.request_time is None:
-        said = "which makes no difference for one resource"
-    yield Line(f"Pattern: {model.pattern}, {said}")
-    found = why.detected
+    }[reason.source]
+    if reason.source == "assumed" and model.request_time is None:
+        source = "which makes no difference for one resource"
+    yield Line(f"Pattern: {model.pattern}, {source}")
+    found = reason.detected
     if found is not None:
         yield Line(
             f"{found.co_runs} mixes with contention for both resources: a pipeline is off by"

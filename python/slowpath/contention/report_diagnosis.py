@@ -38,7 +38,7 @@ CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
-    """Yield a line for the setting (`now`), each change (`what-if`) and each value (`sweep`)."""
+    """Yield a line for the setting (`now`), each change (`what-if`) and each swept value."""
     yield csv_line(COLUMNS)
     yield _csv("now", None, report["now"])
     for change in report["what_if"]:
@@ -62,22 +62,19 @@ def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
     yield Line(one_line(heading(report)), "bold")
     yield Line(one_line(sentence(report)))
     yield Line("")
-    rows = [
-        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
-        for part in report["now"]["resources"]
-    ]
     columns = ("resource alone", "throughput", "low", "high")
-    yield from grid(columns, rows, right=columns[1:])
+    yield from grid(columns, resources(report), right=columns[1:])
     if report["what_if"]:
         yield Line("")
-        yield from _changes(report)
+        yield from grid(("what if", *CHANGE), changes(report), right=(*CHANGE[:4], "margin"))
     if report["sweep"] is not None:
         yield Line("")
-        yield from _sweep(report["sweep"])
+        names = (report["sweep"]["attribute"], "up to", "bottleneck", "throughput", "to")
+        yield from grid(names, stretches(report["sweep"]), right=(*names[:2], *names[3:]))
     unit = report["unit"]
     yield Line("")
-    said = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
-    yield Line(one_line(f"Throughput {said}; {100 * report['confidence']:g} % intervals."))
+    unit_text = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
+    yield Line(one_line(f"Throughput {unit_text}; {100 * report['confidence']:g} % intervals."))
 
 
 def heading(report: DiagnosisReport) -> str:
@@ -87,19 +84,19 @@ def heading(report: DiagnosisReport) -> str:
     matches = "" if traffic["mtbr"] is None else f", {traffic['mtbr']:g} matches/MB"
     beside = f", beside {', '.join(report['beside'])}" if report["beside"] else ", alone"
     name = report["function"] or "the function"
-    asked = f"{traffic['flows']:,g} flows, {traffic['size']:g} bytes{matches}"
-    return f"{name}{device}, {report['pattern']}{beside}: {asked}"
+    packets = f"{traffic['flows']:,g} flows, {traffic['size']:g} bytes{matches}"
+    return f"{name}{device}, {report['pattern']}{beside}: {packets}"
 
 
 def sentence(report: DiagnosisReport) -> str:
     """Return the bottleneck and the margin in a sentence."""
     now = report["now"]
     throughput = f"{now['throughput']:.4g} ({now['low']:.4g} to {now['high']:.4g})"
-    said = f"{now['bottleneck']} is the bottleneck, at {throughput}"
+    start = f"{now['bottleneck']} is the bottleneck, at {throughput}"
     if now["next"] is None or now["margin"] is None:
-        return f"{said}; it is the only resource that is known."
+        return f"{start}; it is the only resource that is known."
     sure = "" if now["sure"] else "; intervals of both overlap, so it may be the other way round"
-    return f"{said}; {now['next']} would allow {100 * now['margin']:.3g} % more{sure}."
+    return f"{start}; {now['next']} would allow {100 * now['margin']:.3g} % more{sure}."
 
 
 def numbers(*values: float) -> tuple[str, ...]:
@@ -107,12 +104,16 @@ def numbers(*values: float) -> tuple[str, ...]:
     return tuple(f"{value:.4g}" for value in values)
 
 
-def _changes(report: DiagnosisReport) -> Iterator[Line]:
-    yield from grid(("what if", *CHANGE), changes(report), right=(*CHANGE[:4], "margin"))
+def resources(report: DiagnosisReport) -> list[tuple[str, ...]]:
+    """Return a table row for each resource: its name, and the throughput that it allows."""
+    return [
+        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
+        for part in report["now"]["resources"]
+    ]
 
 
 def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
-    """Return rows for the table of changes: the change, then the columns in `CHANGE`."""
+    """Return a table row for each change: the change, then the columns in `CHANGE`."""
     return [
         (
             one["change"],
@@ -140,7 +141,7 @@ def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
 
 
 def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
-    """Return the table rows of pieces: from, to, bottleneck, throughput from, to."""
+    """Return a table row for each piece: from, to, bottleneck, throughput from, to."""
     return [
         (
             f"{piece[0]['value']:.7g}",
@@ -151,11 +152,6 @@ def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
         )
         for piece in pieces(sweep)
     ]
-
-
-def _sweep(sweep: DiagnosedSweep) -> Iterator[Line]:
-    columns = (sweep["attribute"], "up to", "bottleneck", "throughput", "to")
-    yield from grid(columns, stretches(sweep), right=(*columns[:2], *columns[3:]))
 
 
 _COLOURS = {"memory": 0, "regex": 1}
@@ -181,11 +177,7 @@ def diagnosis_page(report: DiagnosisReport) -> str:
 def _now(report: DiagnosisReport) -> Html:
     names = ("throughput", "low", "high")
     columns = [Column("resource alone"), *(Column(one, number=True) for one in names)]
-    rows = [
-        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
-        for part in report["now"]["resources"]
-    ]
-    return table(columns, rows)
+    return table(columns, resources(report))
 
 
 def _changes_table(report: DiagnosisReport) -> Html:
@@ -198,8 +190,8 @@ def _swept(report: DiagnosisReport, sweep: DiagnosedSweep) -> Html:
     found = pieces(sweep)
     changes = [one["at"] for one in sweep["crossings"]]
     words = f"throughput by {name}, coloured by bottleneck"
-    unit, nobody = report["unit"] or "throughput", Points([], [], [], [], [])
-    chart = Chart(name, unit, nobody, [_curve(one) for one in found], changes, words)
+    unit, no_points = report["unit"] or "throughput", Points([], [], [], [], [])
+    chart = Chart(name, unit, no_points, [_curve(one) for one in found], changes, words)
     used = dict.fromkeys(one[0]["diagnosis"]["bottleneck"] for one in found)
     data = download("\n".join(diagnosis_csv(report)) + "\n", "diagnosis.csv", "points")
     caption = element("figcaption", *(_key(kind) for kind in used), " CSV: ", data)
@@ -219,10 +211,10 @@ def _swept(report: DiagnosisReport, sweep: DiagnosedSweep) -> Html:
     )
 
 
-def _curve(drawn: list[SweptPoint]) -> Curve:
-    found = [one["diagnosis"] for one in drawn]
+def _curve(points: list[SweptPoint]) -> Curve:
+    found = [one["diagnosis"] for one in points]
     return Curve(
-        [one["value"] for one in drawn],
+        [one["value"] for one in points],
         [one["throughput"] for one in found],
         [one["low"] for one in found],
         [one["high"] for one in found],
@@ -240,11 +232,11 @@ _LETTERS = 90  # maximum line length of the title
 COLOURS = {"memory": "C0", "regex": "C1"}
 """Colours of bottlenecks in pictures."""
 _WIDE = 20.0
-"""Least ratio of last to first value for a logarithmic axis."""
+"""Minimum ratio of last to first value for a logarithmic axis."""
 
 
 def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:
-    """Write the picture as SVG or PNG, by the file name; the same data give the same file.
+    """Write the picture as SVG or PNG, by the file name; equal data give equal files.
 
     Raises:
         OSError: when the file cannot be written.

@@ -44,7 +44,7 @@ class Evaluation(NamedTuple):
     confidence: float  # coverage of intervals, as a share
 
     def shown(self) -> list[Evaluated]:
-        """Return the models to draw: the chosen one, or the named ones if `--recipe` was given."""
+        """Return the models to draw: the chosen one, or those that `--recipe` names."""
         return [one for one in self.models if one.chosen is not None] or [*self.models]
 
     def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
@@ -92,14 +92,14 @@ def evaluation_text(report: Evaluation) -> Iterator[Line]:
     """Yield a table of models, with an explanation of its columns."""
     yield from grid(COLUMNS, figures(report), right=COLUMNS[1:])
     yield Line("")
-    yield Line(explained(report))
+    yield Line(explanation(report))
     for one in report.models:
         if one.chosen:
             yield Line(choices(one.chosen))
 
 
 def figures(report: Evaluation) -> list[tuple[str, ...]]:
-    """Return the table rows of models; columns are those in `COLUMNS`."""
+    """Return a table row for each model, with the columns in `COLUMNS`."""
     return [
         (
             one.name,
@@ -116,7 +116,7 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
     ]
 
 
-def explained(report: Evaluation) -> str:
+def explanation(report: Evaluation) -> str:
     """Return an explanation of the columns."""
     return (
         f"Held-out rows; +- standard error; covered by {100 * report.confidence:g} % intervals of "
@@ -125,13 +125,14 @@ def explained(report: Evaluation) -> str:
 
 
 def choices(chosen: dict[str, int]) -> str:
-    """Return how often each model was chosen."""
+    """Return the number of folds that chose each model."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
     return f"Chosen in folds: {names}."
 
 
 _NEAR = 0.1
-"""Relative width of the drawn band; it contains the rows counted by *within 10 %*."""
+"""Half width of the drawn band, relative to the measured throughput; rows *within 10 %* are in it.
+"""
 
 
 def evaluation_page(report: Evaluation) -> str:
@@ -146,7 +147,7 @@ def evaluation_page(report: Evaluation) -> str:
         f"{name}: predicted against measured",
         element("h1", f"{name}{device}: predicted against measured"),
         element("p", f"{len(report.memory.rows)} rows of {', '.join(origin.files)}."),
-        element("section", table(columns, figures(report)), element("p", explained(report))),
+        element("section", table(columns, figures(report)), element("p", explanation(report))),
         *(_section(report, one) for one in report.shown()),
         element("footer", about),
     )
@@ -155,18 +156,18 @@ def evaluation_page(report: Evaluation) -> str:
 def _section(report: Evaluation, one: Evaluated) -> Html:
     rows = [*report.rows(one)]
     names, measured, predicted, low, high = zip(*rows, strict=True)
-    says = [
+    labels = [
         f"{row}: measured {at:.4g}, predicted {y:.4g} ({start:.4g} to {end:.4g})"
         for row, at, y, start, end in rows
     ]
     ends = (min(measured), max(measured))
-    right = Curve(
+    exact = Curve(
         ends, ends, [at * (1 - _NEAR) for at in ends], [at * (1 + _NEAR) for at in ends], 0
     )
     unit = report.memory.origin.unit or "throughput"
     words = f"{one.name}: predicted against measured throughput of {len(names)} held-out rows"
-    points = Points(measured, predicted, low, high, says)
-    chart = Chart(f"measured, {unit}", f"predicted, {unit}", points, [right], (), words)
+    points = Points(measured, predicted, low, high, labels)
+    chart = Chart(f"measured, {unit}", f"predicted, {unit}", points, [exact], (), words)
     lines = [csv_line(ROW), *map(csv_line, rows)]
     data = download("\n".join(lines) + "\n", "held-out.csv", "rows")
     about = (
@@ -181,13 +182,13 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
 _SIDE = 4.2  # inches, of each panel
 _IN_A_ROW = 3
 _WIDE = 20.0
-"""Least ratio of greatest to least value for logarithmic axes."""
+"""Minimum ratio of largest to smallest value for logarithmic axes."""
 
 
 def draw_evaluation(file: str, report: Evaluation) -> None:
     """Write the picture as SVG or PNG, by the file name, with a panel for each model.
 
-    The same data give the same file.
+    Equal data give equal files.
 
     Raises:
         OSError: when the file cannot be written.
@@ -207,12 +208,12 @@ def _panel(axes: "Axes", report: Evaluation, one: Evaluated) -> None:
     rows = [*report.rows(one)]
     hit = [row for row in rows if row[3] <= row[1] <= row[4]]
     miss = [row for row in rows if row not in hit]
-    said = f"{100 * report.confidence:g} % interval"
-    for those, words, colour in ((hit, "has it", "C0"), (miss, "misses it", "C3")):
-        if not those:
+    interval = f"{100 * report.confidence:g} % interval"
+    for group, words, colour in ((hit, "has it", "C0"), (miss, "misses it", "C3")):
+        if not group:
             continue
-        _, measured, predicted, low, high = zip(*those, strict=True)
-        # The prediction can be outside its own CV+ interval.
+        _, measured, predicted, low, high = zip(*group, strict=True)
+        # A prediction can be outside its CV+ interval.
         below = [max(y - end, 0.0) for y, end in zip(predicted, low, strict=True)]
         above = [max(end - y, 0.0) for y, end in zip(predicted, high, strict=True)]
         axes.errorbar(
@@ -222,7 +223,7 @@ def _panel(axes: "Axes", report: Evaluation, one: Evaluated) -> None:
             fmt=".",
             color=colour,
             ecolor=(colour, 0.35),
-            label=f"{said} {words}: {len(those)}",
+            label=f"{interval} {words}: {len(group)}",
         )
     values = [value for row in rows for value in row[1:3]]
     if min(values) * _WIDE < max(values):

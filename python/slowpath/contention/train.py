@@ -51,33 +51,33 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
 
 def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
     """Warn about contradictory or missing evidence for the execution pattern."""
-    why = model.why
-    if why is None:
+    reason = model.pattern_reason
+    if reason is None:
         return
-    found = None if why.detected is None else why.detected.pattern
-    if why.source == "given":
+    found = None if reason.detected is None else reason.detected.pattern
+    if reason.source == "given":
         if found not in (None, model.pattern):
-            note(f"warning: --pattern: {_surely(why)}, which is not what is given")
+            note(f"warning: --pattern: {_detection(reason)}, which is not what is given")
     elif found is not None and declared is not None and found != declared.pattern:
-        reason = f"declares {declared.pattern}, and {_surely(why)}, which is taken"
-        note(f"warning: {declared.file}: {reason}; --pattern says which it is")
-    elif why.source == "assumed" and model.request_time is not None:
+        text = f"declares {declared.pattern}, and {_detection(reason)}, which is taken"
+        note(f"warning: {declared.file}: {text}; --pattern says which it is")
+    elif reason.source == "assumed" and model.request_time is not None:
         note(
             f"warning: {model.memory.origin.files[0]}: nothing tells the execution pattern: "
             f"{model.pattern} is assumed; --pattern says which it is"
         )
 
 
-def _surely(why: "Reason") -> str:
+def _detection(reason: "Reason") -> str:
     """Return the detected pattern and its confidence in words."""
-    found = why.detected
+    found = reason.detected
     if found is None:
         return ""
     return f"{found.co_runs} mixes say {found.pattern} ({100 * found.confidence:.0f} % sure)"
 
 
-def tables_of(named: Sequence[str]) -> list[str]:
-    """Return the named files; replace folders of `slowpath contention profile` by their tables.
+def tables_of(names: Sequence[str]) -> list[str]:
+    """Return the named files; a folder of `slowpath contention profile` stands for its tables.
 
     Raises:
         InputError: if a folder has no tables.
@@ -85,7 +85,7 @@ def tables_of(named: Sequence[str]) -> list[str]:
     from slowpath.contention.profiling.folder import TABLES
 
     found = list[str]()
-    for name in named:
+    for name in names:
         if not Path(name).is_dir():
             found.append(name)
             continue
@@ -99,7 +99,7 @@ def tables_of(named: Sequence[str]) -> list[str]:
 def learned(
     tables: Sequence[str], given: Namespace, declared: Declared | None = None
 ) -> "FunctionModel":
-    """Train a model on tables; each table's columns tell its kind.
+    """Train a model on tables; the columns of each table tell its kind.
 
     Raises:
         InputError: if a table cannot be used, or two tables are of the same kind.
@@ -115,14 +115,14 @@ def learned(
     memory = profiles.memory
     if profiles.accelerator is not None:
         _check_match_ratio(memory, given.pattern, declared)
-        # Errors in request times should show before the slow choice of the model.
+        # Report errors in request times before the slow choice of the model.
         fit_request_time(profiles.accelerator)
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
     model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
     found = None if mixes is None else detect_pattern(model, mixes)
-    said = None if declared is None else declared.pattern
-    pattern, why = choose_pattern(given.pattern, said, found)
-    model = model._replace(pattern=pattern, why=why)
+    by_profile = None if declared is None else declared.pattern
+    pattern, reason = choose_pattern(given.pattern, by_profile, found)
+    model = model._replace(pattern=pattern, pattern_reason=reason)
     return model if mixes is None else model._replace(widening=widening(model, mixes))
 
 
@@ -166,10 +166,10 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
 def _check_match_ratio(
     memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
 ) -> None:
-    """Check that the match ratio of memory rows is known, if run-to-completion needs it.
+    """Check that the match ratio of memory rows is known where run-to-completion needs it.
 
     Raises:
-        InputError, OptionError: if run-to-completion is declared or given, and it is unknown.
+        InputError, OptionError: if run-to-completion is declared or given, and the ratio unknown.
     """
     if memory.origin.mtbr is not None:
         return

@@ -1,8 +1,8 @@
 """Errors of recipes and of their selection, by nested cross-validation.
 
 Each outer fold runs everything without the held-out rows: the selection with its own inner folds,
-the training, the intervals. So the errors of `chosen` are those that a user gets. They include the
-optimism of picking the best of many recipes.
+the training, the intervals. So the errors of `chosen` are those of new rows for a user. They
+include the optimism of picking the best of many recipes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ from slowpath.core.arrays import Floats
 
 FOLDS = 10
 _SEEDS = 1000
-"""Offset of seeds, so that folds differ from those inside a selection."""
+"""Offset of random seeds, so that folds differ from the inner folds of a selection."""
 
 
 class Evaluated(NamedTuple):
@@ -38,14 +38,14 @@ class Evaluated(NamedTuple):
     width: float  # median of high / low - 1 over rows
     ends: Errors | None  # errors of held-out rows at the ends of axes; None for the selection
     chosen: dict[str, int] | None  # number of folds by chosen recipe; None for a single recipe
-    off: Floats  # relative errors; this and all below are `[repetition, row]`
+    relative_errors: Floats  # `[repetition, row]`, as all fields below
     predicted: Floats
     low: Floats  # ends of intervals
     high: Floats
 
 
 Progress = Callable[[int, int], None]
-"""Callback with the number of finished folds, and of all folds."""
+"""Callback with the number of finished folds and the number of all folds."""
 
 
 class Protocol(NamedTuple):
@@ -62,10 +62,10 @@ def evaluate(
     protocol: Protocol,
     progress: Progress = lambda _done, _all: None,
 ) -> Evaluated:
-    """Evaluate a recipe, or with None the selection, by nested cross-validation."""
+    """Evaluate a recipe, or the selection among all if None, by nested cross-validation."""
     count = len(rows.throughput)
     predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms
-    taken = dict[str, int]()
+    choices = dict[str, int]()
     folds = [
         (seed, held_out)
         for seed in range(protocol.repetitions)
@@ -73,29 +73,29 @@ def evaluate(
     ]
     for done, (seed, held_out) in enumerate(folds):
         progress(done, len(folds))
-        known, asked = rows.where(~held_out), rows.where(held_out)
+        known, unseen = rows.where(~held_out), rows.where(held_out)
         one = recipe or select(known, protocol.recipes).recipe
-        taken[one.name] = taken.get(one.name, 0) + 1
+        choices[one.name] = choices.get(one.name, 0) + 1
         stage = fit_stage(one, known)
-        predicted[seed, held_out] = stage.log_throughput(asked.columns)
-        ends = conformal(stage, known).interval(asked.columns, protocol.confidence)
+        predicted[seed, held_out] = stage.log_throughput(unseen.columns)
+        ends = conformal(stage, known).interval(unseen.columns, protocol.confidence)
         low[seed, held_out], high[seed, held_out] = ends
-    off = relative(np.exp(predicted), rows.throughput)
+    errors = relative(np.exp(predicted), rows.throughput)
     logs = np.log(rows.throughput)
     return Evaluated(
         "chosen" if recipe is None else recipe.name,
-        errors_of(off),
+        errors_of(errors),
         float(((low <= logs) & (logs <= high)).mean()),
         float(np.median(np.expm1(high - low))),
         None if recipe is None else _ends(end_errors(recipe, rows).values()),
-        taken if recipe is None else None,
-        off,
+        choices if recipe is None else None,
+        errors,
         np.exp(predicted),
         np.exp(low),
         np.exp(high),
     )
 
 
-def _ends(off: Iterable[Floats]) -> Errors | None:
-    parts = list(off)
+def _ends(errors: Iterable[Floats]) -> Errors | None:
+    parts = list(errors)
     return errors_of(np.concatenate(parts)) if parts else None

@@ -8,7 +8,7 @@ writes change together, so feature sets contain one of each pair. Reasons for th
   Their miss ratio is the part of their working set beyond their share of that cache (half of it,
   with two users). Low rates have no visible effect; hence a square root.
 - Network and accelerators move lines to and from memory (`dma_mb`), invisible to the counters of
-  cores. These lines use no cache, but slots of the memory bus, as misses do.
+  cores. These lines use no cache, but occupy the memory bus as misses do.
 - Flows are in hash tables with sizes that are powers of two: when a table doubles, so does its
   memory. Features are the table's size and load, or the flows and the parity of the exponent,
   which distinguishes neighbouring sizes.
@@ -22,34 +22,33 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices, Mask
 
 Columns = Mapping[str, Floats]
-Which = Mask | Indices
+Selected = Mask | Indices
 
 
-def columns_of(columns: Columns, which: Which) -> dict[str, Floats]:
+def columns_of(columns: Columns, selected: Selected) -> dict[str, Floats]:
     """Return some rows of columns."""
-    return {name: values[which] for name, values in columns.items()}
+    return {name: values[selected] for name, values in columns.items()}
 
 
 class Rows(NamedTuple):
-    """Measured rows, with the size of the cache in MB on which they were measured."""
+    """Measured rows, with the size in MB of the cache that the functions shared."""
 
     columns: Columns
     throughput: Floats
     cache_mb: float
 
-    def where(self, which: Which) -> "Rows":
+    def where(self, selected: Selected) -> "Rows":
         """Return some of the rows."""
-        return self._replace(
-            columns=columns_of(self.columns, which), throughput=self.throughput[which]
-        )
+        columns = columns_of(self.columns, selected)
+        return self._replace(columns=columns, throughput=self.throughput[selected])
 
 
 CACHE_MB = 6.0
-"""Default size of the shared cache: that of BlueField-2."""
+"""Default size of the shared cache in MB: that of BlueField-2."""
 _SHARE = 0.5
 _LINE = 64
-_COUNTED = "l2crd"
-"""A counter that shows if rows have counters."""
+_COUNTER = "l2crd"
+"""A counter that is in all rows with counters."""
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -63,6 +62,7 @@ _FLOORS = {
     "dma_mb": 1.0,
     "score": 1e-3,
 }
+_COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
 
 
 class Feature(NamedTuple):
@@ -86,7 +86,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return how many times the flow table has doubled."""
+    """Return the number of times that the flow table has doubled."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -114,27 +114,23 @@ def _score(columns: Columns) -> list[Feature]:
 
 
 def accesses(columns: Columns) -> Floats:
-    """Return the competing cache access rate as in the paper: reads and writes per second."""
+    """Return the cache accesses of competitors per second: reads and writes, as in the paper."""
     return columns["l2crd"] + columns["l2cwr"]
 
 
 def cache_misses(columns: Columns, cache_mb: float) -> Floats:
     """Return the accesses per second that miss the competitors' share of the cache."""
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
-    beyond = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
-    return np.asarray(accesses(columns) * beyond)
+    missing = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
+    return np.asarray(accesses(columns) * missing)
 
 
 def _all_counters(columns: Columns, _cache_mb: float) -> list[Feature]:
-    return [
-        Feature(name, logarithm(columns, name))
-        for name in ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
-    ]
+    return [Feature(name, logarithm(columns, name)) for name in _COUNTERS]
 
 
 def _raw_counters(columns: Columns, _cache_mb: float) -> list[Feature]:
-    names = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
-    return [Feature(name, columns[name]) for name in names]
+    return [Feature(name, columns[name]) for name in _COUNTERS]
 
 
 def _access(columns: Columns, _cache_mb: float) -> list[Feature]:
@@ -153,7 +149,7 @@ def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def lines_moved(columns: Columns) -> Floats:
-    """Return the lines per second that devices move for competitors; zero without that column."""
+    """Return the cache lines per second that devices move for competitors; zero if not measured."""
     moved = columns.get("dma_mb")
     return np.zeros_like(columns["l2crd"]) if moved is None else moved * 1e6 / _LINE
 
@@ -164,8 +160,7 @@ def _bus(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def _access_moved(columns: Columns, cache_mb: float) -> list[Feature]:
-    moved = Feature("moved", lines_moved(columns), falls=True)
-    return [*_access(columns, cache_mb), moved]
+    return [*_access(columns, cache_mb), Feature("moved", lines_moved(columns), falls=True)]
 
 
 def _roots_moved(columns: Columns, _cache_mb: float) -> list[Feature]:
@@ -195,11 +190,11 @@ DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
     """Return the features of rows; a score replaces the counters in rows without them.
 
-    In rows with counters and a score, models see both. No table has both, but a benchmark on the
-    simulated NIC measures the value of this combination.
+    Models see both where rows have both. No table has both, but a benchmark on the simulated NIC
+    measures the value of this combination.
     """
-    seen = TRAFFIC[traffic](columns)
+    own = TRAFFIC[traffic](columns)
     if contention == "none":
-        return seen
-    counted = SETS[contention](columns, cache_mb) if _COUNTED in columns else []
-    return [*seen, *counted, *(_score(columns) if "score" in columns else [])]
+        return own
+    counters = SETS[contention](columns, cache_mb) if _COUNTER in columns else []
+    return [*own, *counters, *(_score(columns) if "score" in columns else [])]

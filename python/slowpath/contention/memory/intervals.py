@@ -5,14 +5,15 @@ Statistics 2021), section 3. With models of K folds and residuals of held-out ro
 quantiles of `prediction of the row's fold + residual`. Residuals are differences of logarithms, so
 intervals are proportional to the prediction. Rows with equal contention are in one fold.
 
-If a recipe predicts a standard deviation, residuals are divided by it, and each interval is
-multiplied by that of its own row (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman,
-"Distribution-free predictive inference for regression", JASA 2018, section 5.2). Otherwise, the
-small residuals of solo rows would make the intervals of rows with competitors too narrow.
+If a recipe predicts standard deviations, each residual is divided by the one of its row, and each
+interval is multiplied by the one of the predicted row (Lei, G'Sell, Rinaldo, Tibshirani and
+Wasserman, "Distribution-free predictive inference for regression", JASA 2018, section 5.2).
+Otherwise, the small residuals of solo rows would make the intervals of rows with competitors too
+narrow.
 
-A row is outside if a column is below its smallest or above its largest training value. A row with
-all columns in range is also outside if it is too far from its nearest training row. The limit is
-the largest such distance between training rows.
+A row is outside the training range if a column is below its smallest or above its largest training
+value. A row with all columns in range is also outside if it is too far from its nearest training
+row. The limit is the largest such distance between training rows.
 """
 
 import math
@@ -30,26 +31,26 @@ _FOLDS = 10
 
 
 class Conformal(NamedTuple):
-    """Models and residuals of folds, which determine intervals."""
+    """Models and residuals of folds; they determine intervals."""
 
-    whole: MemoryStage  # trained on all rows
-    stages: tuple[MemoryStage, ...]  # one for each fold, trained without it
+    stage: MemoryStage  # trained on all rows
+    stages: tuple[MemoryStage, ...]  # for each fold, trained on the rows of the other folds
     fold: Indices  # index of the fold of each training row
-    residuals: Floats  # |log measured - log predicted| when held out, divided by its spread
+    residuals: Floats  # |log measured - log predicted| when held out, divided by the row's spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
-        """Return the logarithms of both ends, row by row."""
+        """Return the logarithms of the lower and upper ends, by row."""
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
-        off = np.outer(self.residuals, self.whole.spread(columns))
-        return -_upper(off - predicted, confidence), _upper(predicted + off, confidence)
+        margins = np.outer(self.residuals, self.stage.spread(columns))
+        return -_upper(margins - predicted, confidence), _upper(predicted + margins, confidence)
 
 
-def conformal(whole: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
+def conformal(stage: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
     """Train a model for each fold, and return its residuals on the held-out rows.
 
     Args:
-        whole: stage trained on all rows.
+        stage: stage trained on all rows.
         rows: the training rows.
         known: kernel parameters of each fold's stage from an earlier training.
 
@@ -61,13 +62,13 @@ def conformal(whole: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = 
     folds = list(grouped_folds(groups(rows.columns), _FOLDS, 0))
     kernels = [None] * len(folds) if known is None else known
     for number, (held_out, kernel) in enumerate(zip(folds, kernels, strict=True)):
-        stage = fit_stage(whole.recipe, rows.where(~held_out), kernel)
-        stages.append(stage)
+        one = fit_stage(stage.recipe, rows.where(~held_out), kernel)
+        stages.append(one)
         fold[held_out] = number
         columns = columns_of(rows.columns, held_out)
-        off = np.abs(stage.log_throughput(columns) - np.log(rows.throughput[held_out]))
-        residuals[held_out] = off / stage.spread(columns)
-    return Conformal(whole, tuple(stages), fold, residuals)
+        errors = np.abs(one.log_throughput(columns) - np.log(rows.throughput[held_out]))
+        residuals[held_out] = errors / one.spread(columns)
+    return Conformal(stage, tuple(stages), fold, residuals)
 
 
 def _upper(values: Floats, confidence: float) -> Floats:
@@ -77,29 +78,29 @@ def _upper(values: Floats, confidence: float) -> Floats:
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return the bound on the error of a new row, with a confidence."""
+    """Return the bound that the error of a new row keeps with the given confidence."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
 TOGETHER = "combination"
-"""Name for rows in which no single column is outside."""
+"""Name for rows whose combination of values, but no single value, is outside the range."""
 _SAME = 1e-9
 _BATCH = 4096
 
 
 class Range(NamedTuple):
-    """Range and density of the training rows."""
+    """Range and density of the training rows; rows beyond are outside."""
 
-    least: Mapping[str, float]
-    most: Mapping[str, float]
+    least: Mapping[str, float]  # smallest value of each column
+    most: Mapping[str, float]  # largest value of each column
     names: tuple[str, ...]  # columns with several values
     centre: Floats  # mean of the logarithms of these columns
     scale: Floats  # standard deviation of the logarithms of these columns
     rows: Floats  # logarithms of the training rows, scaled by `centre` and `scale`
-    reach: float  # largest distance of a training row from its nearest neighbour
+    reach: float  # largest distance between a training row and its nearest neighbour
 
     def outside(self, columns: Columns) -> list[list[str]]:
-        """Return the columns outside the range, row by row; none for rows inside."""
+        """Return the columns outside the range, by row; an empty list for rows inside."""
         beyond = {
             name: (values < self.least[name] * (1 - _SAME))
             | (values > self.most[name] * (1 + _SAME))
@@ -108,8 +109,8 @@ class Range(NamedTuple):
         far = self._far(columns)
         found = []
         for row in range(len(far)):
-            named = [name for name, out in beyond.items() if out[row]]
-            found.append(named or ([TOGETHER] if far[row] else []))
+            names = [name for name, out in beyond.items() if out[row]]
+            found.append(names or ([TOGETHER] if far[row] else []))
         return found
 
     def _far(self, columns: Columns) -> Mask:

@@ -1,17 +1,16 @@
-"""Learners: regressors, with settings for tens to hundreds of rows.
+"""Regressors for memory models, with settings for tens to hundreds of rows.
 
 The paper finds throughput to be piecewise linear in flows and in counters (appendix B, Figure 6).
 
-A learner gets the features as columns, and for each feature whether it can only slow the function
-down. Trees are from scikit-learn. Its import is inside functions, so models without trees do not
+Trees are from scikit-learn. It is imported inside functions, so that models without trees do not
 need it.
 
 The kernel of Gaussian processes is a constant times a Matern kernel with a length for each feature,
 plus noise (Rasmussen and Williams, "Gaussian Processes for Machine Learning", MIT Press 2006,
 sections 2.2, 4.2 and 5.4.1). Features and targets are scaled to a mean of 0 and a standard
 deviation of 1. Kernel parameters maximise the likelihood of the rows. Our own regression replaces
-that of scikit-learn: its import takes longer than a prediction, and its checks of arguments take
-longer than the search on so few rows.
+that of scikit-learn: its import takes longer than a prediction, and on so few rows its checks of
+arguments take longer than the search.
 """
 
 import math
@@ -27,19 +26,19 @@ Roughness = float
 ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
-"""Start value, least and greatest value of each kernel parameter."""
+"""Start, smallest and largest value of each kernel parameter."""
 _JITTER = 1e-10
-"""Added to the diagonal of the kernel, against rounding errors."""
+"""Summand on the diagonal of the kernel, against rounding errors."""
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of each column; the deviation of a constant column is 1."""
+    """Mean and standard deviation of each column; a constant column has deviation 1."""
 
     mean: Floats
     deviation: Floats
 
     def __call__(self, values: Floats) -> Floats:
-        """Return the values scaled to a mean of 0 and a standard deviation of 1."""
+        """Return the values minus the mean, divided by the standard deviation."""
         return np.asarray((values - self.mean) / self.deviation)
 
 
@@ -51,7 +50,7 @@ def scale_of(values: Floats) -> Scale:
 
 
 class GaussianProcess:
-    """A Gaussian process; it searches kernel parameters unless they are given."""
+    """A Gaussian process; `fit` searches for the kernel parameters that are not `known`."""
 
     def __init__(self, roughness: Roughness, known: Floats | None = None) -> None:
         self._roughness = roughness
@@ -66,7 +65,7 @@ class GaussianProcess:
         """Train on rows.
 
         Raises:
-            ValueError: if the number of given parameters does not fit the features.
+            ValueError: if the number of known parameters does not fit the features.
         """
         self._x_scale, self._y_scale = scale_of(x), scale_of(y)
         self._x, scaled = self._x_scale(x), self._y_scale(y)
@@ -87,15 +86,15 @@ class GaussianProcess:
     def predict(self, x: Floats, /, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the mean for other rows, and with `return_std` the standard deviation."""
         constant, lengths, noise = _parameters(self._theta)
-        there, here = self._x_scale(x) / lengths, self._x / lengths
-        squares = ((there[:, None, :] - here[None]) ** 2).sum(axis=2)
+        new, trained = self._x_scale(x) / lengths, self._x / lengths
+        squares = ((new[:, None, :] - trained[None]) ** 2).sum(axis=2)
         across = constant * _matern(np.sqrt(squares), self._roughness)
         mean, deviation = self._y_scale
         middle = np.asarray(across @ self._weights * deviation + mean)
         if not return_std:
             return middle
-        told = np.linalg.solve(self._lower, across.T)
-        variance = constant + noise - (told**2).sum(axis=0)
+        explained = np.linalg.solve(self._lower, across.T)
+        variance = constant + noise - (explained**2).sum(axis=0)
         return middle, np.asarray(np.sqrt(np.maximum(variance, 0.0)) * deviation)
 
     @staticmethod
@@ -115,8 +114,8 @@ class Likelihood:
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
         self._y, self._roughness = y, roughness
-        apart = (x[:, None, :] - x[None]) ** 2
-        self._apart = np.ascontiguousarray(apart.reshape(rows * rows, self.features).T)
+        squares = (x[:, None, :] - x[None]) ** 2
+        self._squares = np.ascontiguousarray(squares.reshape(rows * rows, self.features).T)
 
     def kernel(self, theta: Floats) -> Floats:
         """Return the kernel matrix of the rows, including noise."""
@@ -132,18 +131,18 @@ class Likelihood:
         lower = np.linalg.cholesky(kernel)
         inverse = np.linalg.inv(kernel)
         weights = inverse @ self._y
-        halves = np.log(np.diag(lower)).sum() + len(self._y) / 2 * math.log(2 * math.pi)
+        constants = np.log(np.diag(lower)).sum() + len(self._y) / 2 * math.log(2 * math.pi)
         slope = (inverse - np.outer(weights, weights)) / 2
-        falls = slope * constant * _matern_slope(distance, self._roughness)
+        by_length = slope * constant * _matern_slope(distance, self._roughness)
         gradient = np.empty(len(theta))
         gradient[0] = (slope * shape).sum()
-        gradient[1:-1] = self._apart @ falls.ravel() / lengths**2
+        gradient[1:-1] = self._squares @ by_length.ravel() / lengths**2
         gradient[-1] = noise * np.trace(slope)
-        return float(self._y @ weights / 2 + halves), gradient
+        return float(self._y @ weights / 2 + constants), gradient
 
     def _distance(self, lengths: Floats) -> Floats:
         rows = len(self._y)
-        return np.asarray(np.sqrt(lengths**-2 @ self._apart).reshape(rows, rows))
+        return np.asarray(np.sqrt(lengths**-2 @ self._squares).reshape(rows, rows))
 
     @staticmethod
     def _kernel(shape: Floats, noise: float) -> Floats:
@@ -165,10 +164,9 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_slope(distance: Floats, roughness: Roughness) -> Floats:
-    """Return the derivative by the logarithm of a length, as a factor.
+    """Return the derivative by the logarithm of a length, divided by the square of the difference.
 
-    It multiplies the square of the scaled difference. For equal rows that square is 0, so any
-    factor is right.
+    Differences are scaled by that length. For equal rows the square is 0, so any factor is right.
     """
     if roughness == ROUGH:
         return np.asarray(np.exp(-distance) / np.where(distance > 0, distance, 1.0))
@@ -179,7 +177,7 @@ _PENALTIES = np.logspace(-2, 3, 16)
 
 
 class Ridge:
-    """Ridge regression on scaled features; the penalty minimises the leave-one-out error.
+    """Ridge regression on scaled features; its penalty minimises the leave-one-out error.
 
     Each leave-one-out error follows from the fit to all rows (Golub, Heath and Wahba, "Generalized
     cross-validation as a method for choosing a good ridge parameter", Technometrics 1979).
@@ -189,15 +187,16 @@ class Ridge:
         """Train on rows."""
         self._scale, self._mean = scale_of(x), float(y.mean())
         left, sizes, right = np.linalg.svd(self._scale(x), full_matrices=False)
-        rest = y - self._mean
-        along = left.T @ rest
+        centred = y - self._mean
+        projected = left.T @ centred
         errors = []
         for penalty in _PENALTIES:
             kept = sizes**2 / (sizes**2 + penalty)
             leverage = left**2 @ kept + 1 / len(y)
-            errors.append((((rest - left @ (kept * along)) / (1 - leverage)) ** 2).mean())
+            residuals = centred - left @ (kept * projected)
+            errors.append(((residuals / (1 - leverage)) ** 2).mean())
         best = _PENALTIES[int(np.argmin(errors))]
-        self._slopes = right.T @ (sizes / (sizes**2 + best) * along)
+        self._slopes = right.T @ (sizes / (sizes**2 + best) * projected)
         return self
 
     def predict(self, x: Floats, /) -> Floats:
@@ -209,7 +208,7 @@ _SEGMENTS = 4
 
 
 class SegmentedRidge:
-    """A continuous piecewise linear regression; segments have equally many distinct values."""
+    """A continuous piecewise linear regression; each segment has as many distinct values."""
 
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
         """Train on rows."""
@@ -240,25 +239,25 @@ class Learner(Protocol):
 
 
 class ProbabilisticLearner(Protocol):
-    """A regressor that predicts a standard deviation, too."""
+    """A regressor that also predicts standard deviations."""
 
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
         """Return predictions for other rows, and their standard deviations."""
 
 
 Build = Callable[[Sequence[bool]], Learner]
-"""Constructor of a learner; the argument is true for features that can only slow a function
-down."""
+"""Constructor of a learner. Its argument is true for features that can only slow a function down.
+"""
 
 
-def boosted_as_published(_falls: Sequence[bool]) -> Learner:
+def boosted_as_published(_slowing: Sequence[bool]) -> Learner:
     """Return gradient-boosted trees with scikit-learn's defaults (paper, 4.1.2)."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(random_state=0)  # type: ignore[no-any-return]
 
 
-def boosted(_falls: Sequence[bool]) -> Learner:
+def boosted(_slowing: Sequence[bool]) -> Learner:
     """Return gradient-boosted trees: shallow, with a small learning rate, each on a subsample."""
     from sklearn.ensemble import GradientBoostingRegressor
 
@@ -272,12 +271,12 @@ def boosted(_falls: Sequence[bool]) -> Learner:
     )
 
 
-def monotone(falls: Sequence[bool]) -> Learner:
+def monotone(slowing: Sequence[bool]) -> Learner:
     """Return gradient-boosted trees in which more contention never makes the function faster."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return HistGradientBoostingRegressor(  # type: ignore[no-any-return]
-        monotonic_cst=[-1 if one else 0 for one in falls],
+        monotonic_cst=[-1 if one else 0 for one in slowing],
         max_iter=150,
         learning_rate=0.06,
         min_samples_leaf=3,
@@ -288,50 +287,24 @@ def monotone(falls: Sequence[bool]) -> Learner:
     )
 
 
-def smooth_process(_falls: Sequence[bool]) -> Learner:
-    """Return a Gaussian process with a once differentiable Matern kernel (nu 3/2)."""
-    return GaussianProcess(1.5)
-
-
-def rough_process(_falls: Sequence[bool]) -> Learner:
-    """Return a Gaussian process without derivatives (nu 1/2), which allows for steps."""
-    return GaussianProcess(0.5)
-
-
 def kernel_of(learner: Learner) -> Floats | None:
-    """Return the learnt logarithms of a process's kernel parameters; None for other learners.
-
-    Their search takes nearly all of the training time.
-    """
+    """Return the logarithms of a process's kernel parameters; None for other learners."""
     return learner.theta if isinstance(learner, GaussianProcess) else None
 
 
 def with_kernel(name: str, known: Floats) -> Learner:
-    """Return a process with known kernel parameters, which it does not search.
+    """Return a process with known kernel parameters.
 
     Raises:
-        ValueError: if the learner of that name has no kernel.
+        ValueError: if the learner of this name has no kernel.
     """
     if name not in _ROUGHNESS:
         raise ValueError(f"{name} has no kernel")
     return GaussianProcess(_ROUGHNESS[name], known)
 
 
-def ridge(_falls: Sequence[bool]) -> Learner:
-    """Return a linear model whose penalty is chosen on the training rows."""
-    return Ridge()
-
-
-def segments(_falls: Sequence[bool]) -> Learner:
-    """Return a model with a line for each segment of the first feature (flows).
-
-    The lines join at the ends of segments; contention has its own slopes in each segment.
-    """
-    return SegmentedRidge()
-
-
-def median(_falls: Sequence[bool]) -> Learner:
-    """Return a model that predicts the same for all rows."""
+def median(_slowing: Sequence[bool]) -> Learner:
+    """Return a model that predicts the median throughput for all rows."""
     from sklearn.dummy import DummyRegressor
 
     return DummyRegressor(strategy="median")  # type: ignore[no-any-return]
@@ -341,15 +314,17 @@ LEARNERS: Mapping[str, Build] = {
     "boosted as published": boosted_as_published,
     "boosted": boosted,
     "monotone": monotone,
-    "smooth process": smooth_process,
-    "rough process": rough_process,
-    "ridge": ridge,
-    "segments": segments,
+    # Once differentiable (nu 3/2).
+    "smooth process": lambda _slowing: GaussianProcess(SMOOTH),
+    # Not differentiable (nu 1/2), which allows for steps.
+    "rough process": lambda _slowing: GaussianProcess(ROUGH),
+    "ridge": lambda _slowing: Ridge(),
+    "segments": lambda _slowing: SegmentedRidge(),
     "median": median,
 }
 """Learners by their names, which saved models use."""
 
-_ROUGHNESS: Mapping[str, Roughness] = {"smooth process": 1.5, "rough process": 0.5}
+_ROUGHNESS: Mapping[str, Roughness] = {"smooth process": SMOOTH, "rough process": ROUGH}
 
 UNSURE = frozenset(_ROUGHNESS)
-"""Names of learners that are `ProbabilisticLearner`."""
+"""Names of learners that predict standard deviations (`ProbabilisticLearner`)."""

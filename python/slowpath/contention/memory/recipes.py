@@ -1,6 +1,6 @@
-"""Recipes: learner, features and target of a memory model; a memory stage is a trained recipe.
+"""Recipes for memory models: learner, features and target. A memory stage is a trained recipe.
 
-Features beyond the training range are clipped to its ends. Trees do that anyway; a Gaussian process
+Features beyond the training range are clipped to its ends. Trees do so anyway; a Gaussian process
 would return to its mean there, and linear models would extrapolate without limit.
 """
 
@@ -51,15 +51,15 @@ _TREES, _MONOTONE = "boosted", "monotone"
 _SMOOTH, _ROUGH = "smooth process", "rough process"
 
 
-def _one(name: str, words: str, *member: str) -> Recipe:
-    learner, traffic, contention = member
+def _recipe(name: str, words: str, learner: str, *features: str) -> Recipe:
+    traffic, contention = features
     return Recipe(name, words, (Member(learner, traffic, contention),))
 
 
-def _baseline(name: str, words: str, *member: str) -> Recipe:
-    learner, traffic, contention = member
-    one = Member(learner, traffic, contention, "throughput")
-    return Recipe(name, words, (one,), baseline=True)
+def _baseline(name: str, words: str, learner: str, *features: str) -> Recipe:
+    traffic, contention = features
+    member = Member(learner, traffic, contention, "throughput")
+    return Recipe(name, words, (member,), baseline=True)
 
 
 _AVERAGED = (
@@ -84,28 +84,34 @@ RECIPES: Mapping[str, Recipe] = {
         _baseline(
             "published", "boosted trees, raw counters (the paper)", _PUBLISHED, "flows", "raw"
         ),
-        _one("boosted-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
-        _one("boosted-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
-        _one("monotone-accesses", "monotone trees, cache accesses", _MONOTONE, "flows", "accesses"),
-        _one("monotone-pressure", "monotone trees, cache misses", _MONOTONE, "flows", "pressure"),
-        _one("process-counters", "Gaussian process, counters", _SMOOTH, "flows", "counters"),
-        _one("process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"),
-        _one("process-plain", "Gaussian process, misses", _SMOOTH, "flows", "pressure"),
-        _one("process-table", "the same, doublings", _SMOOTH, "flows, table", "pressure"),
-        _one("rough-table", "rough process, doublings", _ROUGH, "flows, table", "pressure"),
-        _one("rough-load", "rough process, size and load", _ROUGH, "table, load", "pressure"),
-        _one("ridge-counters", "log-log ridge, counters", "ridge", "flows", "counters"),
-        _one("ridge-pressure", "log-log ridge, cache misses", "ridge", "flows", "pressure"),
-        _one("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
+        _recipe("boosted-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
+        _recipe("boosted-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
+        _recipe(
+            "monotone-accesses", "monotone trees, cache accesses", _MONOTONE, "flows", "accesses"
+        ),
+        _recipe(
+            "monotone-pressure", "monotone trees, cache misses", _MONOTONE, "flows", "pressure"
+        ),
+        _recipe("process-counters", "Gaussian process, counters", _SMOOTH, "flows", "counters"),
+        _recipe(
+            "process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"
+        ),
+        _recipe("process-plain", "Gaussian process, misses", _SMOOTH, "flows", "pressure"),
+        _recipe("process-table", "the same, doublings", _SMOOTH, "flows, table", "pressure"),
+        _recipe("rough-table", "rough process, doublings", _ROUGH, "flows, table", "pressure"),
+        _recipe("rough-load", "rough process, size and load", _ROUGH, "table, load", "pressure"),
+        _recipe("ridge-counters", "log-log ridge, counters", "ridge", "flows", "counters"),
+        _recipe("ridge-pressure", "log-log ridge, cache misses", "ridge", "flows", "pressure"),
+        _recipe("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
         Recipe("average", "mean of four Gaussian processes", _AVERAGED),
-        _one("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
-        _one("boosted-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
-        _one("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
-        _one("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
+        _recipe("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
+        _recipe("boosted-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
+        _recipe("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
+        _recipe("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
         Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
     )
 }
-"""Recipes by name, in the order of evaluation; the first of equals is chosen."""
+"""Recipes by name, in the order of evaluation; of equally good ones, the first is chosen."""
 
 
 Kernels = Sequence[Floats | None]
@@ -117,9 +123,9 @@ class _Fitted(NamedTuple):
 
     member: Member
     learner: Learner
-    varied: tuple[str, ...]  # names of its features; constant features are dropped
-    least: Floats
-    most: Floats
+    features: tuple[str, ...]  # names of its features; constant features are dropped
+    least: Floats  # smallest training value of each feature
+    most: Floats  # largest training value of each feature
 
 
 class MemoryStage(NamedTuple):
@@ -130,7 +136,7 @@ class MemoryStage(NamedTuple):
     fitted: tuple[_Fitted, ...]
 
     def log_throughput(self, columns: Columns) -> Floats:
-        """Return the logarithm of throughput, row by row."""
+        """Return the logarithm of throughput, by row."""
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
@@ -139,25 +145,24 @@ class MemoryStage(NamedTuple):
         return [kernel_of(one.learner) for one in self.fitted]
 
     def spread(self, columns: Columns) -> Floats:
-        """Return the standard deviation of each row's predicted logarithm.
+        """Return the standard deviation of each row's predicted logarithm, from all members.
 
-        It is that of the mixture of all members. If a member does not predict a standard deviation,
-        all rows have 1.
+        If a member does not predict standard deviations, the result is 1 for all rows.
         """
         if not all(one.member.learner in UNSURE for one in self.fitted):
             return np.ones(_count(columns))
-        parts = [_unsure(one, columns, self.cache_mb) for one in self.fitted]
+        parts = [_predicted_deviation(one, columns, self.cache_mb) for one in self.fitted]
         middle, spread = np.moveaxis(np.array(parts), 1, 0)
         return np.asarray(np.sqrt((spread**2).mean(axis=0) + middle.var(axis=0)))
 
 
 def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> MemoryStage:
-    """Train a recipe on rows; the same rows give the same stage.
+    """Train a recipe on rows; equal rows give equal stages.
 
     Args:
         recipe: the recipe to train.
         rows: the training rows.
-        known: kernel parameters from an earlier training on the same rows; skips the search.
+        known: kernel parameters from an earlier training on these rows, to skip the search.
 
     Raises:
         ValueError: if `known` does not fit the recipe.
@@ -175,14 +180,14 @@ def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
     The names of feature sets do not matter: in rows without counters, a score replaces all sets of
     contention.
     """
-    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
-    values = tuple((one.values.tobytes(), one.falls) for one in seen)
+    used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    values = tuple((one.values.tobytes(), one.falls) for one in used)
     return member.learner, member.target, values
 
 
 def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
-    seen = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
-    varied = [one for one in seen if np.ptp(one.values) > 0]
+    used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
+    varied = [one for one in used if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
     if known is None:
         learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
@@ -197,26 +202,28 @@ def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
 def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
     if not _count(columns):
         return np.empty(0)
-    predicted = np.asarray(fitted.learner.predict(_seen(fitted, columns, cache_mb)))
+    predicted = np.asarray(fitted.learner.predict(_features(fitted, columns, cache_mb)))
     if fitted.member.target == "log throughput":
         return predicted
     return np.asarray(np.log(np.maximum(predicted, np.finfo(float).tiny)))
 
 
-def _unsure(fitted: _Fitted, columns: Columns, cache_mb: float) -> tuple[Floats, Floats]:
-    """Return a member's predicted logarithm, and its standard deviation."""
+def _predicted_deviation(
+    fitted: _Fitted, columns: Columns, cache_mb: float
+) -> tuple[Floats, Floats]:
+    """Return the logarithm that a member predicts, and its standard deviation."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
     learner = cast("ProbabilisticLearner", fitted.learner)
-    return learner.predict(_seen(fitted, columns, cache_mb), return_std=True)
+    return learner.predict(_features(fitted, columns, cache_mb), return_std=True)
 
 
-def _seen(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
-    """Return the features of rows that a member uses, clipped to its training range."""
+def _features(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+    """Return the features of rows for a member, clipped to its training range."""
     member = fitted.member
-    seen = features(columns, member.traffic, member.contention, cache_mb)
-    taken = [one.values for one in seen if one.name in fitted.varied]
-    x = np.column_stack(taken or [np.zeros(_count(columns))])
+    known = features(columns, member.traffic, member.contention, cache_mb)
+    used = [one.values for one in known if one.name in fitted.features]
+    x = np.column_stack(used or [np.zeros(_count(columns))])
     return np.clip(x, fitted.least, fitted.most)
 
 

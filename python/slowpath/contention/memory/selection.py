@@ -1,16 +1,15 @@
-"""Selection of the recipe that predicts held-out and outer rows best, and errors of predictions.
+"""Selection of the recipe that predicts held-out rows best, and errors of predictions.
 
 A competitor configuration is often measured several times. A model trained on one of these rows
 knows more about the others than about a new query, so they stay in one fold.
 
-Random cross-validation measures the error among the rows. Queries may be outside their range, with
-other or with several competitors. So two kinds of rows are held out. Random groups measure the
-error within the range, and the ends of each axis measure the error beyond it. `END_WEIGHT` is the
-weight of the latter.
+Random cross-validation measures the error within the range of the rows. Queries may be outside this
+range, with other or with several competitors. So the ends of each axis are held out, too, to
+measure the error beyond the range; `END_WEIGHT` is its weight.
 
 A recipe that is clearly worse than the best one after the first repetition is dropped, as in a race
-(Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. Members that
-recipes have in common are trained once.
+(Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. Recipes share
+trained members.
 """
 
 import math
@@ -40,12 +39,12 @@ def relative(predicted: Floats, measured: Floats) -> Floats:
     return np.asarray(np.abs(predicted / measured - 1))
 
 
-def errors_of(off: Floats | Sequence[Floats]) -> Errors:
+def errors_of(errors: Floats | Sequence[Floats]) -> Errors:
     """Summarise relative errors `[repetition, row]` or `[row]`.
 
     Repetitions of a row do not count as independent rows.
     """
-    by_row = np.atleast_2d(np.asarray(off))
+    by_row = np.atleast_2d(np.asarray(errors))
     means = by_row.mean(axis=0)
     spread = float(means.std(ddof=1)) if len(means) > 1 else 0.0
     return Errors(
@@ -60,14 +59,14 @@ def errors_of(off: Floats | Sequence[Floats]) -> Errors:
 
 _TRAFFIC = {"flow_count", "packet_size_bytes"}
 _FEWEST = 5
-"""Least number of groups, equal to the number of folds in a selection."""
+"""Minimum number of groups: the number of folds in a selection."""
 
 
 def groups(columns: Mapping[str, Floats]) -> Indices:
-    """Return a group number for each row, the same for equal contention.
+    """Return a group number for each row; rows with equal contention share it.
 
-    With too few different values of contention to hold any out, each row is its own group: such a
-    table is about traffic.
+    With too few different values of contention to hold any out, each row is its own group, as such
+    a table is about traffic.
     """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
@@ -77,7 +76,7 @@ def groups(columns: Mapping[str, Floats]) -> Indices:
 
 
 def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
-    """Yield masks of held-out rows, fold by fold; each group is held out once, as a whole.
+    """Yield masks of held-out rows, fold by fold; each group is held out once.
 
     Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
     each group is a fold.
@@ -95,7 +94,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """Yield the lowest and highest fifth of rows on each axis, as a name and a mask."""
+    """Yield a name and a mask for the lowest and the highest fifth of rows on each axis."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -117,7 +116,7 @@ FOLDS = 5
 REPETITIONS = 2
 END_WEIGHT = 0.25
 CLEARLY = 2.0
-"""Least difference between two recipes' errors, in standard errors of the mean difference."""
+"""Minimum difference between the errors of two recipes, in standard errors of its mean."""
 
 
 class Score(NamedTuple):
@@ -125,7 +124,7 @@ class Score(NamedTuple):
 
     recipe: str
     among: float  # MAPE of groups held out at random
-    beyond: float | None  # MAPE of held-out ends; None without ends, or if dropped before
+    beyond: float | None  # MAPE of held-out ends; None without ends, or for a dropped recipe
 
     @property
     def overall(self) -> float:
@@ -139,17 +138,17 @@ class Selection(NamedTuple):
     """The chosen recipe, and the errors of all candidates."""
 
     recipe: Recipe
-    scores: tuple[Score, ...]  # scores in the order of recipes
+    scores: tuple[Score, ...]  # in the order of recipes
     end_errors: Mapping[str, Floats]  # errors of the chosen recipe, by the name of the end
 
 
 def candidates(rows: Rows) -> list[Recipe]:
-    """Return the recipes to select from; those with DMA traffic if the rows vary in it."""
+    """Return the recipes to select from; they use DMA traffic if it differs between rows."""
     return [one for one in candidates_and_baselines(rows) if not one.baseline]
 
 
 def candidates_and_baselines(rows: Rows) -> list[Recipe]:
-    """Return these recipes, and the baselines."""
+    """Return the recipes to select from, and the baselines."""
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
 
@@ -161,30 +160,30 @@ def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
     first = [held_out.errors(recipe, FOLDS, 0) for recipe in tried]
     clear = _clearly_worse(first)
     scores, ends = [], list[Mapping[str, Floats]]()
-    for recipe, off, out in zip(tried, first, clear, strict=True):
-        if out:
-            scores.append(Score(recipe.name, float(off.mean()), None))
+    for recipe, errors, worse in zip(tried, first, clear, strict=True):
+        if worse:
+            scores.append(Score(recipe.name, float(errors.mean()), None))
             ends.append({})
             continue
-        more = [held_out.errors(recipe, FOLDS, seed) for seed in range(1, REPETITIONS)]
+        repeated = [held_out.errors(recipe, FOLDS, seed) for seed in range(1, REPETITIONS)]
         end = held_out.end_errors(recipe)
         beyond = float(np.mean([one.mean() for one in end.values()])) if end else None
-        scores.append(Score(recipe.name, float(np.mean([off, *more])), beyond))
+        scores.append(Score(recipe.name, float(np.mean([errors, *repeated])), beyond))
         ends.append(end)
-    left = [at for at, out in enumerate(clear) if not out]
+    left = [at for at, worse in enumerate(clear) if not worse]
     best = min(left, key=lambda at: scores[at].overall)
     return Selection(tried[best], tuple(scores), ends[best])
 
 
 def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
-    """Return the relative errors of the rows at each end, predicted from the other rows."""
+    """Return the relative errors of rows at each end, predicted from all other rows."""
     return _HeldOut(rows).end_errors(recipe)
 
 
-def _clearly_worse(off: Sequence[Floats]) -> list[bool]:
-    """Return true for errors that exceed the least ones by more than chance explains."""
-    best = min(off, key=np.mean)
-    return [_clearly_larger(one - best) for one in off]
+def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
+    """Return true for errors that exceed the smallest ones by more than chance explains."""
+    best = min(errors, key=np.mean)
+    return [_clearly_larger(one - best) for one in errors]
 
 
 def _clearly_larger(differences: Floats) -> bool:
@@ -202,28 +201,28 @@ class _HeldOut:
 
     def errors(self, recipe: Recipe, folds: int, seed: int) -> Floats:
         """Return the relative error of each row, predicted from the other groups."""
-        off = np.zeros(len(self._rows.throughput))
+        errors = np.zeros(len(self._rows.throughput))
         for held_out in grouped_folds(self._groups, folds, seed):
-            off[held_out] = self._off(recipe, held_out)
-        return off
+            errors[held_out] = self._errors(recipe, held_out)
+        return errors
 
     def end_errors(self, recipe: Recipe) -> Mapping[str, Floats]:
-        """Return the relative errors of the rows at each end, predicted from the others."""
+        """Return the relative errors of rows at each end, predicted from all other rows."""
         ends = held_out_ends(self._rows.columns)
-        return {name: self._off(recipe, held_out) for name, held_out in ends}
+        return {name: self._errors(recipe, held_out) for name, held_out in ends}
 
-    def _off(self, recipe: Recipe, held_out: Mask) -> Floats:
+    def _errors(self, recipe: Recipe, held_out: Mask) -> Floats:
         parts = [self._predicted(recipe, one, held_out) for one in recipe.members]
         predicted = np.exp(np.mean(parts, axis=0))
         return relative(predicted, self._rows.throughput[held_out])
 
     def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
-        """Return logarithms predicted by a member; members with equal data train once."""
+        """Return logarithms predicted by a member; members with equal training data share them."""
         key = training_key(member, self._rows), held_out.tobytes()
         found = self._known.get(key)
         if found is None:
-            alone = recipe._replace(members=(member,))
-            stage = fit_stage(alone, self._rows.where(~held_out))
+            single = recipe._replace(members=(member,))
+            stage = fit_stage(single, self._rows.where(~held_out))
             found = stage.log_throughput(columns_of(self._rows.columns, held_out))
             self._known[key] = found
         return found

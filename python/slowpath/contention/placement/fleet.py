@@ -1,4 +1,4 @@
-"""A fleet: its NICs, functions, arrivals, feasible mixes and measured throughput."""
+"""A fleet: its NICs, functions, arrivals, feasible mixes and throughput in mixes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,12 +11,12 @@ from slowpath.core.errors import InputError
 
 
 class Function(NamedTuple):
-    """A function of the fleet under its traffic."""
+    """A function of the fleet, with its traffic."""
 
     name: str
     kind: Kind
     cores: int  # number of dedicated cores
-    sla: tuple[float, ...]  # promised shares of solo throughput; an arrival has one of them
+    sla: tuple[float, ...]  # promised shares of solo throughput; each arrival has one of them
     solo: float | None  # measured solo throughput; None: predicted
 
 
@@ -49,7 +49,7 @@ class Arrivals(NamedTuple):
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
-    """Draw a random sequence; all functions, and all promises of a function, are equally likely."""
+    """Draw random arrivals; all functions, and all promises of a function, are equally likely."""
     draw = np.random.default_rng(seed)
     function = draw.integers(len(fleet.functions), size=length)
     sla = np.array([draw.choice(fleet.functions[at].sla) for at in function])
@@ -60,7 +60,7 @@ Mix = tuple[int, ...]
 
 
 class GroundTruth(NamedTuple):
-    """Throughput of functions in mixes and alone (mixes of one)."""
+    """Throughput of functions in mixes; mixes of one function have its solo throughput."""
 
     file: str
     known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
@@ -74,7 +74,7 @@ class GroundTruth(NamedTuple):
 
 
 def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
-    """Return the number of each function, `[mix, function]`."""
+    """Return the number of instances of each function, `[mix, function]`."""
     counts = np.zeros((len(mixes), functions))
     for at, mix in enumerate(mixes):
         np.add.at(counts[at], list(mix), 1.0)
@@ -85,7 +85,7 @@ MOST_MIXES = 200_000
 
 
 def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
-    """Return all mixes that fit on a NIC by their cores, with at most `counts` per function.
+    """Return all mixes that fit on a NIC by their cores, with at most `counts` of each function.
 
     Raises:
         InputError: if there are too many mixes.

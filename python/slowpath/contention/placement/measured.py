@@ -1,21 +1,21 @@
 """Measured mixes, and the prediction errors learnt from them.
 
-Throughput scatters between measurements. The noise is this scatter as a share, assumed to be the
-same for all functions and mixes. It is learnt from all repeated measurements together, since the
-spread of two or three values alone is very uncertain. The kept share of a function has the noise of
-both its throughputs, with competitors and alone.
+Throughput scatters between measurements. The noise is this scatter, as a share of the throughput;
+it is assumed to be equal for all functions and mixes. It is learnt from all repeated measurements
+together, since the spread of two or three values is very uncertain. The kept share of a function
+has the noise of two throughputs: with competitors and alone.
 
-For other mixes, more neighbours never make a function faster. A function keeps no less than in a
-measured mix with additional neighbours, and no more than in a measured mix with fewer. (In the
-paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
+Other mixes get bounds, since more neighbours never make a function faster. A function keeps no less
+than in a measured mix with additional neighbours, and no more than in a measured mix with fewer.
+(In the paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
 
 Models add up the contention of competitors, from profiles beside benchmarks. If several competitors
-saturate a resource together, all predictions have a common error. The logarithms of measured /
-predicted are modelled by a Gaussian process over mixes. Each neighbour adds an error, which is
-partly common to all functions and partly specific to a function. Further terms depend on the kinds
-of neighbours, and make mixes with nearly the same functions similar. Their variances maximise the
-likelihood of the measurements. The uncertainty of corrected predictions is calibrated on mixes that
-are left out one by one. Intervals are widened until they cover the required share of these mixes
+together saturate a resource, all predictions have a common error. A Gaussian process over mixes
+models the logarithms of measured / predicted. Each neighbour adds an error, partly common to all
+functions, partly specific to a function. Further terms depend on the kinds of neighbours, and make
+mixes with nearly the same functions similar. The variances of these terms maximise the likelihood
+of the measurements. The uncertainty of corrected predictions is calibrated on mixes that are left
+out one by one. Intervals are widened until they cover the required share of these mixes
 (cross-conformal prediction; Vovk 2015).
 """
 
@@ -45,7 +45,7 @@ class Measured(NamedTuple):
     file: str
     known: Mapping[Mix, Mapping[int, Repeated]]  # measurements by mix and function
     noise: float | None  # standard deviation of one measurement's logarithm; None if unknown
-    freedom: float  # degrees of freedom of the noise; infinite if the user gave it
+    freedom: float  # degrees of freedom of `noise`; infinite if the user gave it
 
     def solo(self, function: int) -> Repeated | None:
         """Return the measured solo throughput of a function; None if not measured."""
@@ -53,10 +53,9 @@ class Measured(NamedTuple):
         return None if values is None else values[function]
 
     def kept(self, mix: Mix, sure: float | None) -> dict[int, float]:
-        """Return the kept shares of the functions in a measured mix.
+        """Return the kept shares of the functions in a measured mix; 1 for a function alone.
 
-        They are as measured, or with `sure`, those kept with that probability. A function alone
-        keeps 1.
+        They are as measured, or with `sure`, lower ends that functions keep with this probability.
 
         Raises:
             InputError: if `sure` is given, but the noise is unknown.
@@ -70,14 +69,18 @@ class Measured(NamedTuple):
         return found
 
     def variance(self, mix: Mix, function: int) -> float:
-        """Return the variance of the logarithm of a kept share; 0 if the noise is unknown."""
+        """Return the variance of a kept share's logarithm; 0 if the noise is unknown."""
         if self.noise is None:
             return 0.0
         times = (self.known[mix][function].times, self.known[function,][function].times)
         return self.noise**2 * (1 / times[0] + 1 / times[1])
 
     def _spread(self, mix: Mix, function: int) -> float:
-        """Return the standard deviation of the logarithm, or fail if the noise is unknown."""
+        """Return the standard deviation of a kept share's logarithm.
+
+        Raises:
+            InputError: if the noise is unknown.
+        """
         if self.noise is None:
             reason = "nothing was measured twice, so it is not known how sure rows are"
             raise InputError(self.file, f"{reason}; measure some again, or say --noise")
@@ -94,10 +97,11 @@ class Measured(NamedTuple):
 def measured(
     file: str, rows: Mapping[Mix, Mapping[int, Sequence[float]]], noise: float | None
 ) -> Measured:
-    """Summarise measurements by mix and function; without `noise`, a share, learn it."""
+    """Summarise measurements by mix and function; learn the noise, a share, unless it is known."""
     known = {
         mix: {
-            at: Repeated(float(np.exp(np.log(each).mean())), len(each)) for at, each in of.items()
+            function: Repeated(float(np.exp(np.log(each).mean())), len(each))
+            for function, each in of.items()
         }
         for mix, of in rows.items()
     }
@@ -122,15 +126,15 @@ class MonotonicBounds:
     def limit(self, mixes: Sequence[Mix], kept: Floats) -> Floats:
         """Limit kept shares to those of measured mixes with more and with fewer neighbours.
 
-        If noise makes measurements contradict each other, the lower one counts.
+        If noise makes the limits contradict each other, the upper limit counts.
         """
         limited = kept.copy()
         for at, counts in enumerate(counts_of(mixes, kept.shape[1])):
-            more = self._kept[(self._counts >= counts).all(axis=1)]
-            fewer = (self._counts <= counts).all(axis=1)
-            there = np.where(self._counts[fewer] > 0, self._kept[fewer], np.inf)
-            least = np.where(counts > 0, more.max(axis=0, initial=-np.inf), -np.inf)
-            most = there.min(axis=0, initial=np.inf)
+            larger = self._kept[(self._counts >= counts).all(axis=1)]
+            smaller = (self._counts <= counts).all(axis=1)
+            present = np.where(self._counts[smaller] > 0, self._kept[smaller], np.inf)
+            least = np.where(counts > 0, larger.max(axis=0, initial=-np.inf), -np.inf)
+            most = present.min(axis=0, initial=np.inf)
             limited[at] = np.minimum(np.maximum(kept[at], least), most)
         return limited
 
@@ -138,26 +142,26 @@ class MonotonicBounds:
 Places = NDArray[np.intp]
 
 LEAST = 20
-"""Least number of functions in measured mixes from which errors are learnt."""
+"""Minimum number of functions in measured mixes for learning errors."""
 _MOST = 500
-"""Maximum number of them that determine the variances."""
-_USUAL = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
+"""Maximum number of functions in measured mixes that determine the variances."""
+_PRIOR = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
 """Prior variances, as logarithms: 10 % for each neighbour, 1 % unexplained."""
 _SCATTER = 3.0
 """Standard deviation of the prior of these logarithms."""
-_NEVER = 1e9
+_IMPOSSIBLE = 1e9
 """Negative log-likelihood of variances for which the covariance is not positive definite."""
 
 
 class Rows(NamedTuple):
-    """Functions in mixes, row by row."""
+    """Functions in mixes, one per row."""
 
     function: Places
-    beside: Floats  # number of each function among its neighbours, `[row, function]`
+    beside: Floats  # number of neighbours of each function, `[row, function]`
 
     @property
     def mix(self) -> Floats:
-        """Number of each function in the mix, including itself."""
+        """Number of instances of each function in the mix, including the row's own."""
         found = self.beside.copy()
         found[np.arange(len(self.function)), self.function] += 1
         return found
@@ -202,30 +206,32 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
 class ErrorModel:
     """Learnt prediction errors."""
 
-    def __init__(self, mixes: Sequence[Mix], off: Floats, variance: Floats, functions: int) -> None:
+    def __init__(
+        self, mixes: Sequence[Mix], errors: Floats, variance: Floats, functions: int
+    ) -> None:
         """Learn errors from measured mixes.
 
-        `off` are logarithms of measured / predicted for each different function of each mix
-        (`rows_of`); `variance` is that of the measurements.
+        `errors` are logarithms of measured / predicted for each different function of each mix
+        (`rows_of`); `variance` is the variance of the measured logarithms.
         """
         self._rows, mix = rows_of(mixes, functions)
-        some = slice(None, None, -(-len(off) // _MOST))
-        self._parts = _likeliest(self._rows.some(some), off[some], variance[some])
-        whole = _covariance(self._parts, self._rows, self._rows)
-        self._inverse = np.linalg.inv(whole + np.diag(variance + self._parts[-1]))
-        self._weights = self._inverse @ off
+        some = slice(None, None, -(-len(errors) // _MOST))
+        self._parts = _likeliest(self._rows.some(some), errors[some], variance[some])
+        covariance = _covariance(self._parts, self._rows, self._rows)
+        self._inverse = np.linalg.inv(covariance + np.diag(variance + self._parts[-1]))
+        self._weights = self._inverse @ errors
         self._left_out = np.concatenate(
             [self._without(np.flatnonzero(mix == at)) for at in np.unique(mix)]
         )
 
     def _without(self, at: Places) -> Floats:
-        """Return the standardised errors of the rows of a left-out mix."""
+        """Return the standardised errors of rows of one mix, predicted from all other mixes."""
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
         return found
 
     def correct(self, rows: Rows, sure: float | None) -> Floats:
-        """Return corrections of predicted logarithms: the mean, or the lower end for `sure`."""
+        """Return corrections of predicted logarithms: the mean, or with `sure` the lower end."""
         shared = _covariance(self._parts, rows, self._rows)
         middle: Floats = shared @ self._weights
         if sure is None:
@@ -236,30 +242,30 @@ class ErrorModel:
         return low
 
     def _width(self, sure: float) -> float:
-        """Return the width in standard deviations that covers left-out mixes as required.
+        """Return the number of standard deviations that covers the required share of mixes.
 
-        It is never less than that of a normal distribution.
+        Mixes are left out one by one. The result is at least that of a normal distribution.
         """
-        off = np.sort(self._left_out)
-        rank = max(int((len(off) + 1) * (1 - sure)), 1)
-        return float(max(-off[rank - 1], NormalDist().inv_cdf(sure)))
+        errors = np.sort(self._left_out)
+        rank = max(int((len(errors) + 1) * (1 - sure)), 1)
+        return float(max(-errors[rank - 1], NormalDist().inv_cdf(sure)))
 
 
-def _likeliest(rows: Rows, off: Floats, variance: Floats) -> Floats:
-    """Return the variances with the maximum likelihood."""
+def _likeliest(rows: Rows, errors: Floats, variance: Floats) -> Floats:
+    """Return the variances with the maximum likelihood, times the prior."""
     from scipy.optimize import minimize
 
-    def unlikely(logs: Floats) -> float:
+    def loss(logs: Floats) -> float:
         parts = np.exp(logs)
-        whole = _covariance(parts, rows, rows) + np.diag(variance + parts[-1])
+        covariance = _covariance(parts, rows, rows) + np.diag(variance + parts[-1])
         try:
-            root = np.linalg.cholesky(whole)
+            root = np.linalg.cholesky(covariance)
         except np.linalg.LinAlgError:  # one variance is so large that rounding hides the others
-            return _NEVER
-        scaled = np.linalg.solve(root, off)
-        unusual = ((logs - _USUAL) ** 2).sum() / (2 * _SCATTER**2)
-        return float(scaled @ scaled / 2 + np.log(np.diag(root)).sum() + unusual)
+            return _IMPOSSIBLE
+        scaled = np.linalg.solve(root, errors)
+        prior = ((logs - _PRIOR) ** 2).sum() / (2 * _SCATTER**2)
+        return float(scaled @ scaled / 2 + np.log(np.diag(root)).sum() + prior)
 
-    likeliest: Floats = minimize(unlikely, _USUAL, method="L-BFGS-B").x
+    likeliest: Floats = minimize(loss, _PRIOR, method="L-BFGS-B").x
     found: Floats = np.exp(likeliest)
     return found

@@ -2,11 +2,11 @@
 
 - `monopolise`: one NIC for each function.
 - `greedy`: the NIC with the most free cores, if they suffice.
-- `contention-aware`: the first NIC on which the models predict that all promises are kept,
-  including the newcomer's. The paper does not say which of several; the fullest NIC, and those
+- `contention-aware`: the first NIC on which the models predict that all promises are kept, the
+  newcomer's included. The paper does not say which of several such NICs; the fullest one, and those
   with the least or most slack, are no better.
-- `bid-price`: of these NICs, the one whose free places have the least value for expected
-  arrivals. The number of these may be known.
+- `bid-price`: of these NICs, the one whose free places have the least value for expected arrivals;
+  the total number of arrivals may be known.
 
 If no NIC fits, the fleet uses another one, up to its limit; beyond the limit, the arrival is turned
 away. NICs are numbered in the order of first use; of equals, the first is chosen.
@@ -23,17 +23,17 @@ from slowpath.contention.placement.shares import PredictedShares
 from slowpath.core.arrays import Floats, Indices
 
 _WAITING = 0.93
-"""Value of a place used later, relative to one used now, with an unknown number of arrivals. On the
-ground truth as model, and on sequences of 500 and 2,000 arrivals not used in any figure, the best
-values were 0.9 to 0.95."""
+"""Value of a place used later, relative to a place used now, if the number of arrivals is unknown.
+The best values were 0.9 to 0.95, with the ground truth as model, on sequences of 500 and 2,000
+arrivals that no figure uses."""
 _AHEAD = 100
-"""Least number of arrivals then assumed to come; otherwise as many as have come (little effect)."""
+"""Minimum number of further arrivals to assume if it is unknown; otherwise as many as have arrived
+(little effect)."""
 _RENEW = 1.25
 """Growth factor of the number of arrivals after which prices are computed again."""
 _PARTS = 4
-"""With a known number of arrivals, prices are computed again after a fraction of the remaining
-arrivals; this is its denominator. Four is as often as the time for all sequences allows; twice as
-often is no better."""
+"""If the number of arrivals is known, prices are computed again after 1 / `_PARTS` of the remaining
+arrivals. Four is as often as the time for all sequences allows; twice as often is no better."""
 _SAME = 1e-9
 """Smaller differences of prices are rounding errors."""
 TURNED_AWAY = -1
@@ -54,8 +54,8 @@ class Nics:
         self.count = 0
         self.free = np.full(most, fleet.cores)
         self.mix = np.zeros(most, dtype=np.intp)  # rows of the table of shares
-        self.promised = np.zeros((most, len(fleet.functions)))  # largest share, by function
-        self._most_promised = np.full((len(fleet.functions), most), np.nan)  # cache of the method
+        self.promised = np.zeros((most, len(fleet.functions)))  # largest promise, by function
+        self._most_promised = np.full((len(fleet.functions), most), np.nan)  # cached results
         self._sizes = fleet.sizes
         self._predicted = predicted
         self._after = dict[tuple[int, int], int]()
@@ -66,7 +66,7 @@ class Nics:
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Place a function; with `known`, look up the resulting mix."""
+        """Place a function; without `known`, leave `mix` as it is."""
         if known:
             self.mix[nic] = self.after([nic], function)[0]
         self.free[nic] -= self._sizes[function]
@@ -79,18 +79,18 @@ class Nics:
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Indices:
-        """Return the mixes of NICs after adding a function; NICs not in use count as empty."""
+        """Return the mixes of NICs with an additional function; NICs not in use count as empty."""
         now = [int(self.mix[nic]) if nic < self.count else TURNED_AWAY for nic in nics]
         new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]
         if new:
             table = self._predicted.shares.mixes
             mixes = [tuple(sorted((*(table[at] if at >= 0 else ()), function))) for at in new]
-            for at, place in zip(new, self._predicted.places(mixes), strict=True):
-                self._after[at, function] = int(place)
+            for at, row in zip(new, self._predicted.rows(mixes), strict=True):
+                self._after[at, function] = int(row)
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """Return the largest promise for a newcomer such that all promises are kept, by NIC in use.
+        """Return, by NIC in use, the largest promise to a newcomer with which all promises hold.
 
         It is negative if other promises would break, or cores are missing. Only NICs that changed
         since the last call are computed.
@@ -108,7 +108,7 @@ class Nics:
 
 
 Choose = Callable[[Nics, int, float], int | None]
-"""Choice of a NIC in use for a function with a promise; None if none fits."""
+"""Choice of a NIC in use for a function with a promise; None to use a new NIC."""
 
 
 def _monopolise(_nics: Nics, _function: int, _sla: float) -> int | None:
@@ -126,14 +126,14 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 
 
 class _BidPrice:
-    """The NIC, in use or new, whose free places lose the least value."""
+    """Choice of the NIC, in use or new, whose free places lose the least value."""
 
     def __init__(self, fleet: Fleet, predicted: PredictedShares, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
         predicted.fill(mixes)
         self._demand = Demand(fleet)
         self._prices = Prices(predicted.shares, mixes)
-        self._alone = predicted.places([(at,) for at in range(len(fleet.functions))])
+        self._alone = predicted.rows([(at,) for at in range(len(fleet.functions))])
         self._expected = expected
         self._arrived = 0
         self._renew = 0.0  # number of arrivals at which prices are computed again
@@ -147,12 +147,12 @@ class _BidPrice:
         fits = np.flatnonzero(nics.most_promised(function) >= sla)
         if not len(fits):
             return None
-        mine = np.arange(nics.promised.shape[1]) == function
+        own = np.arange(nics.promised.shape[1]) == function
         now = self._prices.values(nics.mix[fits], nics.promised[fits])
-        promised = np.maximum(nics.promised[fits], sla * mine)
+        promised = np.maximum(nics.promised[fits], sla * own)
         lost = self._waiting * (now - self._prices.values(nics.after(fits, function), promised))
         best = int(lost.argmin())
-        rest = self._prices.values(self._alone[[function]], (sla * mine)[None, :])[0]
+        rest = self._prices.values(self._alone[[function]], (sla * own)[None, :])[0]
         is_new_cheaper = lost[best] > 1.0 - self._waiting * rest + _SAME
         return None if is_new_cheaper and not nics.full else int(fits[best])
 
@@ -178,7 +178,7 @@ POLICIES: Mapping[str, Callable[[Fleet, PredictedShares, int | None], Choose]] =
 _PREDICTING = ("contention-aware", "bid-price")
 
 
-def row_of(
+def place(
     fleet: Fleet,
     arrivals: Arrivals,
     policy: str,

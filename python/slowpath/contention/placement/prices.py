@@ -3,15 +3,15 @@
 Promises of a function are nested: a place that keeps 95 % also keeps 90 %. So a place belongs to
 the largest promise that it keeps, and surplus places are handed down to the next smaller promise.
 The program has a row for each function and promise, `places + handed down >= wanted`. It has a
-column for each mix of a new NIC, and one for each mix that a NIC in use can still become. The
-number of NICs in use limits the latter. Dual variables are the prices, in NICs, of a place that
-keeps a promise.
+column for each mix of a new NIC, and for each mix that a NIC in use can still become. The number of
+NICs in use limits the columns of the second kind. Dual variables are the prices, in NICs, of a
+place that keeps a promise.
 
-The linear program finds the fewest NICs, as a fraction, for the expected arrivals: at first those
-that the fleet declares, then increasingly those observed. The value of a NIC's free places is that
-of the best mix it can become, at these prices. A newcomer is placed where this value falls least,
-or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin, "An analysis of
-bid-price controls for network revenue management", Management Science 44, 1998.) The paper's
+The linear program finds the fewest NICs, as a fraction, for the expected arrivals. They follow the
+proportions that the fleet declares, and increasingly those observed. The value of a NIC's free
+places is that of the best mix it can become, at these prices. A newcomer is placed where this value
+falls least, or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin, "An
+analysis of bid-price controls for network revenue management", Management Science 44, 1998.) The
 first-fit policy puts promises of 80 and of 95 % on the same NICs, where the strictest promise
 limits all.
 """
@@ -30,16 +30,16 @@ NONE = -1
 
 
 class ExpectedArrivals(NamedTuple):
-    """Expected arrivals by function and promise; promises of a function ascend."""
+    """Expected arrivals by function and promise; the promises of each function ascend."""
 
     function: Indices
     promise: Floats
     arrivals: Floats
 
     def levels(self, kept: Floats) -> Indices:
-        """Return the row of the largest promise that a place keeps, or `NONE`.
+        """Return the row of the largest promise that each place keeps, by mix and function.
 
-        The result is by mix and function.
+        It is `NONE` for places that keep no promise.
         """
         found = np.full(kept.shape, NONE, dtype=np.intp)
         for function in np.unique(self.function):
@@ -50,14 +50,14 @@ class ExpectedArrivals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Places of a NIC, present or possible: their number and their level, by function."""
+    """Numbers and levels of a NIC's places, for several present or possible mixes."""
 
     places: Floats  # `[column, function]`
     levels: Indices  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
-    """Equal NICs in use, and the mixes that they can become."""
+    """Number of equal NICs in use, and the mixes that they can become."""
 
     nics: int
     columns: Column
@@ -83,9 +83,9 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
     rows, count = len(wanted.function), len(mixes.places)
     parts = [_matrix(rows, one) for one in (mixes, *(one.columns for one in grown))]
     places = hstack([*parts, _handed_down(wanted)]).tocsr()
-    whose = np.repeat(np.arange(len(grown)), [part.shape[1] for part in parts[1:]])
+    owner = np.repeat(np.arange(len(grown)), [part.shape[1] for part in parts[1:]])
     limits = coo_array(
-        (np.ones(len(whose)), (whose, count + np.arange(len(whose)))),
+        (np.ones(len(owner)), (owner, count + np.arange(len(owner)))),
         shape=(len(grown), places.shape[1]),
     )
     cost = np.zeros(places.shape[1])
@@ -101,7 +101,7 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return the places of columns, by row of `ExpectedArrivals`."""
+    """Return a matrix of places, by row of `ExpectedArrivals` and by mix."""
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -110,7 +110,7 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
 
 
 def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return columns that move a place from a promise to the next smaller one."""
+    """Return a matrix with a column for each move of a place to the next smaller promise."""
     from scipy.sparse import coo_array
 
     taken = np.flatnonzero(wanted.function[1:] == wanted.function[:-1]) + 1
@@ -121,7 +121,7 @@ def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has n
 
 
 def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
-    """Return true for promises that some mix keeps."""
+    """Return true for promises that a mix can keep."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
@@ -135,7 +135,7 @@ than four are no better."""
 
 
 class Demand:
-    """Expected arrivals in proportion to functions and promises."""
+    """Expected arrivals by function and promise, learnt from declared and observed arrivals."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._declared = dict[tuple[int, float], float]()
@@ -151,7 +151,7 @@ class Demand:
         self._come[key] = self._come.get(key, 0) + 1
 
     def expected(self, arrivals: float) -> ExpectedArrivals:
-        """Return the expected number of each function and promise among the given arrivals."""
+        """Return the expected numbers of each function and promise, `arrivals` in total."""
         keys = sorted(self._come)
         come = np.array([self._come[key] for key in keys], dtype=float)
         declared = np.array([self._declared.get(key, 0.0) for key in keys])
@@ -173,7 +173,7 @@ class Demand:
 
 
 def _trust(declared: Floats, come: Floats) -> float:
-    """Return the weight of the declared proportions, in arrivals, with the maximum likelihood.
+    """Return the most likely weight of the declared proportions, in arrivals.
 
     The observed arrivals have a Dirichlet-multinomial distribution.
     """
@@ -187,19 +187,19 @@ def _trust(declared: Floats, come: Floats) -> float:
 
 
 class Room(NamedTuple):
-    """Larger mixes that a mix can become, with their additional places."""
+    """Larger mixes that a mix can become."""
 
-    rows: Indices  # rows of the larger mixes
-    more: Floats  # `[larger mix, function]`
+    rows: Indices  # rows of the larger mixes in the table of shares
+    additional: Floats  # additional places, `[larger mix, function]`
 
 
 class Prices:
     """Values of free places."""
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Initialise from a table of shares that contains all these mixes."""
+        """Initialise from a table of shares that contains all `mixes`."""
         self._kept = shares.kept
-        self._rows = np.array([shares.place(mix) for mix in mixes], dtype=np.intp)
+        self._rows = shares.rows(mixes)
         self._counts = counts_of(mixes, self._kept.shape[1])
         self._at = {int(row): at for at, row in enumerate(self._rows)}
         self._room = dict[int, Room]()
@@ -234,7 +234,7 @@ class Prices:
             fits = np.flatnonzero((self._kept[room.rows] >= least).all(axis=1))
             at = [self._at[int(one)] for one in room.rows[fits]]
             if len(at) > 1:  # the first is the mix itself
-                found.append(Grown(int(count), Column(room.more[fits], levels[at])))
+                found.append(Grown(int(count), Column(room.additional[fits], levels[at])))
         return found
 
     def worth(self) -> Floats:
@@ -242,25 +242,25 @@ class Prices:
         return self._counts * self._worth
 
     def values(self, rows: Indices, promised: Floats) -> Floats:
-        """Return the value of free places of NICs with these mixes and promises.
+        """Return the value of the free places of each NIC, by its mix and its promises.
 
-        The result has one value for each NIC.
+        `rows` are rows of the table of shares.
         """
         found = np.zeros(len(rows))
         for row in np.unique(rows):
-            those = np.flatnonzero(rows == row)
+            same = np.flatnonzero(rows == row)
             room = self._room_of(int(row))
-            fits = (self._kept[room.rows] >= promised[those][:, None]).all(axis=2)
-            found[those] = np.where(fits, self._value_of(int(row)), 0.0).max(axis=1)
+            fits = (self._kept[room.rows] >= promised[same][:, None]).all(axis=2)
+            found[same] = np.where(fits, self._value_of(int(row)), 0.0).max(axis=1)
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """Return the value of each mix that the given mix can become."""
+        """Return the value of each mix that a mix can become."""
         found = self._values.get(row)
         if found is None:
             room = self._room_of(row)
             at = [self._at[int(one)] for one in room.rows]
-            found = self._values[row] = (room.more * self._worth[at]).sum(axis=1)
+            found = self._values[row] = (room.additional * self._worth[at]).sum(axis=1)
         return found
 
     def _room_of(self, row: int) -> Room:

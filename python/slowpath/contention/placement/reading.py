@@ -1,7 +1,8 @@
 """Readers of fleets from YAML, and of arrivals and mixes from tables.
 
-Tables of mixes have the columns `mix`, functions of a NIC separated by plus signs, `function`, one
-of these, and its `throughput`. A function alone is a mix of one, and is required.
+In tables of mixes, the column `mix` has the functions of a NIC, separated by plus signs. `function`
+is one of these functions, and `throughput` its throughput. Mixes of one function, which runs alone,
+are required.
 """
 
 import os
@@ -26,7 +27,7 @@ from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
-"""Least ratio of throughputs that indicates different units."""
+"""Minimum ratio of throughputs that indicates different units."""
 SLA = Column(
     "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
 )
@@ -40,16 +41,17 @@ def read_fleet(file: str) -> Fleet:
         InputError: if the file, or a model that it names, cannot be used.
         UnavailableError: if PyYAML is not installed.
     """
-    whole = table(read_spanned(file, read_text(file)), ("nics", "functions"))
-    nics = table(whole["nics"], ("cores",), ("device", "count"))
+    content = table(read_spanned(file, read_text(file)), ("nics", "functions"))
+    nics = table(content["nics"], ("cores",), ("device", "count"))
     cores = _whole(nics["cores"], _MOST_CORES)
     device = text(nics["device"]) if "device" in nics else None
     models = dict[str, FunctionModel]()
-    functions = [_function(name, one, models) for name, one in mapping(whole["functions"]).items()]
+    entries = mapping(content["functions"])
+    functions = [_function(name, one, models) for name, one in entries.items()]
     if not functions:
-        whole["functions"].place.refuse("has no function")
+        content["functions"].place.refuse("has no function")
     for one in functions:
-        place = mapping(whole["functions"])[one.name].place
+        place = entries[one.name].place
         _check(one, functions[0], device, place)
         if one.cores > cores:
             place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
@@ -81,7 +83,7 @@ def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Fu
 
 
 def _solo(found: Spanned, model: FunctionModel) -> float:
-    """Return the solo throughput, in the unit of the model."""
+    """Return the stated solo throughput, in the unit of the model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
     far = far_from(model, value)
     if far is not None:
@@ -90,16 +92,16 @@ def _solo(found: Spanned, model: FunctionModel) -> float:
 
 
 def far_from(model: FunctionModel, throughput: float) -> str | None:
-    """Return why a throughput is far from the model's training rows; None if it is not."""
+    """Return an error text if a throughput is far from the model's training rows, else None."""
     rows, unit = model.memory.throughput, model.memory.origin.unit
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
         return None
-    seen = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
-    return f"{throughput:g} is far from what the model is of, {seen}; is it in another unit?"
+    measured = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
+    return f"{throughput:g} is far from what the model is of, {measured}; is it in another unit?"
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
-    """Return one share, or several to draw from."""
+    """Return the promised shares: the stated one, or all those listed."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("is empty; it has one share or several")
@@ -117,7 +119,7 @@ def _whole(found: Spanned, most: int) -> int:
 
 
 def _check(one: Function, first: Function, device: str | None, place: Place) -> None:
-    """Check that a model fits the NICs and the first model."""
+    """Check that the model of a function fits the NICs and the model of the first function."""
     of = one.kind.model.memory.origin.device
     if None not in (device, of) and device != of:
         place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
@@ -129,11 +131,10 @@ def _check(one: Function, first: Function, device: str | None, place: Place) -> 
 
 
 def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
-    """Read the arrivals, in the order of the rows.
+    """Read the arrivals; rows are in order of arrival.
 
-    The column `function` is required. The column `sla` is required if the fleet has several
-    promises for a function, and otherwise overrides the fleet's. The optional column `row` has
-    names.
+    The column `function` is required. The column `sla` overrides the promises of the fleet; it is
+    required if the fleet has several promises for a function. The optional column `row` has names.
 
     Raises:
         InputError: if the file cannot be used, has no rows, or names a function that the fleet does
@@ -183,7 +184,7 @@ def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) 
 
 
 def check_device(found: Table, fleet: Fleet) -> None:
-    """Check that a table is of the same device as the fleet's NICs.
+    """Check that a table is for the device of the fleet's NICs.
 
     Raises:
         InputError: if it states another device.
@@ -205,13 +206,13 @@ _Rows = dict[Mix, dict[int, list[float]]]
 
 
 def read_truth(file: str, fleet: Fleet) -> GroundTruth:
-    """Read measured or simulated throughputs of mixes: one row for each function of a mix.
+    """Read measured or simulated throughputs, with a row for each function of each mix.
 
     Raises:
         InputError: if the file cannot be used, a row does not fit the fleet, or a row is missing.
     """
     found = read_cells(file)
-    rows = _rows(found, fleet, several=False)
+    rows = _rows(found, fleet, repeated=False)
     _check_alone(file, rows, range(len(fleet.functions)), fleet)
     return GroundTruth(
         file, {mix: {at: one for at, (one,) in values.items()} for mix, values in rows.items()}
@@ -221,7 +222,7 @@ def read_truth(file: str, fleet: Fleet) -> GroundTruth:
 def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measured:
     """Read measured throughputs of mixes, with a row for each measurement.
 
-    `noise` is the standard deviation of one measurement, as a share; without it, it is learnt from
+    `noise` is the standard deviation of one measurement, as a share; by default it is learnt from
     repeated measurements.
 
     Raises:
@@ -229,14 +230,14 @@ def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measur
             from those of the function's model, or a row is missing.
     """
     found = read_cells(file)
-    rows = _rows(found, fleet, several=True)
+    rows = _rows(found, fleet, repeated=True)
     if not rows:
         raise InputError(file, "has no rows")
     _check_alone(file, rows, sorted({at for mix in rows for at in mix}), fleet)
     return measured(file, rows, noise)
 
 
-def _rows(found: Table, fleet: Fleet, *, several: bool) -> _Rows:
+def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     throughput = column_of(found, THROUGHPUT)
     if MIX not in found.header:
         reason = f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)"
@@ -250,10 +251,10 @@ def _rows(found: Table, fleet: Fleet, *, several: bool) -> _Rows:
         if function not in mix:
             raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
         values = known.setdefault(mix, {})
-        if function in values and not several:
+        if function in values and not repeated:
             raise found.error(at, FUNCTION, "there is a row for the same function of the same mix")
         far = far_from(fleet.functions[function].kind.model, float(throughput[at]))
-        if several and far is not None:
+        if repeated and far is not None:
             raise found.error(at, THROUGHPUT.name, far)
         values.setdefault(function, []).append(float(throughput[at]))
     for mix, values in known.items():
@@ -265,7 +266,7 @@ def _rows(found: Table, fleet: Fleet, *, several: bool) -> _Rows:
 
 
 def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
-    """Check that the solo throughputs of functions are in the table."""
+    """Check that the table has the solo throughput of each function."""
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
@@ -284,5 +285,5 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:
-    """Return the name of a mix in tables."""
+    """Return the text of a mix in tables."""
     return BETWEEN.join(fleet.names[at] for at in mix)

@@ -31,7 +31,7 @@ _PERCENT = 100
 def placement_csv(report: PlacementReport) -> Iterator[str]:
     """Yield a line for each arrival and policy, or for each random sequence and policy."""
     (first, *_) = report["sequences"]
-    if _told(first):
+    if _has_placements(first):
         yield csv_line(_ARRIVALS)
         for one in first["policies"]:
             yield from (_arrival(one["policy"], placed) for placed in one["placed"] or ())
@@ -54,7 +54,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
     """Yield a table of policies; with one policy and a table of arrivals, also the NICs."""
     (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
-    sequences = "" if _told(first) else f", {len(report['sequences'])} random sequences"
+    sequences = "" if _has_placements(first) else f", {len(report['sequences'])} random sequences"
     arrivals = f"{first['arrivals']} arrivals"
     yield Line(one_line(f"{report['fleet']}{device}: {arrivals}{sequences}"), "bold")
     yield Line("")
@@ -71,7 +71,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
         for one in report["summary"]
     ]
     yield from grid(columns, rows, right=columns[1:])
-    if len(first["policies"]) == 1 and _told(first):
+    if len(first["policies"]) == 1 and _has_placements(first):
         yield Line("")
         yield from _nics(first["policies"][0])
     yield Line("")
@@ -79,7 +79,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
     yield Line(_reference(report))
 
 
-def _told(sequence: SequenceOutcome) -> bool:
+def _has_placements(sequence: SequenceOutcome) -> bool:
     """Return true if the sequence has the NIC of each arrival."""
     return any(one["placed"] is not None for one in sequence["policies"])
 
@@ -95,8 +95,8 @@ def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
         if one["nic"] is not None:
             by_nic.setdefault(one["nic"], []).append(one)
     rows = [
-        (str(nic), ", ".join(map(_kept, sorted(those, key=lambda one: one["function"]))))
-        for nic, those in sorted(by_nic.items())
+        (str(nic), ", ".join(map(_kept, sorted(placed, key=lambda one: one["function"]))))
+        for nic, placed in sorted(by_nic.items())
     ]
     yield from grid(
         ("NIC", "functions, what they keep of what they are promised"), rows, right=("NIC",)

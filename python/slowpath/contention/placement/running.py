@@ -1,9 +1,9 @@
-"""Sequences of arrivals under policies, judged by the fewest NICs that keep all promises.
+"""Sequences of arrivals under policies, compared with the fewest NICs that keep all promises.
 
-A promise is broken if a function keeps less of its solo throughput than promised, beside the final
-functions of its NIC. SLA violations are the share of placed functions with broken promises. Wastage
-is the number of NICs in use beyond those of the reference, the best plan for all arrivals, as a
-share of the latter.
+A promise is broken if a function keeps less of its solo throughput than promised, beside the other
+functions that are on its NIC at the end. SLA violations are the share of placed functions with
+broken promises. Wastage is the number of NICs in use beyond those of the reference, the best plan
+for all arrivals, as a share of the latter.
 
 The paper searches exhaustively for the best plan. Here, a plan is a number of NICs for each mix. A
 place that keeps a large promise also keeps smaller ones, so promises of a function are nested. The
@@ -34,10 +34,11 @@ from slowpath.contention.placement.fleet import (
     Fleet,
     GroundTruth,
     Mix,
+    counts_of,
     drawn,
     possible_mixes,
 )
-from slowpath.contention.placement.policies import TURNED_AWAY, Placement, row_of
+from slowpath.contention.placement.policies import TURNED_AWAY, Placement, place
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
 from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.core.errors import InputError
@@ -78,7 +79,7 @@ class _Problem(NamedTuple):
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
     """Return a plan with as few NICs as possible, from mixes with known shares.
 
-    Returns None if these mixes cannot hold all arrivals.
+    Returns None if no plan with these mixes holds all arrivals.
     """
     problem = _problem(shares, mixes, arrivals)
     least = _relaxed(problem)
@@ -89,11 +90,8 @@ def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | N
 
 def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Problem:
     functions = shares.kept.shape[1]
-    rows = np.array([shares.place(mix) for mix in mixes], dtype=np.intp)
-    counts = np.zeros((len(mixes), functions))
-    for at, mix in enumerate(mixes):
-        for function in mix:
-            counts[at, function] += 1
+    rows = shares.rows(mixes)
+    counts = counts_of(mixes, functions)
     kept = shares.kept[rows]
     least = np.full(functions, np.inf)
     np.minimum.at(least, arrivals.function, arrivals.sla)
@@ -165,7 +163,7 @@ def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools
 
 
 def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
-    """Assign arrivals to the places of a plan: larger promises to places that keep more."""
+    """Assign arrivals to the places of a plan; larger promises get places that keep more."""
     slots: dict[int, list[tuple[float, int]]] = {}
     nic = 0
     for row, count in zip(plan.mixes, plan.nics, strict=True):
@@ -177,17 +175,17 @@ def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
     where = np.zeros(len(arrivals.function), dtype=np.intp)
     for function, places in slots.items():
         places.sort()
-        those = np.flatnonzero(arrivals.function == function)
-        wanted = those[np.argsort(-arrivals.sla[those], kind="stable")]
+        arriving = np.flatnonzero(arrivals.function == function)
+        wanted = arriving[np.argsort(-arrivals.sla[arriving], kind="stable")]
         where[wanted] = [at for _, at in places]
     return Placement(where, nic)
 
 
 class Judge(NamedTuple):
-    """The source of the shares that functions really keep: measured, or else predicted."""
+    """The source of the shares that functions really keep: measurements, or else models."""
 
     shares: Shares
-    predicted: PredictedShares | None  # predictions, if models judge
+    predicted: PredictedShares | None  # None if measurements judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
         """Return the mixes with known shares."""
@@ -219,17 +217,17 @@ def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
     return [tuple(sorted(found[at])) for at in range(placement.nics)]
 
 
-def judge(placement: Placement, arrivals: Arrivals, by: Judge) -> Judged:
+def judge(placement: Placement, arrivals: Arrivals, source: Judge) -> Judged:
     """Compare kept shares with promises."""
     mixes = mixes_of(placement, arrivals)
-    known = by.known(mixes)
+    known = source.known(mixes)
     count = len(arrivals.function)
     kept, throughput = np.full(count, np.nan), np.full(count, np.nan)
-    rows = [by.shares.place(mix) if mix in known else TURNED_AWAY for mix in mixes]
+    rows = [source.shares.row(mix) if mix in known else TURNED_AWAY for mix in mixes]
     for at, (nic, function) in enumerate(zip(placement.nic, arrivals.function, strict=True)):
         if nic != TURNED_AWAY and rows[nic] != TURNED_AWAY:
-            kept[at] = by.shares.kept[rows[nic], function]
-            throughput[at] = by.shares.throughput[rows[nic], function]
+            kept[at] = source.shares.kept[rows[nic], function]
+            throughput[at] = source.shares.throughput[rows[nic], function]
     return Judged(kept, throughput, kept < arrivals.sla)
 
 
@@ -241,7 +239,7 @@ _AHEAD = 20_000
 
 
 class SequenceInputs(NamedTuple):
-    """Common inputs of all sequences, sent to workers."""
+    """Inputs that all sequences share; they are sent to workers."""
 
     fleet: Fleet
     predicted: PredictedShares
@@ -265,7 +263,7 @@ class Drawn(NamedTuple):
 
 
 def run_drawn(
-    fleets: SequenceInputs, sequences: Sequence[Drawn], pool: Pool
+    inputs: SequenceInputs, sequences: Sequence[Drawn], pool: Pool
 ) -> list[SequenceOutcome]:
     """Run random sequences.
 
@@ -274,58 +272,58 @@ def run_drawn(
         UnavailableError: if workers die repeatedly.
     """
     try:
-        mixes = possible_mixes(fleets.fleet)
+        mixes = possible_mixes(inputs.fleet)
     except InputError:
-        if fleets.reference or OPTIMAL in fleets.policies:
+        if inputs.reference or OPTIMAL in inputs.policies:
             raise
         mixes = []
     if len(mixes) <= _AHEAD:
-        fleets.predicted.fill(mixes, pool)
-    return pool.map(_run_drawn, fleets, sequences)
+        inputs.predicted.fill(mixes, pool)
+    return pool.map(_run_drawn, inputs, sequences)
 
 
-def _run_drawn(fleets: SequenceInputs, sequence: Drawn) -> SequenceOutcome:
-    return run(fleets, drawn(fleets.fleet, sequence.length, sequence.seed), each=False)
+def _run_drawn(inputs: SequenceInputs, sequence: Drawn) -> SequenceOutcome:
+    return run(inputs, drawn(inputs.fleet, sequence.length, sequence.seed), each=False)
 
 
-def run(fleets: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
+def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
     """Run a sequence under all policies; with `each`, report the NIC of each arrival.
 
     Raises:
         InputError: if there are too many mixes for the best plan, or no plan keeps all promises.
     """
-    by = fleets.judge()
+    source = inputs.judge()
     planned = None
-    if OPTIMAL in fleets.policies or (fleets.reference and fleets.truth is None):
-        planned = _planned(fleets, arrivals, by=Judge(fleets.predicted.shares, fleets.predicted))
-    best = planned if fleets.truth is None else None
-    if fleets.reference and fleets.truth is not None:
-        best = _planned(fleets, arrivals, by)
+    if OPTIMAL in inputs.policies or (inputs.reference and inputs.truth is None):
+        planned = _planned(inputs, arrivals, Judge(inputs.predicted.shares, inputs.predicted))
+    best = planned if inputs.truth is None else None
+    if inputs.reference and inputs.truth is not None:
+        best = _planned(inputs, arrivals, source)
     outcomes = []
-    for policy in fleets.policies:
+    for policy in inputs.policies:
         if policy != OPTIMAL:
-            placement = row_of(fleets.fleet, arrivals, policy, fleets.predicted, fleets.expected)
+            placement = place(inputs.fleet, arrivals, policy, inputs.predicted, inputs.expected)
         elif planned is None:
-            raise InputError(fleets.fleet.file, "no plan was found in which all promises are kept")
+            raise InputError(inputs.fleet.file, "no plan was found in which all promises are kept")
         else:
-            placement = assign(planned, fleets.predicted.shares, arrivals)
-        found = judge(placement, arrivals, by)
-        outcome = _outcome(policy, placement, found, best if fleets.reference else None)
+            placement = assign(planned, inputs.predicted.shares, arrivals)
+        found = judge(placement, arrivals, source)
+        outcome = _outcome(policy, placement, found, best if inputs.reference else None)
         if each:
-            outcome["placed"] = _placed(fleets.fleet, arrivals, placement, found)
+            outcome["placed"] = _placed(inputs.fleet, arrivals, placement, found)
         outcomes.append(outcome)
     reference: Reference | None = None
-    if best is not None and fleets.reference:
+    if best is not None and inputs.reference:
         reference = {"nics": best.total, "least": best.least}
     return {"arrivals": len(arrivals.function), "reference": reference, "policies": outcomes}
 
 
-def _planned(fleets: SequenceInputs, arrivals: Arrivals, by: Judge) -> Plan | None:
-    """Return the best plan from mixes with known shares."""
-    counts = np.bincount(arrivals.function, minlength=len(fleets.fleet.functions))
-    mixes = possible_mixes(fleets.fleet, counts)
-    known = by.known(mixes)
-    return fewest(by.shares, [mix for mix in mixes if mix in known], arrivals)
+def _planned(inputs: SequenceInputs, arrivals: Arrivals, source: Judge) -> Plan | None:
+    """Return the best plan from mixes with known shares; None if there is no such plan."""
+    counts = np.bincount(arrivals.function, minlength=len(inputs.fleet.functions))
+    mixes = possible_mixes(inputs.fleet, counts)
+    known = source.known(mixes)
+    return fewest(source.shares, [mix for mix in mixes if mix in known], arrivals)
 
 
 def _outcome(policy: str, placement: Placement, found: Judged, best: Plan | None) -> PolicyOutcome:

@@ -1,8 +1,8 @@
 """Shares of solo throughput that the functions of a mix keep.
 
 A mix is a sorted tuple of function indices in the fleet. Mixes are rows of a table, so that
-policies can process all NICs at once. Shares are rounded to twelve digits: whether a promise is
-kept must not depend on the number of mixes predicted together, or on the machine.
+policies can process all NICs at once. Shares are rounded to twelve digits: neither the number of
+mixes predicted together nor the machine may decide whether a promise is kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ from slowpath.contention.placement.measured import (
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.jobs.pool import Pool
 
-_TOGETHER = 512
-"""Number of mixes in one prediction; the same in any pool."""
+_BATCH = 512
+"""Number of mixes in one prediction; it does not depend on the pool."""
 _DIGITS = 12
 _CONFIDENCE = 0.9
 
@@ -33,8 +33,8 @@ class Shares:
 
     def __init__(self, functions: int) -> None:
         self.mixes = list[Mix]()
-        self.guesses = 0  # functions in mixes outside the training range
-        self._place = dict[Mix, int]()
+        self.guesses = 0  # number of functions in mixes outside the training range
+        self._row = dict[Mix, int]()
         self._kept = np.empty((0, functions))
         self._throughput = np.empty((0, functions))
 
@@ -50,15 +50,19 @@ class Shares:
 
     def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
         """Return the mixes that are not in the table, each once."""
-        return [mix for mix in dict.fromkeys(mixes) if mix not in self._place]
+        return [mix for mix in dict.fromkeys(mixes) if mix not in self._row]
 
-    def place(self, mix: Mix) -> int:
+    def row(self, mix: Mix) -> int:
         """Return the row of a mix.
 
         Raises:
             KeyError: if the mix is not in the table.
         """
-        return self._place[mix]
+        return self._row[mix]
+
+    def rows(self, mixes: Sequence[Mix]) -> Indices:
+        """Return the rows of mixes, all of which are in the table."""
+        return np.array([self._row[mix] for mix in mixes], dtype=np.intp)
 
     def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
         """Add a mix, with a value for each function of the fleet."""
@@ -66,30 +70,30 @@ class Shares:
             room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
             self._kept = np.concatenate([self._kept, room])
             self._throughput = np.concatenate([self._throughput, np.full_like(room, np.nan)])
-        self._place[mix] = len(self.mixes)
+        self._row[mix] = len(self.mixes)
         self._kept[len(self.mixes)] = np.round(kept, _DIGITS)
         self._throughput[len(self.mixes)] = throughput
         self.mixes.append(mix)
 
 
 class PredictedShares:
-    """Shares that models predict on demand; measured mixes have their measured shares."""
+    """Shares that models predict on demand; for measured mixes, the measured shares."""
 
     def __init__(
         self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
     ) -> None:
-        """Predict the shares that functions keep with the probability `sure`, or the likeliest.
+        """Prepare predictions of likely shares, or of those kept with the probability `sure`.
 
         Raises:
             InputError: if `sure` is given, but the noise of measurements is unknown.
         """
         functions = len(fleet.functions)
         self.shares = Shares(functions)
-        self._asked = _Asked(tuple(one.kind for one in fleet.functions), sure)
+        self._request = _Request(tuple(one.kind for one in fleet.functions), sure)
         self._nearby: MonotonicBounds | None = None
         self._learnt: ErrorModel | None = None
         alone = [(at,) for at in range(functions)]
-        found = _predict(self._asked, alone)
+        found = _predict(self._request, alone)
         self._solo = np.array([_solo(fleet, measured, found, at) for at in range(functions)])
         if measured is not None:
             known = list(measured.known)
@@ -98,72 +102,66 @@ class PredictedShares:
                 self.shares.add(mix, *_row(functions, measured.kept(mix, sure), values))
             self._nearby = MonotonicBounds(known, self.shares.kept.copy())
             self._learnt = self._learnt_from(measured)
-        there = self.shares.missing(alone)
-        self._take(there, found.of([at for (at,) in there]))
+        missing = self.shares.missing(alone)
+        self._add(missing, found.rows([at for (at,) in missing]))
 
     def _learnt_from(self, measured: Measured) -> ErrorModel | None:
         """Learn prediction errors from measured mixes; None with too few measurements."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
-        predicted = _predict(self._asked._replace(sure=None), mixes).kept / self._solo
+        predicted = _predict(self._request._replace(sure=None), mixes).kept / self._solo
         rows, mix = rows_of(mixes, len(self._solo))
         if len(mix) < LEAST:
             return None
-        kept = [measured.kept(mixes[at], None) for at in range(len(mixes))]
-        off = np.array(
-            [
-                np.log(kept[at][of] / predicted[at, of])
-                for at, of in zip(mix, rows.function, strict=True)
-            ]
-        )
-        variance = np.array(
-            [measured.variance(mixes[at], of) for at, of in zip(mix, rows.function, strict=True)]
-        )
-        return ErrorModel(mixes, off, variance, len(self._solo))
+        kept = [measured.kept(one, None) for one in mixes]
+        pairs = [*zip(mix, rows.function, strict=True)]
+        errors = np.array([np.log(kept[at][one] / predicted[at, one]) for at, one in pairs])
+        variance = np.array([measured.variance(mixes[at], one) for at, one in pairs])
+        return ErrorModel(mixes, errors, variance, len(self._solo))
 
-    def places(self, mixes: Sequence[Mix]) -> Indices:
-        """Return the rows of mixes in the table, after predicting missing ones."""
+    def rows(self, mixes: Sequence[Mix]) -> Indices:
+        """Return the rows of mixes in the table, after predicting missing mixes."""
         self.fill(mixes)
-        return np.array([self.shares.place(mix) for mix in mixes], dtype=np.intp)
+        return self.shares.rows(mixes)
 
     def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
-        """Predict missing mixes in batches; with several batches, in the pool."""
+        """Predict missing mixes in batches; several batches use the pool."""
         new = self.shares.missing(mixes)
-        parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
+        parts = [new[at : at + _BATCH] for at in range(0, len(new), _BATCH)]
         if pool is None or len(parts) <= 1:
-            found = [_predict(self._asked, part) for part in parts]
+            found = [_predict(self._request, part) for part in parts]
         else:
-            found = pool.map(_predict, self._asked, parts)
+            found = pool.map(_predict, self._request, parts)
         for part, values in zip(parts, found, strict=True):
-            self._take(part, values)
+            self._add(part, values)
 
-    def _take(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
+    def _add(self, mixes: Sequence[Mix], found: "_Predicted") -> None:
         kept, throughput = found.kept / self._solo, found.throughput
         if self._learnt is not None:
             rows, mix = rows_of(mixes, len(self._solo))
-            off, sure = np.zeros_like(kept), np.zeros_like(kept)
-            off[mix, rows.function] = self._learnt.correct(rows, None)
-            sure[mix, rows.function] = self._learnt.correct(rows, self._asked.sure)
+            likely, sure = np.zeros_like(kept), np.zeros_like(kept)
+            likely[mix, rows.function] = self._learnt.correct(rows, None)
+            sure[mix, rows.function] = self._learnt.correct(rows, self._request.sure)
             kept = throughput / self._solo * np.exp(sure)
-            throughput = throughput * np.exp(off)
+            throughput = throughput * np.exp(likely)
         if self._nearby is not None:
             kept = self._nearby.limit(mixes, kept)
         for one, row, values in zip(mixes, kept, throughput, strict=True):
-            # A function alone keeps 1 by definition, whatever was predicted or measured.
+            # A function alone keeps 1 by definition; noise can contradict this.
             share = np.where(np.isnan(row), np.inf, 1.0 if len(one) == 1 else row)
             self.shares.add(one, share, values)
         self.shares.guesses += int(found.guesses.sum())
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
-    """Return the solo throughput of a function: measured, or else from the fleet, or predicted."""
+    """Return the solo throughput of a function: measured, from the fleet, or else predicted."""
     alone = None if measured is None else measured.solo(at)
-    said = fleet.functions[at].solo
+    declared = fleet.functions[at].solo
     if alone is not None:
         return alone.throughput
-    return float(found.throughput[at, at]) if said is None else said
+    return float(found.throughput[at, at]) if declared is None else declared
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """Functions of the fleet, and the required probability."""
 
     kinds: tuple[Kind, ...]
@@ -177,14 +175,14 @@ class _Predicted(NamedTuple):
     kept: Floats  # throughput, or its lower end for the required probability
     guesses: Indices  # number of functions outside the training range, by mix
 
-    def of(self, rows: Sequence[int]) -> "_Predicted":
-        """Return the given rows."""
+    def rows(self, rows: Sequence[int]) -> "_Predicted":
+        """Return some of the rows."""
         at = np.array(rows, dtype=np.intp)
         return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
 
 
-def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
-    kinds, sure = asked
+def _predict(request: _Request, mixes: Sequence[Mix]) -> _Predicted:
+    kinds, sure = request
     # Both tails of an interval have the same probability.
     found = predict_mixes(kinds, mixes, _CONFIDENCE if sure is None else 2 * sure - 1)
     throughput = np.full((len(mixes), len(kinds)), np.nan)
@@ -199,7 +197,7 @@ def _predict(asked: _Asked, mixes: Sequence[Mix]) -> _Predicted:
 
 
 def measured_shares(truth: GroundTruth, functions: int) -> Shares:
-    """Return the shares in measured mixes."""
+    """Return the shares in mixes of known throughput."""
     shares = Shares(functions)
     for mix, values in truth.known.items():
         shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
@@ -209,7 +207,7 @@ def measured_shares(truth: GroundTruth, functions: int) -> Shares:
 def _row(
     functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
 ) -> tuple[Floats, Floats]:
-    """Return shares and throughputs of a mix by function, as a row of the table."""
+    """Return shares and throughputs of a mix as a row of the table, by function."""
     shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
     for at, share in kept.items():
         shares[at], values[at] = share, throughput[at]

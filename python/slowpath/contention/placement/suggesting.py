@@ -2,9 +2,9 @@
 
 With a required probability (`--sure`), functions of unmeasured mixes are credited with low shares.
 A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals that the
-fleet declares, as if all predictions were true. Mixes that the plan uses without a measurement are
-worth measuring. If there are too many of them, the least used ones are dropped, and the plan is
-made again. A measured mix also gives information about all mixes that lack some of its functions.
+fleet declares, as if all predictions were true. The unmeasured mixes in this plan are worth
+measuring. If there are too many of them, the least used ones are dropped, and the plan is made
+again. A measured mix also gives information about all mixes that lack some of its functions.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ from slowpath.core.arrays import Floats
 ARRIVALS = 100.0
 """Number of arrivals in plans."""
 _USED = 1e-6
-"""A mix with fewer NICs is not used."""
+"""A mix with fewer NICs counts as unused."""
 _LEFT_OUT = 4
-"""In each round, a fourth of the surplus mixes is dropped, at least one."""
+"""Each round drops a quarter of the surplus mixes, at least one."""
 
 
 class Suggested(NamedTuple):
     """A mix worth measuring."""
 
     mix: Mix
-    nics: float  # NICs with this mix, or smaller mixes that it informs about, of 100 arrivals
+    nics: float  # for 100 arrivals, NICs with this mix, or with smaller mixes that it informs about
     kept: dict[int, float]  # predicted shares by function
 
 
@@ -38,14 +38,14 @@ class Plan(NamedTuple):
     """Suggested measurements, and the NICs that they save."""
 
     alone: tuple[int, ...]  # functions without a measured solo throughput
-    mixes: list[Suggested]  # those used most first
+    mixes: list[Suggested]  # the most used ones first
     now: float  # NICs for 100 arrivals with current knowledge
     then: float  # NICs with these mixes measured, if predictions are true
     best: float  # NICs with all mixes measured, if predictions are true
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
-    """Suggest up to `count` mixes to measure, for placements that require a probability.
+    """Suggest up to `count` mixes to measure, for placements that require the probability `sure`.
 
     Raises:
         InputError: if there are too many mixes, or the noise of measurements is unknown.
@@ -66,7 +66,7 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
 
 
 class _Planned(NamedTuple):
-    """Credited shares, and the fewest NICs for them."""
+    """Credited shares, and the plan with the fewest NICs for them."""
 
     kept: Floats  # `[mix, function]`
     cover: Cover
@@ -81,45 +81,43 @@ class _Known:
         self._counts = counts_of(self._mixes, len(fleet.functions))
         self._sure = self._shares(PredictedShares(fleet, sure, measured))
         self._likely = self._shares(PredictedShares(fleet, None, measured))
-        there = set() if measured is None else set(measured.known)
+        known = set() if measured is None else set(measured.known)
         self.unmeasured = [
-            at for at, mix in enumerate(self._mixes) if len(mix) > 1 and mix not in there
+            at for at, mix in enumerate(self._mixes) if len(mix) > 1 and mix not in known
         ]
 
     def _shares(self, predicted: PredictedShares) -> Floats:
-        rows = predicted.places(self._mixes)
-        return predicted.shares.kept[rows]
+        return predicted.shares.kept[predicted.rows(self._mixes)]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
-        """Return the fewest NICs if the trusted mixes are credited with their likeliest shares."""
+        """Return the plan that credits trusted mixes with their likeliest shares."""
         kept = self._sure
         if trusted:
             likely = self._likely[trusted]
-            kept = MonotonicBounds([self._mixes[at] for at in trusted], likely).limit(
-                self._mixes, kept
-            )
+            bounds = MonotonicBounds([self._mixes[at] for at in trusted], likely)
+            kept = bounds.limit(self._mixes, kept)
             kept[trusted] = likely
         levels = self._wanted.levels(kept)
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return the NICs with each of these mixes, or with a mix that it informs about."""
+        """Return, for each trusted mix, the NICs with it or with a mix that it informs about."""
         nics = planned.cover.nics
         others = ~np.isin(np.arange(len(nics)), trusted)
-        leaning = others & (planned.kept > self._sure).any(axis=1)
+        informed = others & (planned.kept > self._sure).any(axis=1)
         below = np.array(
-            [leaning & (self._counts <= self._counts[at]).all(axis=1) for at in trusted]
+            [informed & (self._counts <= self._counts[at]).all(axis=1) for at in trusted]
         ).reshape(len(trusted), len(nics))
         found: Floats = nics[trusted] + below @ nics
         return found
 
     def worth(self) -> list[int]:
-        """Return unmeasured mixes that a plan uses if it trusts all predictions."""
+        """Return the unmeasured mixes of the plan that trusts all predictions."""
         nics = self.plan(self.unmeasured).cover.nics
         return [at for at in self.unmeasured if nics[at] > _USED]
 
     def fewer(self, chosen: Sequence[int], count: int) -> list[int]:
-        """Return at most `count` mixes, without those used least."""
+        """Return at most `count` of the mixes; the least used ones are dropped."""
         left = list(chosen)
         while len(left) > count:
             out = max(1, (len(left) - count) // _LEFT_OUT)
@@ -129,7 +127,7 @@ class _Known:
         return left
 
     def suggested(self, at: int, nics: float) -> Suggested:
-        """Return a suggested mix."""
+        """Return a suggestion for a mix on a number of NICs."""
         mix = self._mixes[at]
         kept = {function: float(self._likely[at, function]) for function in mix}
         return Suggested(mix, nics, kept)

@@ -1,26 +1,25 @@
 """Adaptive profiling (Algorithm 1 of the paper), and active learning.
 
-Adaptive profiling first drops attributes that change the solo throughput between their least and
-greatest value by less than a threshold. Then it repeatedly halves the region spanned by the other
-attributes where solo throughput differs between the ends, and measures each centre under random
-contention.
+Adaptive profiling first drops attributes whose smallest and largest value give nearly the same solo
+throughput. Then it repeatedly halves the region spanned by the other attributes where solo
+throughput differs between the ends, and measures each centre under random contention.
 
 Differences are shares of the solo throughput under default traffic; the paper does not define the
-unit of its thresholds. Its regions are boxes. It compares only the two ends with all attributes
-least and all greatest, and halves between them: with several attributes, that is a diagonal. If
+unit of its thresholds. Its regions are boxes. It compares only the two ends, with all attributes
+smallest and all largest, and halves between them: with several attributes, this is a diagonal. If
 both ends agree, the paper and we stop there, even if throughput varies between them. We spend the
-rest of the quota in the regions found, on further draws of contention at their centres (`passes`),
-and finally on random points; the paper stops.
+rest of the quota on further draws of contention at the centres of the found regions (`passes`), and
+finally on random points; the paper stops.
 
 The paper processes the upper half of each region first, depth-first. A small quota is then spent
 there if throughput falls everywhere, or at a single step. With `widest_first`, the region with the
 largest difference is next. With `narrowest`, small regions are not halved.
 
 Active learning is not from the paper. A Gaussian process models the logarithm of throughput by the
-attributes and the features of contention levels. Its standard deviation is that of relative errors,
-by which predictions are judged. Candidates are drawn anew for each point, so that noise alone does
-not keep the search in one place (MacKay, "Information-based objective functions for active data
-selection", Neural Computation 1992).
+attributes and the features of contention levels. Its standard deviation estimates the relative
+error, which also measures predictions. Candidates are drawn anew for each point, so that noise
+alone does not keep the search in one place (MacKay, "Information-based objective functions for
+active data selection", Neural Computation 1992).
 """
 
 import warnings
@@ -45,14 +44,14 @@ from slowpath.core.arrays import Floats
 
 
 class Settings(NamedTuple):
-    """Hyperparameters of the paper's Algorithm 1, and ours."""
+    """Hyperparameters of the paper's Algorithm 1, and our own."""
 
-    relevant: float = 0.05  # epsilon_0: an attribute that changes less is dropped
-    changes: float = 0.05  # epsilon_1: a region whose ends differ less is not halved
+    relevant: float = 0.05  # epsilon_0: attributes that change throughput less are dropped
+    changes: float = 0.05  # epsilon_1: regions whose ends differ less are not halved
     draws: int = 3  # m: measurements at each centre
     passes: int = 2  # number of passes through the regions, within the quota
-    widest_first: bool = False  # largest difference first, instead of the paper's upper half
-    narrowest: float = 0.0  # least extent of a region to halve, as a share of the whole range
+    widest_first: bool = False  # next region: largest difference, instead of the upper half
+    narrowest: float = 0.0  # minimum extent of a region to halve, as a share of the whole range
 
 
 class _Run(NamedTuple):
@@ -79,16 +78,16 @@ def adaptive(
     quota: int,
     settings: Settings | None = None,
     seed: int = 0,
-    found: Callable[[Sequence[Attribute]], None] = lambda _: None,
+    on_relevant: Callable[[Sequence[Attribute]], None] = lambda _: None,
 ) -> Plan:
     """Ask for the most informative points until the quota is spent.
 
     Args:
         space: attributes and levels of contention.
         quota: number of points.
-        settings: thresholds, and the order of regions.
+        settings: thresholds and the order of regions.
         seed: seed of random draws.
-        found: called with the relevant attributes, once they are known.
+        on_relevant: called with the relevant attributes.
     """
     settings = settings or Settings()
     budget = Budget(quota)
@@ -96,7 +95,7 @@ def adaptive(
     try:
         unit = yield from budget.throughput(point(NO_CONTENTION, space.default()))
         kept = yield from relevant(space, budget, settings.relevant * unit)
-        found(kept)
+        on_relevant(kept)
         run = _Run(space, budget, draw, settings, unit, kept)
         for _ in range(settings.passes if kept else 0):
             yield from _regions(run)
@@ -106,10 +105,10 @@ def adaptive(
 
 
 def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribute]]:
-    """Find the attributes that change solo throughput by at least a threshold (lines 7 to 11).
+    """Find the attributes that change solo throughput by at least `least` (lines 7 to 11).
 
     Raises:
-        QuotaError: if the quota is spent before.
+        QuotaError: if the quota is spent.
     """
     found = []
     for one in space.attributes:
@@ -126,8 +125,8 @@ def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribut
 
 def _regions(run: _Run) -> Plan:
     """Run `RANGE_PROFILE` (lines 13 to 25), with a list of regions instead of recursion."""
-    whole = [one.least for one in run.relevant], [one.most for one in run.relevant]
-    regions = [(yield from _region(run, *whole))]
+    start = [one.least for one in run.relevant], [one.most for one in run.relevant]
+    regions = [(yield from _region(run, *start))]
     while regions:
         low, high, difference = regions.pop(_next(run, regions))
         if difference < run.settings.changes * run.unit or _is_narrow(run, low, high):
@@ -135,7 +134,7 @@ def _regions(run: _Run) -> Plan:
         ends = zip(run.relevant, low, high, strict=True)
         middle = [one.middle(first, last) for one, first, last in ends]
         if middle in (low, high):
-            continue  # no whole number is between the ends
+            continue  # no whole number lies between the ends
         for _ in range(run.settings.draws):
             yield from run.budget.throughput(_at(run, run.space.level(run.draw), middle))
         lower = yield from _region(run, low, middle)
@@ -156,14 +155,14 @@ def _is_narrow(run: _Run, low: Sequence[float], high: Sequence[float]) -> bool:
 
 
 def _next(run: _Run, regions: Sequence[_Region]) -> int:
-    """Return the index of the next region; the latest one is the upper half of the previous."""
+    """Return the index of the next region; by default the upper half of the last one."""
     if run.settings.widest_first:
         return max(range(len(regions)), key=lambda at: regions[at].difference)
     return len(regions) - 1
 
 
 def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
-    """Return a point with these values of relevant attributes, and default values of others."""
+    """Return a point with these values of relevant attributes, and defaults for the others."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
 
@@ -181,7 +180,7 @@ def active(space: Space, quota: int, settings: ActiveSettings | None = None, see
 
     Args:
         space: attributes and levels of contention.
-        quota: number of points; throughput at each has to be positive.
+        quota: number of points; the throughput of each must be positive.
         settings: settings of the search.
         seed: seed of random draws.
     """
@@ -194,20 +193,20 @@ def active(space: Space, quota: int, settings: ActiveSettings | None = None, see
         yield from spend(space, budget, draw, settings.first)
         while budget.left:
             samples = budget.samples()
-            x = seen(space, [one.point for one in samples])
+            x = features_of(space, [one.point for one in samples])
             y = np.log([one.throughput for one in samples])
             process = _learnt(process, x, y, anew=budget.spent % settings.refit == 0)
-            those = _candidates(space, budget, draw, settings.candidates)
-            if not those:
+            candidates = _candidates(space, budget, draw, settings.candidates)
+            if not candidates:
                 break
-            _, spread = process.predict(seen(space, those), return_std=True)
-            yield from budget.throughput(those[int(np.argmax(spread))])
+            _, spread = process.predict(features_of(space, candidates), return_std=True)
+            yield from budget.throughput(candidates[int(np.argmax(spread))])
     except QuotaError:
         pass
 
 
-def seen(space: Space, points: Sequence[Point]) -> Floats:
-    """Return the features of the process: attributes and levels, each scaled to 0 to 1."""
+def features_of(space: Space, points: Sequence[Point]) -> Floats:
+    """Return features for the Gaussian process: attributes and levels, each scaled to 0 to 1."""
     shares = [[one.share(at.values()[one.name]) for one in space.attributes] for at in points]
     levels = space.levels
     low, high = levels.min(axis=0), levels.max(axis=0)
@@ -221,7 +220,7 @@ def _candidates(space: Space, budget: Budget, draw: np.random.Generator, count: 
 
 
 def _learnt(before: Any, x: Floats, y: Floats, *, anew: bool) -> Any:  # noqa: ANN401 - of scikit-learn
-    """Fit a process to all points; kernel parameters are kept from `before`, or searched."""
+    """Fit a process to all points, with the kernel parameters of `before` unless `anew`."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 

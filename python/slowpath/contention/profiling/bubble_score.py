@@ -1,14 +1,14 @@
 """Pressure of a competitor on caches and memory, as a bubble size.
 
 Source: Mars et al., "Bubble-Up" (MICRO 2011). A bubble is a competitor of known pressure. A
-competitor's score is the working set in MB of the bubble that slows down a probe equally.
+competitor's score is the working set, in MB, of the bubble that slows down a probe equally.
 
-The probe waits for one random access after the other. The bubble copies one half of its working set
-to the other at full speed. Random updates would evict far fewer lines of others, as they wait for
-memory themselves. Scores are interpolated between measured levels by logarithms. Above the largest
-level, the score is that level; below the least level that slows the probe, it falls to zero.
-Smaller bubbles stay in their private caches and do not slow the probe. A curve through them would
-turn noise into sizes (docs/contention.md has figures).
+The probe waits for each random access before the next. The bubble copies one half of its working
+set to the other at full speed. Random updates would evict far fewer lines of others, as they wait
+for memory themselves. Scores are interpolated between measured levels by logarithms. Above the
+largest level, the score is the size of that level; below the smallest level that slows the probe,
+it falls to zero. Smaller bubbles stay in their private caches and do not slow the probe. A curve
+through them would turn noise into sizes (docs/contention.md has figures).
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 MEGABYTE = 1e6
 FELT = 1.05
-"""Least slowdown of the probe by a bubble that counts; medians of few blocks scatter by less."""
+"""Minimum slowdown of the probe by a bubble that counts; medians of few blocks scatter less."""
 _SHARE = 8
 _PRIVATE = 2
 
@@ -26,7 +26,7 @@ class Level(NamedTuple):
     """A bubble and the slowdown of the probe beside it."""
 
     megabytes: float
-    slowdown: float  # ratio of the probe's step time to that alone
+    slowdown: float  # step time of the probe beside the bubble, divided by that alone
 
 
 class Calibration(NamedTuple):
@@ -65,8 +65,8 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
 
     Neighbouring levels in descending order are merged (Ayer et al., "An empirical distribution
     function for sampling with incomplete information", 1955); a merged level has their mean size on
-    a logarithmic scale. Levels that do not slow down the probe are dropped, except the last one if
-    none does.
+    a logarithmic scale. Levels that do not slow down the probe are dropped. If no level does, the
+    last one stays.
 
     Raises:
         ValueError: if there are no levels.
@@ -84,9 +84,9 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
 
 
 def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
-    """Return the probe's working set: an eighth of the last-level cache, at least.
+    """Return the probe's working set: an eighth of the last-level cache, if this is enough.
 
-    In a private cache, the probe would not be slowed down. So its working set is at least twice the
+    In a private cache, nothing would slow down the probe. So its working set is at least twice the
     largest private cache, where half of the accesses miss that cache.
 
     Args:
@@ -97,7 +97,7 @@ def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
 
 
 def levels(cache_bytes: int, count: int) -> list[int]:
-    """Return working sets of bubbles in bytes, evenly spaced by logarithms, to twice the cache."""
+    """Return working sets of bubbles in bytes, with a constant ratio, up to twice the cache."""
     least, most = cache_bytes / 128, 2 * cache_bytes
     steps = max(count - 1, 1)
     return [round(least * (most / least) ** (at / steps)) for at in range(count)]

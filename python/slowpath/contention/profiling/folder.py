@@ -53,7 +53,7 @@ def write_profile(
     found: Found,
     records: tuple[ProfileRecord, Environment],
 ) -> list[str]:
-    """Write the folder and return its files; delete other tables of an earlier run.
+    """Write the files of the folder and return their names; delete tables of an earlier run.
 
     Raises:
         InputError: if a file cannot be written.
@@ -92,7 +92,7 @@ def check_folder(folder: str) -> None:
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Return the table of throughput beside competitors for memory, and alone with score 0."""
+    """Return the table of throughput beside competitors for memory; alone, the score is 0."""
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
         point = one.point
@@ -134,28 +134,29 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
     score = 0.0 if memory is None else found.scores[memory]
     at_accelerator: Row = (None, None, None, None, 0.0)
     if client is not None and one.client is not None:
-        took = 1 / one.client.value
-        queued = queued_time(request_time(found.requests, traffic.mtbr), client, took)
-        at_accelerator = (client.mtbr, client.rate, client.queues, took, queued)
+        request_seconds = 1 / one.client.value
+        queued = queued_time(request_time(found.requests, traffic.mtbr), client, request_seconds)
+        at_accelerator = (client.mtbr, client.rate, client.queues, request_seconds, queued)
     measured = (one.alone, one.beside, one.client)
-    bad = sum(rate.disturbed for rate in measured if rate is not None)
+    disturbed = sum(rate.disturbed for rate in measured if rate is not None)
     rates = (*one.alone[:3], *one.beside[:3])
-    return (name, *traffic, size, touch, rate, score, *at_accelerator, *rates, bad)
+    return (name, *traffic, size, touch, rate, score, *at_accelerator, *rates, disturbed)
 
 
-def queued_time(own: float, client: Client, took: float) -> float:
+def queued_time(own: float, client: Client, seconds: float) -> float:
     """Return the accelerator time that a client takes for each request of a saturated function.
 
-    For a client below saturation, it follows from the round-robin equilibrium (docs/contention.md).
+    `own` and `seconds` are the request times of the function and of the client. Below saturation,
+    the result follows from the round-robin equilibrium (docs/contention.md).
     """
     from slowpath.contention.accelerators import throughputs
 
     if client.rate is None:
-        return client.queues * took
+        return client.queues * seconds
     import numpy as np
 
     queues = np.array([1.0, float(client.queues)])
-    served = throughputs(queues, np.array([own, took]), np.array([math.inf, client.rate]))[0]
+    served = throughputs(queues, np.array([own, seconds]), np.array([math.inf, client.rate]))[0]
     return float(max(1 / served - own, 0.0))
 
 
@@ -166,7 +167,7 @@ def _table(
     rows: Iterable[Row],
     mtbr: float | None = None,
 ) -> str:
-    """Return a CSV table, with remarks about all rows above the columns."""
+    """Return a CSV table; remarks above the columns apply to all rows."""
     remarks = {
         "function": setup.function.name,
         "device": machine.name,
@@ -181,9 +182,9 @@ def _table(
     }
     if mtbr is not None:
         remarks["mtbr"] = f"{mtbr:g}"
-    of_others = {f"unit {name}" for name in (*_MIX_COLUMNS, "inverse_throughput")}
-    of_others -= {f"unit {name}" for name in (*columns, "throughput")}
-    head = [f"# {key}: {value}" for key, value in remarks.items() if key not in of_others]
+    unused = {f"unit {name}" for name in (*_MIX_COLUMNS, "inverse_throughput")}
+    unused -= {f"unit {name}" for name in (*columns, "throughput")}
+    head = [f"# {key}: {value}" for key, value in remarks.items() if key not in unused]
     return "\n".join([*head, csv_line(columns), *map(csv_line, rows)]) + "\n"
 
 
@@ -191,20 +192,20 @@ _PATTERNS = get_args(Pattern)
 
 
 class Declared(NamedTuple):
-    """A declared pattern, with the file of the record."""
+    """A declared execution pattern, and the file of the record that declares it."""
 
     file: str
     pattern: Pattern
 
 
-def declared_by(named: Sequence[str]) -> Declared | None:
-    """Return the pattern that records in the given folders declare; None without one.
+def declared_by(names: Sequence[str]) -> Declared | None:
+    """Return the pattern that records in these folders declare; None if no record declares any.
 
     Raises:
         InputError: if a record cannot be used, or two contradict each other.
     """
     found: Declared | None = None
-    for name in named:
+    for name in names:
         file = str(Path(name) / RECORD)
         pattern = _declared(file) if Path(file).is_file() else None
         if pattern is None:

@@ -1,11 +1,11 @@
 """CPUs of this machine, their caches, and interference by other virtual machines.
 
-In a virtual machine, such interference is only visible in timings. Two virtual CPUs exchanged a
-cache line in 60 ns (both ways) while they were on two cores with a common last-level cache. It was
-290 to 330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A
-loop took 23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its
-instructions). It took 24 to 37 us while another tenant used a thread of the same core, in half of
-all measurements. It took 37.8 us while our own second CPU used the other thread.
+In a virtual machine, such interference is only visible in timings. Handing a cache line to another
+virtual CPU and back took 60 ns while both were on cores with a common last-level cache, 290 to
+330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A loop took
+23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its instructions). It took
+24 to 37 us while another tenant used a thread of the same core, in half of all measurements. It
+took 37.8 us while our own second CPU used the other thread.
 """
 
 import time
@@ -24,7 +24,7 @@ from slowpath.core.errors import UnavailableError
 from slowpath.measure.machine_files import Files
 from slowpath.measure.processor import processor
 
-_PROBES = (64 * 1024, 64 * 1024 * 1024)
+_PROBES = (64 * 1024, 64 * 1024 * 1024)  # limits of the probe's working set, bytes
 
 
 class Machine(NamedTuple):
@@ -38,7 +38,7 @@ class Machine(NamedTuple):
 
 
 def this_machine(setup: Setup) -> Machine:
-    """Select CPUs for a setup, and determine their cache, and the kernel for a program.
+    """Select CPUs for a setup, determine their cache, and open the kernel if it runs a program.
 
     Raises:
         UnavailableError: if there are too few CPUs, the size of the cache is unknown, or the kernel
@@ -61,128 +61,127 @@ def this_machine(setup: Setup) -> Machine:
     return Machine(facts["model"] or "this host", CpuAssignment(cpus), cache[1], probe, kernel)
 
 
-_LOOKS = 60
+_OBSERVATIONS = 60  # before the first measurement
 _KEPT = 400
-"""Number of latest loop times that define the usual time; few, as CPU clocks change."""
+"""Number of latest loop times that define normal speed; few, as CPU clocks change."""
 _ALIKE = 1.6
-"""Handover times within this factor belong to the same placement; between placements, there is a
-factor of two."""
+"""Handover times within this factor belong to the same placement of the CPUs; those of different
+placements differ by a factor of two."""
 _SEEN = 20
-"""Least number of observations of a placement."""
+"""Minimum number of observations for a frequent placement."""
 _NEAR = 190e-9
-"""Handover times within a last-level cache are below this limit on current processors, others
-above."""
+"""Handover times within a last-level cache are below this limit on current processors; handover
+times between caches are above."""
 _SLOWER = 1.25
 _UNSHARED = 0.05
-"""Least share of the time in which the core is assumed to be unshared."""
+"""Minimum share of the time in which a core is assumed to be unshared."""
 _PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
-_Look = tuple[float, bool]
-"""Handover time of a cache line, and whether a loop is slower while the other CPU runs one."""
+_Observation = tuple[float, bool]
+"""Handover time of a cache line; true if a loop is slower while the other CPU also runs a loop."""
 
 
 class CpuMonitor:
     """Observations of two CPUs.
 
-    Their right placement has the fastest handover, except for one core: competitors should contend
-    for shared caches, and with different last-level caches there is little contention.
+    The CPUs are in place if their handover is as fast as it gets, except on one core. Competitors
+    should contend for shared caches; with different last-level caches there is little contention.
     """
 
     def __init__(
         self,
         cpus: tuple[int, int],
-        away: float = 0.0,
-        look: Callable[[int, int], Surroundings] = neighbours.surroundings,
+        misplaced_limit: float = 0.0,
+        observe: Callable[[int, int], Surroundings] = neighbours.surroundings,
         patience: float = _PATIENCE,
     ) -> None:
         """Observe the CPUs for some tenths of a second.
 
         Args:
             cpus: numbers of the CPUs.
-            away: total seconds to wait while the CPUs are misplaced; a third of it if they were
+            misplaced_limit: total seconds to wait for misplaced CPUs; a third of it if they were
                 never placed better.
-            look: function that observes the CPUs.
+            observe: function that observes the CPUs.
             patience: maximum seconds of each wait while the CPUs are in place.
 
         Raises:
             UnavailableError: if this process may not use one of the CPUs.
         """
-        self._cpus, self._look, self._patience = cpus, look, patience
-        self._away = self._left = away
-        self._places = list[_Look]()  # sorted
+        self._cpus, self._observe, self._patience = cpus, observe, patience
+        self._misplaced_limit = self._remaining = misplaced_limit
+        self._handovers = list[_Observation]()  # sorted
         self._paces = deque[float](maxlen=_KEPT), deque[float](maxlen=_KEPT)
-        self._looks = self._elsewhere = 0
-        for _ in range(_LOOKS):
+        self._count = self._misplaced = 0
+        for _ in range(_OBSERVATIONS):
             self.quiet()
-        self._looks = self._elsewhere = 0
+        self._count = self._misplaced = 0
 
     @property
-    def elsewhere(self) -> float:
+    def misplaced(self) -> float:
         """Share of observations with the CPUs on one core, or behind different caches."""
-        return self._elsewhere / max(self._looks, 1)
+        return self._misplaced / max(self._count, 1)
 
     def quiet(self) -> bool:
-        """Return true if both CPUs are in place, each with an unshared core."""
-        return self._felt()[0]
+        """Return true if both CPUs are in place, and neither shares its core."""
+        return self._state()[0]
 
-    def wait(self, go_on: Callable[[], None] = lambda: None) -> bool:
-        """Wait a limited time until it is quiet; return true if it is.
+    def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
+        """Wait a limited time for quiet CPUs; return true if they are.
 
-        `go_on` can raise an error.
+        `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
         until = time.monotonic() + self._patience
         while True:
             begun = time.monotonic()
-            is_quiet, in_place = self._felt()
+            is_quiet, in_place = self._state()
             if is_quiet:
                 return True
-            go_on()
-            if begun >= until if in_place else self._left <= 0:
+            check_stop()
+            if begun >= until if in_place else self._remaining <= 0:
                 return False
             if not in_place:  # a placement lasts for seconds or minutes
-                self._left -= time.monotonic() - begun
+                self._remaining -= time.monotonic() - begun
 
-    def _felt(self) -> tuple[bool, bool]:
-        """Return whether it is quiet, and whether the CPUs are in place."""
-        found = self._look(*self._cpus)
+    def _state(self) -> tuple[bool, bool]:
+        """Observe the CPUs; return true if they are quiet, and true if they are in place."""
+        found = self._observe(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)
         handover = found["handover"]
         if handover is None:
-            return False, True  # one of the CPUs did not run at all
-        insort(self._places, (handover, found["paces"][0] > _SLOWER * found["alone"]))
+            return False, True  # one of the CPUs did not run the loop
+        insort(self._handovers, (handover, found["paces"][0] > _SLOWER * found["alone"]))
         in_place = self._in_place(handover)
-        self._looks += 1
-        self._elsewhere += not in_place
+        self._count += 1
+        self._misplaced += not in_place
         return in_place and all(
-            pace <= _SLOWER * _at(kept, _UNSHARED)
+            pace <= _SLOWER * _quantile(kept, _UNSHARED)
             for kept, pace in zip(self._paces, found["paces"], strict=True)
         ), in_place
 
     def _in_place(self, handover: float) -> bool:
-        usual = _nearest(self._places)
-        if usual > _NEAR and self._left > self._away * 2 / 3:
+        best = _nearest(self._handovers)
+        if best > _NEAR and self._remaining > self._misplaced_limit * 2 / 3:
             return False  # wait for a better placement
-        return usual / _ALIKE < handover < usual * _ALIKE
+        return best / _ALIKE < handover < best * _ALIKE
 
 
-def _nearest(places: Sequence[_Look]) -> float:
+def _nearest(sorted_handovers: Sequence[_Observation]) -> float:
     """Return the median handover time of the closest frequent placement that is not one core.
 
-    Without such a placement, return the median of all: the CPUs are threads of one core, or there
-    are too few observations.
+    Without such a placement, return the median of all times: the CPUs are threads of one core, or
+    there are too few observations.
     """
     first = 0
-    while first < len(places):
-        end = bisect_left(places, (places[first][0] * _ALIKE, False))
+    while first < len(sorted_handovers):
+        end = bisect_left(sorted_handovers, (sorted_handovers[first][0] * _ALIKE, False))
         count = end - first
-        if count >= _SEEN and 2 * sum(slower for _, slower in places[first:end]) < count:
-            return places[(first + end - 1) // 2][0]
+        if count >= _SEEN and 2 * sum(slow for _, slow in sorted_handovers[first:end]) < count:
+            return sorted_handovers[(first + end - 1) // 2][0]
         first = end if count >= _SEEN else first + 1
-    return places[(len(places) - 1) // 2][0]
+    return sorted_handovers[(len(sorted_handovers) - 1) // 2][0]
 
 
-def _at(values: Sequence[float], share: float) -> float:
-    """Return a quantile."""
+def _quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[int(share * (len(values) - 1))]

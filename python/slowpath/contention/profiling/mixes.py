@@ -1,9 +1,10 @@
 """Measured points, the threads that run for each of them, and their blocks of measurement.
 
-Blocks are alternately alone and beside competitors. A turn is invalid if in one of its blocks, a
-thread had its CPU for less than `_UNDISTURBED` of the time. Then another program ran on this CPU.
-It is also invalid if other virtual machines on the same processor were noticed before or after a
-block (`machine.py`). Invalid turns are repeated, up to a limit.
+Blocks are alternately alone and beside competitors; neighbouring blocks form a turn. A turn is
+invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the time, as
+then another program ran on this CPU. It is also invalid if other virtual machines on the same
+processor were noticed before or after a block (`machine.py`). Invalid turns are repeated, up to a
+limit.
 """
 
 import math
@@ -61,11 +62,11 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rates at a point; without competitors, both are of the function alone."""
+    """Rates at a point; without competitors, both rates are of the function alone."""
 
     point: Point
     alone: Rate  # packets per second
-    beside: Rate
+    beside: Rate  # packets per second
     competitor: float | None  # accesses per second of mem-bench
     client: Rate | None = None  # requests per second of the client alone at the accelerator
 
@@ -74,7 +75,7 @@ Spec = dict[str, object]
 
 
 class MixSpec(NamedTuple):
-    """Subjects and competitors of a mix."""
+    """Subjects and competitors of a mix: specifications of their threads."""
 
     subjects: list[Spec]
     competitors: list[Spec]
@@ -82,10 +83,10 @@ class MixSpec(NamedTuple):
 
 
 class CpuAssignment(NamedTuple):
-    """CPUs of threads.
+    """CPUs of the threads.
 
-    The function is on the first CPU, a competitor on the second. The accelerator of a pipeline is
-    on the second CPU, and then a competitor for memory is on the third.
+    The function is on the first CPU. A competitor, or the accelerator of a pipeline, is on the
+    second. A competitor for memory beside that accelerator is on the third.
     """
 
     cpus: Sequence[int]
@@ -115,7 +116,7 @@ def kinds_of_mixes(
 
 
 def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
-    """Return the threads of a point: the function beside its competitors.
+    """Return the specification of a point: the function, and its competitors.
 
     A pipeline beside a competitor for memory only runs its header stage alone. The memory model
     describes the throughput of this stage, which the accelerator would hide.
@@ -135,7 +136,7 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return the probe beside a function that runs in the place of a competitor."""
+    """Return the specification of the probe beside a function in the position of a competitor."""
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -144,7 +145,7 @@ def probed(
 
 
 def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec:
-    """Return the accelerator of a function, saturated by that function's requests."""
+    """Return the specification of an accelerator alone, saturated by the function's requests."""
     subject: Spec = {
         "kind": "accelerator",
         "cpu": cpu,
@@ -155,7 +156,7 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec
 
 
 def client_alone(function: Function, client: Client, places: CpuAssignment) -> MixSpec:
-    """Return the accelerator in its place in mixes, saturated by a client's requests."""
+    """Return the specification of an accelerator on its CPU in mixes, saturated by a client."""
     traffic = Traffic(1, client.size, client.mtbr)
     return accelerator_alone(function, traffic, accelerator_cpu(function, places))
 
@@ -219,25 +220,25 @@ def _client(client: Client) -> Spec:
 
 
 _UNDISTURBED = 0.98
-_AGAIN = 3
+_MOST_TURNS = 3
 """Maximum number of turns, as a multiple of the required number."""
 CONFIDENCE = 0.9
 
 
 class Runs(Protocol):
-    """Something that runs in blocks: `slowpath.core.engine.neighbours.Mix`."""
+    """A mix that runs in blocks: `slowpath.core.engine.neighbours.Mix`."""
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
         """Run the subjects for one block, with or without competitors."""
 
 
-class Around(Protocol):
+class LoadDetector(Protocol):
     """Detector of other load on the processor: `slowpath.contention.profiling.machine`."""
 
-    def wait(self, go_on: Callable[[], None]) -> bool:
-        """Wait a limited time until the processor is quiet; return true if it is.
+    def wait(self, check_stop: Callable[[], None]) -> bool:
+        """Wait a limited time for a quiet processor; return true if it is.
 
-        `go_on` can raise an error.
+        `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
 
     def quiet(self) -> bool:
@@ -245,20 +246,20 @@ class Around(Protocol):
 
 
 class Timing(NamedTuple):
-    """Number and length of blocks."""
+    """Number and length of blocks, in seconds."""
 
-    pairs: int
-    seconds: float
-    warm: float
+    pairs: int  # number of turns
+    seconds: float  # length of a block
+    warm: float  # time of warming up before a block
 
 
 class Turns(NamedTuple):
-    """Rates measured in turns."""
+    """Rates in blocks, measured in turns."""
 
     alone: Rate
-    beside: Rate  # relative to the rate alone, turn by turn
+    beside: Rate  # relative to `alone` in the same turn
     competitor: float | None  # items per second of the first competitor
-    reference: Rate | None = None  # rate of the reference, relative to the rate alone, turn by turn
+    reference: Rate | None = None  # rate of the reference, relative to `alone` in the same turn
 
     @property
     def slowdown(self) -> float:
@@ -267,7 +268,7 @@ class Turns(NamedTuple):
 
 
 def items_per_second(reading: Reading) -> float:
-    """Return the rate of a thread's own items."""
+    """Return the rate of the items that a thread itself processes."""
     if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
     return reading["served"][0]["items"] / reading["seconds"]
@@ -276,8 +277,8 @@ def items_per_second(reading: Reading) -> float:
 def disturbed(block: Block) -> bool:
     """Return true if a thread had to wait for its CPU."""
     for reading in (*block["subjects"], *block["competitors"]):
-        had = reading["cpu_seconds"]
-        if had is not None and had < _UNDISTURBED * reading["seconds"]:
+        on_cpu = reading["cpu_seconds"]
+        if on_cpu is not None and on_cpu < _UNDISTURBED * reading["seconds"]:
             return True
     return False
 
@@ -285,73 +286,77 @@ def disturbed(block: Block) -> bool:
 def measure_interleaved(
     mix: Runs,
     timing: Timing,
-    go_on: Callable[[], None] = lambda: None,
-    around: Around | None = None,
+    check_stop: Callable[[], None] = lambda: None,
+    detector: LoadDetector | None = None,
     reference: Runs | None = None,
 ) -> Turns:
     """Measure rates of the first thread of the first subject, alone and beside all competitors.
 
-    The other rates are the rate alone, times the median of their ratio to it in the same turn. Slow
-    changes, such as load of other virtual machines on the shared cache, affect both blocks of a
-    turn. In medians over all turns, they could affect only one of the rates.
+    The rate beside competitors is the rate alone, times the median of the ratio of both rates in
+    the same turn; so is the rate of the reference. Slow changes, such as load of other virtual
+    machines on the shared cache, affect all blocks of a turn. In medians over all turns, they could
+    affect only one of the rates.
 
     Args:
         mix: subjects and competitors to run.
         timing: length and number of blocks.
-        go_on: called before each block.
-        around: detector of other load on the processor, used before and after each block.
-        reference: another subject whose rate alone is needed at the same time, measured in a
-            third block of each turn.
+        check_stop: called before each block and during waits; can raise an error.
+        detector: detector of other load on the processor, used before and after each block.
+        reference: another mix whose first subject is measured alone in a third block of each
+            turn, as its rate is needed under the same conditions.
 
     Raises:
         UnavailableError: if other programs used the CPUs in all blocks.
     """
     kinds = [(mix, False), (mix, True), *([(reference, False)] if reference is not None else [])]
-    turns, competitor = list[list[_Ran]](), list[float]()
-    while len(_good(turns)) < timing.pairs and len(turns) < _AGAIN * timing.pairs:
-        turn = list[_Ran]()
+    turns, competitor = list[list[_TimedBlock]](), list[float]()
+    while len(_good(turns)) < timing.pairs and len(turns) < _MOST_TURNS * timing.pairs:
+        turn = list[_TimedBlock]()
         for runs, beside in kinds:
-            go_on()
-            was_quiet = around is None or around.wait(go_on)
+            check_stop()
+            was_quiet = detector is None or detector.wait(check_stop)
             block = runs.block(timing.warm, timing.seconds, beside=beside)
-            is_quiet = was_quiet and (around is None or around.quiet())
+            is_quiet = was_quiet and (detector is None or detector.quiet())
             rate = items_per_second(block["subjects"][0])
-            turn.append(_Ran(rate, is_bad=rate <= 0 or disturbed(block) or not is_quiet))
+            turn.append(_TimedBlock(rate, is_bad=rate <= 0 or disturbed(block) or not is_quiet))
             if beside and block["competitors"]:
                 competitor.append(items_per_second(block["competitors"][0]))
         turns.append(turn)
     alone, *others = (_rate(column, timing.pairs) for column in zip(*turns, strict=True))
     good = _good(turns)
     counted = good if 2 * len(good) >= timing.pairs else turns
-    in_step = [_in_step(alone, counted, at, other) for at, other in enumerate(others, 1)]
-    whose = statistics.median(competitor) if competitor else None
-    return Turns(alone, in_step[0], whose, *in_step[1:])
+    relative = [_relative(alone, counted, at, other) for at, other in enumerate(others, 1)]
+    competitor_rate = statistics.median(competitor) if competitor else None
+    return Turns(alone, relative[0], competitor_rate, *relative[1:])
 
 
-class _Ran(NamedTuple):
+class _TimedBlock(NamedTuple):
     """A measured block."""
 
     rate: float
-    is_bad: bool
+    is_bad: bool  # true if disturbed, or without any progress
 
 
-def _good(turns: Sequence[Sequence[_Ran]]) -> list[Sequence[_Ran]]:
+def _good(turns: Sequence[Sequence[_TimedBlock]]) -> list[Sequence[_TimedBlock]]:
     """Return the turns without a disturbed block."""
-    return [turn for turn in turns if not any(ran.is_bad for ran in turn)]
+    return [turn for turn in turns if not any(block.is_bad for block in turn)]
 
 
-def _in_step(alone: Rate, turns: Sequence[Sequence[_Ran]], at: int, by_itself: Rate) -> Rate:
-    """Return the rate alone times the median ratio in turns; the interval is of that ratio."""
+def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, absolute: Rate) -> Rate:
+    """Return the rate alone times the median ratio in turns; the interval is of that ratio.
+
+    Without valid turns, return the rate `absolute` of the blocks at index `at`.
+    """
     shares = [
         turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0
     ]
     if not shares:
-        return by_itself
+        return absolute
     value, low, high = (alone.value * one for one in median(shares)[:3])
-    return Rate(value, low, high, len(shares), by_itself.disturbed)
+    return Rate(value, low, high, len(shares), absolute.disturbed)
 
 
-def _rate(blocks: Sequence[_Ran], wanted: int) -> Rate:
+def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
     """Return the median of undisturbed blocks, or of all blocks if too few are undisturbed.
 
     Too few are less than half of the blocks wanted.
@@ -359,11 +364,11 @@ def _rate(blocks: Sequence[_Ran], wanted: int) -> Rate:
     Raises:
         UnavailableError: if all blocks have a rate of zero.
     """
-    good = [ran.rate for ran in blocks if not ran.is_bad]
+    good = [block.rate for block in blocks if not block.is_bad]
     bad = len(blocks) - len(good)
     if 2 * len(good) >= wanted:
         return median(good, bad)
-    done = [ran.rate for ran in blocks if ran.rate > 0]
+    done = [block.rate for block in blocks if block.rate > 0]
     if not done:
         reason = "other programs have the CPUs: a thread did nothing in any block; make blocks "
         raise UnavailableError(f"{reason}longer (block_ms), or wait until it is quiet")

@@ -1,12 +1,11 @@
 """Planners, which choose the next point to measure, and the plans that a description can name.
 
-The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory model: the `mem-bench`,
-the number of flows and the packet size. Other kinds of mixes do not help the models, as request
-times are measured separately. So of six mixes, one is of each other kind, drawn as by the plan
-`random`.
+The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory model: competitor,
+number of flows and packet size. Other kinds of mixes do not help this model, and request times are
+measured separately. So of six mixes, one is of each other kind, drawn as by the plan `random`.
 
-A mix measures two points: beside its competitor and alone. So the level without contention is never
-drawn. If a plan asks for it, the mix has the competitor that was used least often.
+Each mix measures two points: beside its competitor and alone. So the level without contention is
+never drawn. If a plan asks for it, the mix has the competitor that was used least often.
 """
 
 import math
@@ -29,7 +28,7 @@ from slowpath.contention.profiling.sampling import (
     ask,
     point,
 )
-from slowpath.contention.profiling.sampling import Point as Wanted
+from slowpath.contention.profiling.sampling import Point as PlanPoint
 from slowpath.contention.profiling.setup import (
     ASKING,
     MemoryRange,
@@ -41,14 +40,14 @@ from slowpath.contention.profiling.setup import (
 
 
 class MachineProperties(NamedTuple):
-    """Properties of the machine known before the first point."""
+    """Properties of the machine that planners know before the first point."""
 
     spread: float | None  # noise floor: relative standard deviation
-    score: Callable[[MemBench], float]  # score of a competitor, MB; measured on the first call
+    score: Callable[[MemBench], float]  # score of a competitor, MB; each is measured only once
 
 
 class Planner(Protocol):
-    """A chooser of points."""
+    """Chooser of the points to measure."""
 
     @property
     def record(self) -> PlanRecord:
@@ -59,7 +58,7 @@ class Planner(Protocol):
 
 
 class ListPlanner:
-    """A planner with points known in advance."""
+    """A planner whose points are known in advance."""
 
     def __init__(self, name: str, points: Sequence[Point]) -> None:
         self.record: PlanRecord = {
@@ -88,7 +87,7 @@ def listed(
         # Shuffle, so that configurations do not depend on the position along an axis.
         draw.shuffle(traffics)
     else:
-        # Each kind of mixes covers all ranges, as a model is trained on one kind of rows.
+        # Each kind of mix covers all ranges, as each model is trained on one kind.
         numbers = [len(range(at, count, len(kinds))) for at in range(len(kinds))]
         by_kind = [_spread(setup, number, draw) for number in numbers]
         traffics = [by_kind[at % len(kinds)][at // len(kinds)] for at in range(count)]
@@ -121,21 +120,21 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
 
 
 def middle(found: TrafficRange) -> Traffic:
-    """Return the usual traffic: geometric mean of the flow range, largest packets, least MTBR."""
+    """Return typical traffic: geometric mean of the flow range, largest packets, least MTBR."""
     return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 
 def between(span: Span, share: float) -> float:
-    """Return a value at a share of the span, by logarithms."""
+    """Return the value at a share of the span, with a logarithmic scale."""
     return float(span.least * (span.most / span.least) ** share)
 
 
 def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
-    """Return points of traffic that cover the declared ranges, both ends included.
+    """Return points of traffic that cover the declared ranges, including their ends.
 
     The points are a Latin hypercube: each attribute has one value in each of `count` strata, and
-    the two outermost values are the ends. Values of attributes are combined at random. Flows are
-    spaced by logarithms.
+    the first and last stratum have the ends of the range. Values of attributes are combined at
+    random. Flows have a logarithmic scale.
     """
     flows, size, mtbr = ([*_strata(count, draw)] for _ in range(3))
     spans = setup.traffic
@@ -159,7 +158,10 @@ def _strata(count: int, draw: random.Random) -> list[float]:
 
 
 def _grid(setup: Setup, count: int) -> list[Traffic]:
-    """Return points of traffic on a grid, with equally many values on each non-constant axis."""
+    """Return points of traffic on a grid with the same number of values on each axis.
+
+    Constant attributes have one value. If the grid has fewer than `count` points, they repeat.
+    """
     spans = setup.traffic
     axes = sum(1 for span in spans if span.least < span.most)
     steps = 1
@@ -192,49 +194,49 @@ def _logarithmic(span: Span, draw: random.Random) -> float:
 _SIX = 6
 _FLOWS, _SIZE = "flow_count", "packet_size_bytes"
 _NARROWEST = 1 / 16
-"""Least extent of a region that is halved, as a share of the range. For flows, it is a factor of
-1.5 for each three orders of magnitude of their range."""
+"""Minimum extent of a region to halve, as a share of the range. For flows, it is a factor of 1.5
+for each three orders of magnitude of their range."""
 _SURE = 2 * math.sqrt(2)
-"""Rarely exceeded difference of two measurements, in standard deviations of one."""
+"""Factor on the standard deviation of one measurement that the difference of two rarely exceeds."""
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if a mix is of another kind: the last ones of each six, one of each."""
+    """Return true if a mix is of another kind than `memory`: one of each kind ends each six."""
     return at % _SIX > _SIX - len(kinds)
 
 
 def threshold(known: MachineProperties) -> float:
-    """Return the least difference, as a share, that noise does not explain."""
-    usual = Settings().changes
-    return usual if known.spread is None else max(usual, _SURE * known.spread)
+    """Return the smallest difference, as a share, that noise does not explain."""
+    default = Settings().changes
+    return default if known.spread is None else max(default, _SURE * known.spread)
 
 
-def space_of(traffic: TrafficRange, levels: Sequence[float], usual: Traffic) -> Space:
-    """Return the attributes with a range, flows by logarithms and packet sizes, and score levels.
+def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -> Space:
+    """Return the space of attributes that have a range, and of score levels.
 
     Args:
-        traffic: ranges of the function's traffic.
+        traffic: ranges of the function's traffic; flows have a logarithmic scale.
         levels: scores of competitors for memory, MB.
-        usual: the default traffic.
+        default: the default traffic.
     """
     attributes = (
-        Attribute(_FLOWS, *traffic.flows, default=usual.flows, by_logarithm=True),
-        Attribute(_SIZE, *traffic.size, default=usual.size),
+        Attribute(_FLOWS, *traffic.flows, default=default.flows, by_logarithm=True),
+        Attribute(_SIZE, *traffic.size, default=default.size),
     )
     several = [one for one in attributes if one.least < one.most]
     return Space(several, np.log1p(np.array([0.0, *levels]))[:, None], with_alone=True)
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A point that the plan asked for."""
 
-    wanted: Wanted
+    point: PlanPoint
     level: int  # level of the competitor in the mix
     at: int  # index of the mix
 
 
 class AskingPlanner:
-    """Rows of the memory model as a plan asks for them, interleaved with other kinds of mixes."""
+    """Planner of memory rows that a plan asks for, interleaved with other kinds of mixes."""
 
     def __init__(
         self,
@@ -244,7 +246,7 @@ class AskingPlanner:
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
-        """Start the plan; measure scores first if it needs them.
+        """Start the plan; measure scores first if the plan needs them.
 
         Args:
             setup: function, traffic and competitors.
@@ -258,13 +260,13 @@ class AskingPlanner:
         quota = setup.effort.mixes
         count = sum(is_other(at, kinds) for at in range(quota))
         self._others = iter(listed(setup, kinds[1:], count, configurations, draw))
-        self._usual = middle(setup.traffic)
+        self._default = middle(setup.traffic)
         self._threshold: float | None = None
         self._relevant: list[str] | None = None
-        self._asked = list[_Asked]()
-        self._settled = 0  # number of points before relevance was known
+        self._requests = list[_Request]()
+        self._settled = 0  # number of requests before relevance was known
         self._used = Counter[int]()
-        self._plan = self._begun(known, quota - count)
+        self._plan = self._start(known, quota - count)
 
     @property
     def record(self) -> PlanRecord:
@@ -278,68 +280,71 @@ class AskingPlanner:
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
         """Return the next point after the given measurements; None at the end."""
-        sources = [self._of_memory(measured), self._others]
+        sources = [self._next_of_memory(measured), self._others]
         if is_other(len(measured), self._kinds):
             sources.reverse()
-        # If the space is exhausted before the quota, the other kinds continue.
+        # If the plan ends before the quota, the other kinds continue.
         return next(sources[0], None) or next(sources[1], None)
 
-    def _begun(self, known: MachineProperties, quota: int) -> Plan:
+    def _start(self, known: MachineProperties, quota: int) -> Plan:
         effort, traffic = self._setup.effort, self._setup.traffic
         if effort.plan == "active":
             scores = [known.score(one) for one in self._configurations]
-            return active(space_of(traffic, scores, self._usual), quota, seed=effort.seed)
+            return active(space_of(traffic, scores, self._default), quota, seed=effort.seed)
         self._threshold = threshold(known)
         settings = Settings(
             self._threshold, self._threshold, widest_first=True, narrowest=_NARROWEST
         )
         # The adaptive plan draws levels without using their scores.
-        space = space_of(traffic, [0.0] * len(self._configurations), self._usual)
-        return adaptive(space, quota, settings, effort.seed, self._found)
+        space = space_of(traffic, [0.0] * len(self._configurations), self._default)
+        return adaptive(space, quota, settings, effort.seed, self._set_relevant)
 
-    def _found(self, relevant: Sequence[Attribute]) -> None:
+    def _set_relevant(self, relevant: Sequence[Attribute]) -> None:
         self._relevant = [one.name for one in relevant]
-        self._settled = len(self._asked)
+        self._settled = len(self._requests)
 
-    def _unused(self) -> list[_Asked]:
-        """Return points that varied an attribute which was later dropped and kept constant."""
-        first, since = self._asked[: self._settled], self._asked[self._settled :]
-        if self._relevant is None or not since:
+    def _unused(self) -> list[_Request]:
+        """Return early requests that varied an attribute which all later requests kept constant."""
+        first, later = self._requests[: self._settled], self._requests[self._settled :]
+        if self._relevant is None or not later:
             return []
-        usual = {_FLOWS: self._usual.flows, _SIZE: self._usual.size}
+        default = {_FLOWS: self._default.flows, _SIZE: self._default.size}
         left_out = [
             name
-            for name, value in usual.items()
+            for name, value in default.items()
             if name not in self._relevant
-            and all(one.wanted.values().get(name, value) == value for one in since)
+            and all(one.point.values().get(name, value) == value for one in later)
         ]
         return [
             one
             for one in first
-            if any(one.wanted.values().get(name, usual[name]) != usual[name] for name in left_out)
+            if any(
+                one.point.values().get(name, default[name]) != default[name] for name in left_out
+            )
         ]
 
-    def _of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
-        """Yield at most one more point of the plan."""
-        wanted = ask(self._plan, self._told(measured))
-        if wanted is None:
+    def _next_of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
+        """Yield the next point of the plan, if any."""
+        requested = ask(self._plan, self._results(measured))
+        if requested is None:
             return
-        level = wanted.level
+        level = requested.level
         if level == NO_CONTENTION:
             level = min(range(1, len(self._configurations) + 1), key=lambda one: self._used[one])
         self._used[level] += 1
-        self._asked.append(_Asked(wanted, level, len(measured)))
-        usual, values = self._usual, wanted.values()
-        flows, size = values.get(_FLOWS, usual.flows), values.get(_SIZE, usual.size)
+        self._requests.append(_Request(requested, level, len(measured)))
+        default, values = self._default, requested.values()
+        flows, size = values.get(_FLOWS, default.flows), values.get(_SIZE, default.size)
         # All rows of a memory table have the same match ratio: that of the default traffic.
-        traffic = Traffic(int(flows), int(size), usual.mtbr)
+        traffic = Traffic(int(flows), int(size), default.mtbr)
         yield Point(traffic, self._configurations[level - 1], None)
 
-    def _told(self, measured: Sequence[Measured]) -> list[Sample] | None:
-        if not self._asked:
+    def _results(self, measured: Sequence[Measured]) -> list[Sample] | None:
+        """Return the samples of the last request; None before the first request."""
+        if not self._requests:
             return None
-        wanted, level, at = self._asked[-1]
-        alone, beside = (point(one, wanted.values()) for one in (NO_CONTENTION, level))
+        requested, level, at = self._requests[-1]
+        alone, beside = (point(one, requested.values()) for one in (NO_CONTENTION, level))
         return [
             Sample(beside, measured[at].beside.value),
             Sample(alone, measured[at].alone.value),
@@ -347,7 +352,7 @@ class AskingPlanner:
 
 
 def planner(setup: Setup, kinds: Sequence[str], known: MachineProperties) -> Planner:
-    """Return the planner of a setup for these kinds of mixes; `memory` is first, if included."""
+    """Return the planner of a setup for these kinds of mixes; `memory` comes first, if included."""
     effort = setup.effort
     draw = random.Random(effort.seed)  # noqa: S311 - no secret
     configurations = memory_configurations(setup.memory, draw) if setup.memory else []

@@ -1,4 +1,4 @@
-"""Measurement of a profile: probe, request times, points."""
+"""Measurement of a profile: probe, request times, own contention, noise and points."""
 
 import statistics
 import time
@@ -23,12 +23,12 @@ from slowpath.core.engine.neighbours import Mix
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
 
-_LEVELS = 9
+_LEVELS = 9  # number of bubble sizes that calibrate the probe
 _RATIOS = 5  # number of match ratios with measured request times
 
 
 class Audience(NamedTuple):
-    """Sources of stop requests, and the display of progress."""
+    """Requests to stop, and the display of progress."""
 
     stopping: Stopping
     show: Callable[[str], None]
@@ -36,14 +36,14 @@ class Audience(NamedTuple):
 
 
 class RequestRow(NamedTuple):
-    """Request time at an accelerator without other clients."""
+    """Request time at the accelerator without other clients."""
 
     mtbr: float
     seconds: Rate
 
 
 class OwnRow(NamedTuple):
-    """Contention that the function causes."""
+    """Contention that the function causes under some traffic."""
 
     traffic: Traffic
     score: float
@@ -54,15 +54,15 @@ class Probed(NamedTuple):
 
     measured: tuple[bubble_score.Level, ...]
     calibration: bubble_score.Calibration
-    largest_shift: float  # deviation of the probe's rate alone from its median, a share
+    largest_shift: float  # largest deviation of the probe's rate alone from its median, a share
 
 
 class Noise(NamedTuple):
     """Repeatability of measurements, as shares."""
 
-    repetitions: int
-    spread: float | None
-    within: float
+    repetitions: int  # number of measurements of one point
+    spread: float | None  # standard deviation between these measurements; None after one
+    within: float  # median difference of two medians in the same measurement
 
 
 class Found(NamedTuple):
@@ -76,7 +76,7 @@ class Found(NamedTuple):
     points: tuple[Measured, ...]
     plan: PlanRecord
     disturbed: int  # blocks in which a thread waited for its CPU
-    elsewhere: float  # share of observations with misplaced CPUs
+    misplaced: float  # share of observations with misplaced CPUs
     stopped: bool
 
 
@@ -90,21 +90,21 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        # Waits for misplaced CPUs are limited to three times the time of measuring.
+        # Waits for misplaced CPUs are limited to three times the measuring time.
         kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
         blocks = effort.mixes * len(kinds) * effort.pairs
-        away = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
-        self._around = CpuMonitor((machine.places.function, machine.places.other), away)
+        limit = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
+        self._monitor = CpuMonitor((machine.places.function, machine.places.other), limit)
 
-    def run(self, planned: Callable[[MachineProperties], Planner]) -> Found:
+    def run(self, make_planner: Callable[[MachineProperties], Planner]) -> Found:
         """Measure everything, until the planner has no more points, or a stop is requested.
 
         Args:
-            planned: constructor of the planner from properties of the machine.
+            make_planner: constructor of the planner from properties of the machine.
 
         Raises:
             StoppedError: if a stop is requested before the first point.
-            InputError: if this machine cannot measure it.
+            InputError: if this machine cannot measure the setup.
         """
         probed = self._probed()
         requests = self._requests(round(self._setup.traffic.size.most), self._setup.traffic.mtbr)
@@ -118,7 +118,7 @@ class Profiling:
             return scores[competitor]
 
         points = list[Measured]()
-        planner, stopped = planned(MachineProperties(noise.spread, score_of)), False
+        planner, stopped = make_planner(MachineProperties(noise.spread, score_of)), False
         try:
             while (point := planner.next(points)) is not None:
                 if point.memory is not None:
@@ -138,7 +138,7 @@ class Profiling:
             tuple(points),
             planner.record,
             self._disturbed,
-            self._around.elsewhere,
+            self._monitor.misplaced,
             stopped,
         )
 
@@ -158,21 +158,21 @@ class Profiling:
         turns = self._turns(mixes.mix_of(function, point, places), client)
         return Measured(point, turns.alone, turns.beside, turns.competitor, turns.reference)
 
-    def _turns(self, sides: mixes.MixSpec, reference: mixes.MixSpec | None = None) -> Turns:
-        self._go_on()
+    def _turns(self, spec: mixes.MixSpec, reference: mixes.MixSpec | None = None) -> Turns:
+        self._check_stop()
         other = None if reference is None else self._mix(reference)
         turns = measure_interleaved(
-            self._mix(sides), self._timing, self._go_on, self._around, other
+            self._mix(spec), self._timing, self._check_stop, self._monitor, other
         )
         rates = (turns.alone, turns.beside, turns.reference)
         self._disturbed += sum(rate.disturbed for rate in rates if rate is not None)
         return turns
 
-    def _mix(self, sides: mixes.MixSpec) -> Mix:
+    def _mix(self, spec: mixes.MixSpec) -> Mix:
         stopping, kernel = self._audience.stopping, self._machine.kernel
-        return Mix(sides.subjects, sides.competitors, stopping, sides.programs, kernel)
+        return Mix(spec.subjects, spec.competitors, stopping, spec.programs, kernel)
 
-    def _go_on(self) -> None:
+    def _check_stop(self) -> None:
         until = self._audience.until
         if self._audience.stopping.asked or (until is not None and time.monotonic() > until):
             raise StoppedError("this machine", "stopped before anything was measured")
@@ -185,8 +185,8 @@ class Profiling:
             turns = self._beside_probe(MemBench(size, "copies", None))
             alone.append(turns.alone.value)
             levels.append(bubble_score.Level(size / bubble_score.MEGABYTE, turns.slowdown))
-        usual = statistics.median(alone)
-        shift = max(abs(one / usual - 1) for one in alone)
+        center = statistics.median(alone)
+        shift = max(abs(one / center - 1) for one in alone)
         return Probed(tuple(levels), bubble_score.calibrated(levels), shift)
 
     def _score(self, competitor: MemBench, calibration: bubble_score.Calibration) -> float:
@@ -195,7 +195,7 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """Measure the probe on the function's CPU, beside a competitor on the other."""
+        """Measure the probe on the function's CPU, beside a competitor on another CPU."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))
@@ -216,7 +216,7 @@ class Profiling:
         return tuple(found)
 
     def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
-        """Measure the function's contention, with few and many flows, small and large packets."""
+        """Measure the function's contention for few and many flows, small and large packets."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine
         counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
@@ -224,18 +224,18 @@ class Profiling:
         found = []
         for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
             self._audience.show(f"what it does to others: {traffic.flows} flows")
-            sides = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
-            found.append(OwnRow(traffic, calibration.score(self._turns(sides).slowdown)))
+            spec = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
+            found.append(OwnRow(traffic, calibration.score(self._turns(spec).slowdown)))
         return tuple(found)
 
     def _noise(self) -> Noise:
         """Measure one point repeatedly, without competitors."""
-        usual = middle(self._setup.traffic)
+        traffic = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions
         for at in range(repetitions):
             self._audience.show(f"noise floor: {at + 1} of {repetitions}")
-            one = self.measure(Point(usual, None, None))
+            one = self.measure(Point(traffic, None, None))
             rates.append(statistics.fmean((one.alone.value, one.beside.value)))
             within.append(abs(one.beside.value / one.alone.value - 1))
         spread = statistics.stdev(rates) / statistics.fmean(rates) if repetitions > 1 else None
@@ -243,7 +243,7 @@ class Profiling:
 
 
 def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
-    """Return the seconds of a request, interpolated between measured match ratios."""
+    """Return the request time in seconds, interpolated between measured match ratios."""
     below = rows[0]
     for row in rows:
         if mtbr <= row.mtbr:

@@ -1,4 +1,4 @@
-"""Readers of profile descriptions; errors name file, line and key.
+"""Readers of profile descriptions; each error names file, line and key.
 
 docs/contention.md describes the format.
 """
@@ -46,7 +46,7 @@ _PORT = Number("port", 0, 65_535, 53)
 
 
 def read_program(found: Spanned, folder: Path) -> Program:
-    """Read a program of a BPF object or C source; `folder` is that of the description.
+    """Read a program of a BPF object or C source; `folder` contains the description.
 
     Raises:
         InputError: if there is no such program, or its address or port is invalid.
@@ -71,11 +71,11 @@ def read_program(found: Spanned, folder: Path) -> Program:
 
 
 def _address(found: Spanned) -> str:
-    said = text(found)
+    address = text(found)
     try:
-        return str(IPv4Address(said))
+        return str(IPv4Address(address))
     except ValueError:
-        found.place.refuse(f"{said!r} is no IPv4 address, such as 192.0.2.1")
+        found.place.refuse(f"{address!r} is no IPv4 address, such as 192.0.2.1")
 
 
 _SIMPLE = ("flow-statistics", "nat")
@@ -121,17 +121,17 @@ def read_setup(file: str, content: str) -> Setup:
     """
     if not content.strip():
         raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
-    whole = table(
+    content_table = table(
         read_spanned(file, content),
         ("schema", "name", "function", "traffic", "competitors"),
         ("effort", "cpus"),
     )
-    number(whole["schema"], Number("version", 1, 1, 1))
-    function = _function(name(whole["name"]), whole["function"], Path(file).parent)
-    traffic = _traffic(whole["traffic"], function)
-    memory, client = _competitors(whole["competitors"], function)
-    effort = whole.get("effort")
-    cpus = whole.get("cpus")
+    number(content_table["schema"], Number("version", 1, 1, 1))
+    function = _function(name(content_table["name"]), content_table["function"], Path(file).parent)
+    traffic = _traffic(content_table["traffic"], function)
+    memory, client = _competitors(content_table["competitors"], function)
+    effort = content_table.get("effort")
+    cpus = content_table.get("cpus")
     return Setup(
         function,
         traffic,
@@ -143,17 +143,17 @@ def read_setup(file: str, content: str) -> Setup:
 
 
 def _cpus(found: Spanned) -> tuple[int, ...]:
-    """Return the CPUs; each thread uses a different one."""
+    """Return the CPUs, which have to be different."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
         found.place.refuse("has a CPU twice; each thread takes one of its own")
     return cpus
 
 
-def _function(called: str, found: Spanned, folder: Path) -> Function:
+def _function(function_name: str, found: Spanned, folder: Path) -> Function:
     if isinstance(found.value, dict) and "xdp" in found.value:
         program = read_program(table(found, ("xdp",))["xdp"], folder)
-        return Function(called, (), None, "run-to-completion", _QUEUE.default, program)
+        return Function(function_name, (), None, "run-to-completion", _QUEUE.default, program)
     parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
     stages = parts.get("stages")
     all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))
@@ -168,35 +168,33 @@ def _function(called: str, found: Spanned, folder: Path) -> Function:
         found.place.refuse("has neither `stages` nor an `accelerator`: it does nothing")
     queue = _optional(parts, "queue", _QUEUE)
     return Function(
-        called, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
+        function_name, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
     )
 
 
 def _stage(found: Spanned) -> Stage:
     if isinstance(found.value, str):
-        said = word(found, (*_SIMPLE, *_SIZED))
-        if said in _SIMPLE:
-            return said
-        key, limits = _SIZED[said]
-        return {said: {key: limits.default}}
+        stage = word(found, (*_SIMPLE, *_SIZED))
+        if stage in _SIMPLE:
+            return stage
+        key, limits = _SIZED[stage]
+        return {stage: {key: limits.default}}
     inside = table(found, (), tuple(_SIZED))
     if len(inside) != 1:
         found.place.refuse(f"is none of {', '.join((*_SIMPLE, *_SIZED))}")
-    said, parameters = next(iter(inside.items()))
-    key, limits = _SIZED[said]
-    return {said: {key: _optional(table(parameters, (), (key,)), key, limits)}}
+    stage, parameters = next(iter(inside.items()))
+    key, limits = _SIZED[stage]
+    return {stage: {key: _optional(table(parameters, (), (key,)), key, limits)}}
 
 
 def _traffic(found: Spanned, function: Function) -> TrafficRange:
-    keys = ("flow_count", "packet_size_bytes")
-    parts = table(found, keys, ("mtbr",))
+    parts = table(found, ("flow_count", "packet_size_bytes"), ("mtbr",))
     if function.service is None and "mtbr" in parts:
         parts["mtbr"].place.refuse("nothing looks at payloads without an `accelerator`")
-    mtbr = parts.get("mtbr")
     return TrafficRange(
         _span(parts["flow_count"], _FLOWS),
         _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
-        Span(0, 0) if mtbr is None else _span(mtbr, _MTBR),
+        _span(parts["mtbr"], _MTBR) if "mtbr" in parts else Span(0, 0),
     )
 
 
@@ -217,13 +215,13 @@ def _competitors(
 
 def _memory(found: Spanned) -> MemoryRange:
     parts = table(found, ("working_set_bytes",), ("rate", "touch", "configurations"))
-    rate, touch = parts.get("rate"), parts.get("touch")
+    touch = parts.get("touch")
     touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
     if not touches and touch is not None:
         touch.place.refuse(f"is empty; there are {', '.join(_TOUCHES)}")
     return MemoryRange(
         _span(parts["working_set_bytes"], _WORKING_SET),
-        None if rate is None else _span(rate, _RATE),
+        _span(parts["rate"], _RATE) if "rate" in parts else None,
         touches,
         _optional(parts, "configurations", _CONFIGURATIONS),
     )
@@ -231,11 +229,10 @@ def _memory(found: Spanned) -> MemoryRange:
 
 def _client(found: Spanned) -> ClientRange:
     parts = table(found, (), ("packet_size_bytes", "mtbr", "rate", "queues"))
-    mtbr, rate = parts.get("mtbr"), parts.get("rate")
     return ClientRange(
         _optional(parts, "packet_size_bytes", _SIZE),
-        Span(0, 1000) if mtbr is None else _span(mtbr, _MTBR),
-        None if rate is None else _span(rate, _RATE),
+        _span(parts["mtbr"], _MTBR) if "mtbr" in parts else Span(0, 1000),
+        _span(parts["rate"], _RATE) if "rate" in parts else None,
         _optional(parts, "queues", _QUEUES),
     )
 
@@ -245,22 +242,22 @@ _EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed
 
 def _effort(parts: dict[str, Spanned], memory: MemoryRange | None) -> Effort:
     plan = parts.get("plan")
-    said = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
-    if plan is not None and said in ASKING and memory is None:
-        plan.place.refuse(f"{said} {NOTHING_TO_CHOOSE}")
+    plan_name = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
+    if plan is not None and plan_name in ASKING and memory is None:
+        plan.place.refuse(f"{plan_name} {NOTHING_TO_CHOOSE}")
     return Effort(
         _optional(parts, "mixes", _MIXES),
         _optional(parts, "pairs", _PAIRS),
         _optional(parts, "block_ms", _BLOCK) / 1000,
         _optional(parts, "warm_ms", _WARM) / 1000,
         _optional(parts, "repetitions", _REPETITIONS),
-        said,
+        plan_name,
         _optional(parts, "seed", _SEED),
     )
 
 
 def _span(found: Spanned, limits: Number) -> Span:
-    """Read one number, or the least and the greatest of a range."""
+    """Read one number, or a list with the smallest and the largest of a range."""
     if not isinstance(found.value, list):
         value = number(found, limits)
         return Span(value, value)

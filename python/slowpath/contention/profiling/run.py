@@ -29,7 +29,7 @@ from slowpath.core.printable import one_line
 from slowpath.core.terminal import Line, LiveLine, grid, note
 from slowpath.measure import disturbances, environment
 
-_OFTEN = 0.01
+_OFTEN = 0.01  # share of observations above which a report mentions misplaced CPUs
 
 
 def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
@@ -69,9 +69,9 @@ def _plan(record: PlanRecord) -> Iterator[Line]:
     """Yield the relevant attributes of an adaptive plan."""
     if record["relevant"] is None or record["threshold"] is None:
         return
-    on = " and ".join(record["relevant"]) or "nothing of the traffic"
+    attributes = " and ".join(record["relevant"]) or "nothing of the traffic"
     least = f"{100 * record['threshold']:.1f} %"
-    yield Line(f"Throughput alone depends on {on}, by {least} or more; mixes go by that.")
+    yield Line(f"Throughput alone depends on {attributes}, by {least} or more; mixes go by that.")
 
 
 def _noise(record: ProfileRecord) -> str:
@@ -88,7 +88,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     Raises:
         InputError: if the description cannot be used, the machine lacks something, or the folder
             cannot be written.
-        OptionError: if the description has nothing that `--plan` could choose.
+        OptionError: if the description has no competitors that the `--plan` could choose.
     """
     until = None if given.deadline is None else time.monotonic() + given.deadline
     need()
@@ -121,7 +121,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _setup(given: Namespace) -> Setup:
-    """Return the setup in the file, with changes by options."""
+    """Return the setup in the file, with changes from options."""
     setup = load_setup(given.file)
     effort = setup.effort
     if given.mixes is not None:
@@ -159,7 +159,7 @@ def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -
             "within": noise.within,
         },
         "disturbed_blocks": found.disturbed,
-        "elsewhere": found.elsewhere,
+        "elsewhere": found.misplaced,
     }
 
 

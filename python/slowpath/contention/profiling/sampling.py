@@ -1,8 +1,8 @@
 """Points to measure, plans that ask for them, and quotas.
 
 A plan is a generator, so the measuring code sets the pace and can stop at any time. The same plans
-work for a profile of a machine, where each measurement takes seconds and can be the last, and for a
-function `measure`.
+work on a machine, where each measurement takes seconds and can be the last, and with a function
+`measure`.
 """
 
 import math
@@ -16,7 +16,7 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 NO_CONTENTION = 0
-"""The level without competitors; by convention the first one."""
+"""The level without competitors, by convention the first level."""
 
 
 class Attribute(NamedTuple):
@@ -44,7 +44,7 @@ class Attribute(NamedTuple):
         return (value - self.least) / (self.most - self.least)
 
     def middle(self, first: float, last: float) -> float:
-        """Return the value half-way between two."""
+        """Return the value half-way between two values."""
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
@@ -112,26 +112,26 @@ Measure = Callable[[Point], float]
 """Function that returns the throughput at a point: a test bed, a simulation, or a table."""
 
 
-def ask(plan: Plan, told: Sequence[Sample] | None = None) -> Point | None:
-    """Send a plan the results of its last point, and return its next point; None at its end.
+def ask(plan: Plan, results: Sequence[Sample] | None = None) -> Point | None:
+    """Send a plan the results for its last point, and return its next point; None at its end.
 
     Args:
         plan: the plan.
-        told: samples of its last point; None before the first one.
+        results: samples for its last point; None before the first point.
     """
     try:
-        return next(plan) if told is None else plan.send(told)
+        return next(plan) if results is None else plan.send(results)
     except StopIteration:
         return None
 
 
 def measured(plan: Plan, measure: Measure) -> list[Sample]:
-    """Measure all points of a plan, in its order."""
+    """Measure all points of a plan, in order."""
     samples = list[Sample]()
-    wanted = ask(plan)
-    while wanted is not None:
-        samples.append(Sample(wanted, measure(wanted)))
-        wanted = ask(plan, samples[-1:])
+    requested = ask(plan)
+    while requested is not None:
+        samples.append(Sample(requested, measure(requested)))
+        requested = ask(plan, samples[-1:])
     return samples
 
 
@@ -140,7 +140,7 @@ class QuotaError(Exception):
 
 
 class Budget:
-    """Measured points, and the quota of measurements: `profile_one` of the paper's Algorithm 1."""
+    """Measured points and the remaining quota: `profile_one` of the paper's Algorithm 1."""
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
@@ -148,7 +148,7 @@ class Budget:
         self._quota = quota
         self._known = dict[Point, list[float]]()
         self.spent = 0
-        """Number of measurements; one can cover several points."""
+        """Number of measurements; each can cover several points."""
 
     @property
     def left(self) -> int:
@@ -163,7 +163,7 @@ class Budget:
         """Return the mean throughput at a point; ask for a measurement if it is unknown.
 
         Raises:
-            QuotaError: if it is unknown and the quota is spent.
+            QuotaError: if it is unknown, and the quota is spent.
         """
         if point not in self._known:
             if self.left <= 0:
@@ -182,7 +182,7 @@ _MISSES = 1000
 
 
 def full(space: Space, steps: int) -> Plan:
-    """Ask for each level of contention on a grid of all attributes, with `steps` values of each."""
+    """Ask for each contention level at each point of a grid, with `steps` values per attribute."""
     shares = [at / (steps - 1) if steps > 1 else 0.5 for at in range(steps)]
     axes = [dict.fromkeys(one.inside(share) for share in shares) for one in space.attributes]
     names = [one.name for one in space.attributes]
@@ -201,7 +201,7 @@ def random(space: Space, quota: int, seed: int = 0) -> Plan:
 
 
 def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float = math.inf) -> Plan:
-    """Ask for random points until the quota is spent, or no new point is found.
+    """Ask for random points until the quota is spent, or new points are no longer found.
 
     Args:
         space: attributes and levels of contention.

@@ -20,7 +20,7 @@ PLANS: tuple[Plan, ...] = get_args(Plan)
 ASKING: tuple[Plan, ...] = ("adaptive", "active")
 """Plans that use earlier measurements; they choose rows of the memory model."""
 NOTHING_TO_CHOOSE = "is about competitors for memory, of which the description has none"
-"""Reason to reject such a plan without competitors for memory."""
+"""Reason to reject a plan in `ASKING` without competitors for memory."""
 
 
 class Span(NamedTuple):
@@ -34,7 +34,7 @@ class Program(NamedTuple):
     """An XDP program, to run in the kernel."""
 
     object: "Object"
-    number: int  # number of the program in the object
+    number: int  # index of the program in the object
     destination: str | None  # IPv4 address in all packets; None: differs by flow
     destination_port: int | None  # port in all packets; None: differs by flow
 
