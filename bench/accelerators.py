@@ -1,11 +1,11 @@
-"""How well functions for accelerators are found in public code, and the weights of the classifier.
+"""Precision and recall of identified accelerator functions in public code; weights of the classifier.
 
     bench/accelerators.py run FOLDER OUT.jsonl [--jobs N]    # compile and examine the corpus
     bench/accelerators.py figures OUT.jsonl                  # precision and recall
     bench/accelerators.py learn OUT.jsonl                    # renew model.json
 
-`bench/accelerated/corpus.tsv` has names only: projects, files, functions, and what each is. FOLDER
-has the projects as `OWNER+NAME`, each as its repository is; what they contain stays there.
+`bench/accelerated/corpus.tsv` has names only: projects, files, functions and their labels. FOLDER
+has a checkout of each project as `OWNER+NAME`.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""How good the bound is before the search is over.
+"""Quality of the bound before the search ends.
 
-Seconds until the first bound, and how far the one after a tenth of the time is from the last. The figures come from the events of the engine (trace.py); seconds count from when the file is read.
+Measures the seconds until the first bound, and the distance between the bound after a tenth of the time and the last one. The figures come from the events of the engine (trace.py); seconds count from when the file is read.
 """
 
 import json
@@ -12,7 +12,7 @@ from figures import Column, Row
 
 from measure import Program, process
 
-EARLY = 0.1  # of the time
+EARLY = 0.1  # share of the time
 
 COLUMNS = [
     Column("program", "program"),
@@ -24,16 +24,16 @@ COLUMNS = [
 
 
 class Trace(NamedTuple):
-    """One analysis."""
+    """Figures of one analysis."""
 
     first: float  # seconds until the first bound
     total: float  # seconds until the end
     first_off: float  # percent between the first bound and the last one
-    early_off: float | str  # the same for the bound after a tenth of the time, if there is one
+    early_off: float | str  # percent between the bound after a tenth of the time and the last
 
 
 def read(text: bytes) -> Trace | None:
-    """Reads what trace.py writes; None when there is no bound."""
+    """Read the output of trace.py; return None without a bound."""
     trace = json.loads(text)
     bounds = trace["bounds"]
     if not bounds:
@@ -45,7 +45,7 @@ def read(text: bytes) -> Trace | None:
 
 
 def rows(python: Path, programs: list[Program], repeat: int, options: list[str]) -> list[Row]:
-    """The figures of programs that have bounds; those of the run with the median duration."""
+    """Return the figures of programs with bounds, from the run of median duration."""
     script = Path(__file__).with_name("trace.py")
     traces: dict[Program, list[Trace]] = {program: [] for program in programs}
     for _ in range(repeat):

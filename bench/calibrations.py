@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Do two calibrations agree within their own intervals?
+"""Compare two calibrations: do they agree within their own intervals?
 
-Takes two directories of `slowpath calibrate`. Experiments that have the same functions in both, in
-the same segments, are compared parameter by parameter: two estimates agree where they differ by no
-more than the root of the sum of the squares of their 90 % intervals' half widths, as 90 % of them
-should. Where functions or segments differ, parameters mean different things; so predictions are
-compared there, at the values that were measured, by the intervals of predictions, and listed apart.
-A machine's target file has no intervals; what its parameters come to is the times of programs, so
+Takes two directories of `slowpath calibrate`. Experiments with equal functions and segments in both
+are compared parameter by parameter. Two estimates agree if their difference is at most the root of
+the sum of the squares of the half widths of their 90 % intervals; 90 % of them should agree. If
+functions or segments differ, parameters have different meanings. These experiments are listed
+separately, and their predictions at the measured values are compared by the intervals of
+predictions. A machine's target file has no intervals. Its parameters determine times of programs, so
 these are compared for every program of both runs.
 """
 
@@ -34,7 +34,7 @@ TARGET = "linux-xdp.toml"
 
 
 class Compared(NamedTuple):
-    """Something that both runs say."""
+    """A value of both runs."""
 
     name: str
     one: float
@@ -43,11 +43,11 @@ class Compared(NamedTuple):
 
     @property
     def agree(self) -> bool:
-        """Whether they are no further apart than chance allows."""
+        """Return true if the difference is within what chance allows."""
         return abs(self.one - self.other) <= self.allowed
 
-    def told(self) -> str:
-        """Both, as a line."""
+    def line(self) -> str:
+        """Return both values as a line of text."""
         apart = abs(self.one - self.other)
         values = f"{self.one:12.5g} {self.other:12.5g}"
         return f"  {self.name:44} {values}  {apart:.3g} apart, {self.allowed:.3g} allowed"
@@ -55,12 +55,12 @@ class Compared(NamedTuple):
 
 def parameters(name: str, one: FittedModel, other: FittedModel) -> Iterator[Compared]:
     for number, (left, right) in enumerate(zip(one["segments"], other["segments"], strict=True), 1):
-        for mine, yours in zip(left["parameters"], right["parameters"], strict=True):
-            if mine["low"] is None or yours["low"] is None:
-                continue  # as many points as parameters: nothing is said of it
-            widths = [(each["high"] - each["low"]) / 2 for each in (mine, yours)]
-            where = f"{name}, segment {number}, {mine['name']}"
-            yield Compared(where, mine["value"], yours["value"], hypot(*widths))
+        for first, second in zip(left["parameters"], right["parameters"], strict=True):
+            if first["low"] is None or second["low"] is None:
+                continue  # as many points as parameters: no interval
+            widths = [(each["high"] - each["low"]) / 2 for each in (first, second)]
+            where = f"{name}, segment {number}, {first['name']}"
+            yield Compared(where, first["value"], second["value"], hypot(*widths))
 
 
 def predictions(one: ModelDocument, other: ModelDocument) -> Iterator[Compared]:
@@ -72,8 +72,8 @@ def predictions(one: ModelDocument, other: ModelDocument) -> Iterator[Compared]:
             float(abs((each.high if above else each.low)[at] - each.y[at]))
             for each, above in ((left, up), (right, not up))
         ]
-        what = f"{one['experiment']}, {one['parameter']} = {place:,}"
-        yield Compared(what, float(left.y[at]), float(right.y[at]), hypot(*widths))
+        name = f"{one['experiment']}, {one['parameter']} = {place:,}"
+        yield Compared(name, float(left.y[at]), float(right.y[at]), hypot(*widths))
 
 
 def shape(model: FittedModel) -> list[tuple[str, float, float]]:
@@ -84,9 +84,9 @@ def short(model: FittedModel) -> str:
     return ", ".join(f"{one['template']} to {one['to']:,.0f}" for one in model["segments"])
 
 
-def read(run: RunFolder, again: bool) -> dict[str, ModelDocument]:
+def read(run: RunFolder, derive: bool) -> dict[str, ModelDocument]:
     names = [name for name in run.settings()["experiments"] if run.of(name).measured]
-    if again:
+    if derive:
         return {name: evaluated(run.of(name))["result"] for name in names}
     return {name: json.loads((run.of(name).path / "model.json").read_text()) for name in names}
 
@@ -96,28 +96,28 @@ def share(found: Sequence[Compared]) -> str:
     return f"{agree} of {len(found)} agree ({agree / max(len(found), 1):.1%})"
 
 
-def models(runs: Sequence[RunFolder], again: bool) -> None:
-    one, other = (read(run, again) for run in runs)
+def models(runs: Sequence[RunFolder], derive: bool) -> None:
+    one, other = (read(run, derive) for run in runs)
     same: list[Compared] = []
     apart: list[tuple[str, list[Compared]]] = []
     every: list[Compared] = []
     for name in one:
         if name not in other or one[name]["exact"]:
             continue
-        mine, yours = one[name]["model"], other[name]["model"]
-        if mine is None or yours is None:
+        first, second = one[name]["model"], other[name]["model"]
+        if first is None or second is None:
             print(f"{name}: a run has no model of it")
             continue
         at_points = list(predictions(one[name], other[name]))
         every += at_points
-        if shape(mine) == shape(yours):
-            same += parameters(name, mine, yours)
+        if shape(first) == shape(second):
+            same += parameters(name, first, second)
         else:
-            apart.append((f"{name}: {short(mine)} | {short(yours)}", at_points))
+            apart.append((f"{name}: {short(first)} | {short(second)}", at_points))
     print(f"parameters of the same functions: {share(same)}")
     for compared in same:
         if not compared.agree:
-            print(compared.told())
+            print(compared.line())
     lines = [compared for _, found in apart for compared in found]
     print(f"\n{len(apart)} experiments have other functions or segments; of their predictions, ")
     print(f"{share(lines)}")
@@ -125,7 +125,7 @@ def models(runs: Sequence[RunFolder], again: bool) -> None:
         print(f"  {words}: {share(found)}")
         for compared in found:
             if not compared.agree:
-                print(f"  {compared.told()}")
+                print(f"  {compared.line()}")
     print(f"\npredictions of all models at all points: {share(every)}")
 
 
@@ -149,7 +149,7 @@ def targets(runs: Sequence[RunFolder]) -> None:
     print(f"\ntimes of {len(flows)} programs by both target files: {np.median(apart):.1%} apart in")
     print(f"the median, {np.quantile(apart, 0.9):.1%} for 90 %, {apart.max():.1%} at most;")
     print(f"{inside.mean():.1%} of them within the error that the first one states")
-    tell_numbers(*(dict(numbers(tomllib.loads(text)["timing"])) for text in texts))
+    print_differences(*(dict(numbers(tomllib.loads(text)["timing"])) for text in texts))
 
 
 def numbers(table: dict[str, object], before: str = "") -> Iterator[tuple[str, float]]:
@@ -160,8 +160,8 @@ def numbers(table: dict[str, object], before: str = "") -> Iterator[tuple[str, f
             yield before + key, float(value)
 
 
-def tell_numbers(one: dict[str, float], other: dict[str, float]) -> None:
-    """How many parameters differ by how much; the ones that differ most."""
+def print_differences(one: dict[str, float], other: dict[str, float]) -> None:
+    """Print the number of parameters by difference, and the parameters that differ most."""
     apart = {
         key: abs(one[key] - other[key]) / (max(abs(one[key]), abs(other[key])) or 1.0)
         for key in one.keys() & other.keys()

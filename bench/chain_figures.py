@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Renews the figures of docs/chains.md, by section: the example, fused programs, growth.
+"""Renew the figures of docs/chains.md, by section: the example, fused programs, growth.
 
-A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; what is between is
-replaced. CSV goes to docs/chains/, and the plot of the growth when asked for (--plots, which needs
-matplotlib). What is measured needs root, a quiet machine, and clang for tail calls; it is of one
-kernel, so all figures of a section are from one run of this.
+A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; the text between them is
+replaced. CSV goes to docs/chains/, and with --plots (needs matplotlib) the plot of the growth.
+Measurements need root, a quiet machine, and clang for tail calls. They depend on the kernel, so all
+figures of a section are from one run.
 
 Run it with an interpreter that has slowpath: .venv/bin/python bench/chain_figures.py
 """
@@ -27,7 +27,7 @@ FOLDER = ROOT / "docs/chains"
 
 
 class Renewal:
-    """What is to be renewed, with what."""
+    """Functions that renew the sections, and their options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -92,7 +92,7 @@ def main() -> int:
         arguments.error(f"no section {', '.join(sorted(unknown))}")
     for name in chosen:
         text = renewal.sections[name]()
-        # Section by section, so that nothing is lost when it ends early.
+        # Write each section at once, so that an early end loses nothing.
         sections.renew(PAGE, name, text)
     return 0
 

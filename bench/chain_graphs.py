@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Pictures of a program of a chain before and after it was rewritten, for docs/chains.md.
+"""Draw control-flow graphs of a chain's programs before and after rewriting, for docs/chains.md.
 
-Writes FOLDER/NAME_before.svg and FOLDER/NAME_after.svg, on the same scale: boxes are as high as they
-have instructions, in the colours of the pages of `slowpath chain optimize --html`.
+Writes FOLDER/NAME_before.svg and FOLDER/NAME_after.svg, on the same scale. The height of a box is its
+number of instructions; colours are those of the pages of `slowpath chain optimize --html`.
 """
 
 import argparse
@@ -28,25 +28,25 @@ STYLE = (
 
 
 def graphs_of(file: str) -> tuple[list[str], Graphs]:
-    """The programs of a chain, and the graphs of those that are rewritten."""
+    """Return the programs of a chain, and the graphs of the rewritten ones."""
     loaded = load_chain(file, Clang((), SECONDS, memory_bytes=None))
     subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
     rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
     with heeding_signals() as stopping:
-        said = chains.rewrite_messages(subject, rewriting, stopping)
-        # What is known so far is said several times; the last one has all.
-        *_, (*_, graphs) = (message for message in said if message[0] == "rewritten")
+        messages = chains.rewrite_messages(subject, rewriting, stopping)
+        # Intermediate results come several times; the last message is complete.
+        *_, (*_, graphs) = (message for message in messages if message[0] == "rewritten")
     return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
 
 
 def drawn(flow: Flow, words: str) -> str:
-    """A picture as a file of its own."""
+    """Return a picture as the text of an SVG file."""
     plain = [box._replace(words="") for box in flow.boxes]
     return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
 
 
 def main() -> None:
-    """Draws both."""
+    """Draw the graphs before and after rewriting."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("chain", nargs="?", default=str(ROOT / "examples/chain/chain.yaml"))
     parser.add_argument("--folder", type=Path, default=ROOT / "docs/chains")

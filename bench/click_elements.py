@@ -1,12 +1,12 @@
-"""How many of Click's own elements compile with our headers, and run over a capture.
+"""Run Click's own elements, compiled with our headers, over a capture.
 
     bench/click_elements.py run ELEMENTS OUT.jsonl [--traffic FILE] [--only REGEX]
-    bench/click_elements.py figures OUT.jsonl        # by folder, and what the others lack
+    bench/click_elements.py figures OUT.jsonl        # by folder, with reasons of failures
 
-ELEMENTS is the folder `elements` of a copy of Click; what it contains stays there. Of each source in
-`bench/elements/folders.txt`, a line says whether it compiles by itself, and, with those that it says
-it needs (ELEMENT_REQUIRES), whether packets run through it: with the configuration that
-`bench/elements/configurations.tsv` has for its class, else without one.
+ELEMENTS is the folder `elements` of a copy of Click. For each source in the folders of
+`bench/elements/folders.txt`, a line of OUT.jsonl tells whether it compiles by itself. It also tells
+whether packets run through it, together with the sources that it requires (ELEMENT_REQUIRES). The
+configuration is that of its class in `bench/elements/configurations.tsv`, if any.
 """
 
 import argparse
@@ -37,15 +37,15 @@ _HEAD = """#include <click/element.hh>
 #define EXPORT_ELEMENT(name)
 """
 _TAIL = '#pragma pop_macro("EXPORT_ELEMENT")\n'
-"""What stands around the sources that one needs: only its own element is made."""
+"""Lines around required sources, so that only the own element of a source is exported."""
 _OURS = ("AddressInfo", "AlignmentInfo", "ScheduleInfo")
-"""What our headers have of Click's elements."""
+"""Elements of Click that our headers provide."""
 _WAYS = ("push", "simple_action", "pull")
 _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+)'|'([^']+)'")
 
 
 class Wish(NamedTuple):
-    """How an element is run."""
+    """Settings for the run of an element."""
 
     entry: str
     config: str
@@ -56,11 +56,11 @@ class Wish(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    wanted = commands.add_parser("run")
-    wanted.add_argument("elements", type=Path)
-    wanted.add_argument("out", type=Path)
-    wanted.add_argument("--traffic", type=Path, default=TRAFFIC)
-    wanted.add_argument("--only", default="")
+    running = commands.add_parser("run")
+    running.add_argument("elements", type=Path)
+    running.add_argument("out", type=Path)
+    running.add_argument("--traffic", type=Path, default=TRAFFIC)
+    running.add_argument("--only", default="")
     commands.add_parser("figures").add_argument("out", type=Path)
     given = parser.parse_args()
     if given.command == "figures":
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def examined(elements: Path, traffic: Path, only: str) -> Iterator[dict[str, object]]:
-    """Each source with what became of it."""
+    """Yield a row for each source, with its result."""
     folders = (HERE / "folders.txt").read_text().split()
     sources = [one for name in folders for one in sorted((elements / name).glob("*.cc"))]
     providers = _providers(elements, sources)
@@ -101,7 +101,7 @@ def _run(
     flags: tuple[str, ...],
     traffic: Path,
 ) -> dict[str, object]:
-    """What becomes of packets: of the classes that a source exports, the first that takes them."""
+    """Run packets through the first exported class that takes them; return the result."""
     stopped = "exports no element"
     every = _EXPORTED.findall(source.read_text(errors="replace"))
     alone = len(every) == 1 and not needed
@@ -130,7 +130,7 @@ def _run(
 
 
 def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
-    """What may take packets: methods of the class, or of those that it may be derived from."""
+    """Return methods that may take packets, of the class or of its possible base classes."""
     if alone:
         return [None]
     others = [
@@ -143,7 +143,7 @@ def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]
 
 
 def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
-    """Which source has a class, or what it says it provides."""
+    """Return the source of each class, and of each other name that a source provides."""
     every = [*sources, *elements.glob("simple/*.cc"), *elements.glob("userlevel/*.cc")]
     return {
         name: source
@@ -155,14 +155,14 @@ def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
 
 
 def _needed(source: Path, providers: dict[str, Path]) -> list[Path]:
-    """The sources that one needs, each behind those that it needs itself."""
+    """Return the sources that a source requires; each follows those that it requires itself."""
     found, begun = list[Path](), {source}
 
     def add(one: Path) -> None:
         for words in _NEEDS.findall(one.read_text(errors="replace")):
             for name in words.split():
                 other = providers.get(name)
-                if other is not None and other not in begun:  # they may need each other
+                if other is not None and other not in begun:  # requirements can be circular
                     begun.add(other)
                     add(other)
                     found.append(other)
@@ -180,7 +180,7 @@ def _wishes() -> dict[str, Wish]:
 
 
 def figures(rows: list[dict[str, object]]) -> Iterator[str]:
-    """Counts by folder, then what sources that do not compile lack first, and why others stop."""
+    """Yield counts by folder, first missing names of sources, and reasons of stopped runs."""
     folders = dict.fromkeys(str(row["source"]).partition("/")[0] for row in rows)
     yield "| folder | sources | compile | run |\n|---|---|---|---|"
     for name in [*folders, "all"]:

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Figure 8 of Krude et al. (CoNEXT 2021): the packet rate of a count-min sketch by its hash functions.
+"""Renew Figure 8 of Krude et al. (CoNEXT 2021): packet rate of a count-min sketch by hash functions.
 
-Of the published programs: what slowpath guarantees, beside what was measured on the card, on the
-slowest path that was measured. Of examples/count_min.bpf.c: what `slowpath sweep` says of it, and
-with --measure what it takes in the kernel of this machine. Writes count_min.csv, with --plot
-count_min.svg too, and prints a table.
+Compares guarantees for the published programs with the card's rate on the slowest measured path. Adds
+the results of `slowpath sweep` for examples/count_min.bpf.c, and with --measure its time in the
+kernel of this machine. Writes count_min.csv, with --plot also count_min.svg, and prints a table.
 
 Needs two folders that are not part of this repository: the results (summary.json, PROGRAM.jsonl.gz)
-and the listings (PROGRAM.asm). Exits with 1 when a guarantee exceeds what was measured by more than
+and the listings (PROGRAM.asm). Exits with 1 when a guarantee exceeds the measured rate by more than
 TOLERANCE, with 2 when there is nothing to compare with.
 """
 
@@ -27,7 +26,7 @@ from measure import ROOT, TOOL, bound
 CLOCK_HZ = 800_000_000
 HASHES = range(1, 21)
 SOURCE = "examples/count_min.bpf.c"
-TOLERANCE = 0.004  # of the rate; published runs with 6 to 8 hash functions were up to 0.3 % slower
+TOLERANCE = 0.004  # share of the rate; published runs with 6 to 8 hash functions were 0.3 % slower
 COLUMNS = [
     Column("hash functions", "hashes"),
     Column("guaranteed, Mpps", "guaranteed_mpps", 2),
@@ -42,7 +41,7 @@ COLUMNS = [
 
 
 def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
-    """What the card did on the slowest path that was measured; nothing where its ports set the limit."""
+    """Return the card's rate on the slowest measured path; None if its ports were the limit."""
     with gzip.open(results / f"{name}.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for line in lines]
     known = [one for one in records if one["measured_cycles"] is not None]
@@ -56,7 +55,7 @@ def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
 
 
 def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
-    """The guarantee of a published program, and how far it is below the measurement."""
+    """Return the guarantee of a published program, and its distance from the measured rate."""
     name = f"xdp-count-min.{hashes}"
     program = published.program(given.listings / f"{name}.asm")
     guarantee = bound(given.slowpath, program, ["--metric", "packetrate"]).result["guarantee"]
@@ -72,7 +71,7 @@ def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
 
 
 def of_example(given: argparse.Namespace) -> list[Row]:
-    """What a sweep says of our own program, for each number of hash functions."""
+    """Return the results of a sweep of our own program, by number of hash functions."""
     words = ["-D", f"HASHES={HASHES[0]}..{HASHES[-1]}", "--target", "agilio-cx-2x40,ebpf"]
     if given.measure is not None:
         words += ["--measure", "--seconds", str(given.measure)]
@@ -99,7 +98,7 @@ def _example(program: dict[str, Any]) -> Row:
 
 
 def draw(file: Path, rows: list[Row]) -> None:
-    """Draws rates above, and below what was measured here, if anything was."""
+    """Draw rates, and below them the times measured here, if any."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     here = [row for row in rows if row["example_ns"] is not None]

@@ -1,16 +1,15 @@
-"""How near are estimates of the target `linux-xdp` to measurements, and to those of simpler models?
+"""Compare estimates of the target `linux-xdp`, and those of simpler models, with measurements.
 
     targets.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
     targets.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
 
-`take` analyses each XDP program of the objects, measures the K paths that are estimated to be the
-slowest in the running kernel, and appends a line for each program; what is in the file already is
-not measured again, unless the machine was disturbed then. Paths that may be the slowest are
-measured again, together and with many more loads. An argument `@FILE` names a file with an object a
-line. `compare` says how far off estimates are, and, with the directory of a `slowpath calibrate`,
-how far off models are that were fitted to the same experiments: instructions times a constant, a
-sum of what instructions and calls take, and such a sum with the longest chain of instructions that
-wait for each other.
+`take` analyses each XDP program of the objects, and measures the K paths with the largest estimates
+in the running kernel. It appends a line for each program. Programs in the file are not measured
+again, unless the machine was disturbed. Candidates for the slowest path are measured again, together
+and with many more loads. An argument `@FILE` names a file with one object per line. `compare` prints
+the errors of estimates. With the directory of a `slowpath calibrate`, it also prints the errors of
+models fitted to the same experiments. These are instructions times a constant, a sum over
+instructions and calls, and such a sum with the longest chain of dependent instructions.
 """
 
 import argparse
@@ -33,32 +32,32 @@ from slowpath.core.engine import targets
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0
-"""Of programs that take less than this, the difference is told, not its share."""
+"""For programs that take less, errors are reported in ns instead of shares."""
 FEW = 4
-"""Paths that an order makes sense of."""
+"""Minimum number of paths to compare their order."""
 
 
 def estimating(name: str) -> Model:
-    """What a target estimates."""
+    """Return the estimates of a target as a model."""
     target = choose_target(name)
     return lambda flow: targets.nanoseconds([targets.flow_of(flow)], target)[0]
 
 
 def error_of_target(name: str) -> tuple[float, float]:
-    """Ends of a target's intervals, as shares of an estimate."""
+    """Return the ends of a target's intervals, as shares of an estimate."""
     file = Path(name) if Path(name).is_file() else TARGETS / f"{name}.toml"
     error = tomllib.loads(file.read_text())["timing"]["error"]
     return error["low"], error["high"]
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Prints how far off estimates are."""
+    """Print the errors of estimates."""
     measured = read(Path(given.out), given.limit)
     own = estimating(given.target)
     simpler = fitted(given.calibration) if given.calibration else {}
     for name, model in {given.target: own, **simpler}.items():
         print(f"\n{name}")
-        told(measured, model)
+        print_errors(measured, model)
     low, high = error_of_target(given.target)
     print(f"\ninside of the interval: {share_inside(measured, own, low, high):.0%}")
     if given.families:
@@ -71,23 +70,23 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """The paths that models can say something of."""
+    """Return the paths that models can estimate."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
 def error_of(path: dict[str, Any], model: Model) -> float:
-    """The error of an estimate, as a share of what was measured."""
+    """Return the error of an estimate, as a share of the measured time."""
     return model(path["flow"]) / float(path["ns"]) - 1
 
 
 def share_inside(measured: Sequence[Program], model: Model, low: float, high: float) -> float:
-    """The share of large paths that take what the interval of their estimate says."""
+    """Return the share of large paths whose time is inside the interval of their estimate."""
     large = [path for one in measured for path in known(one) if path["program_ns"] >= LEAST_NS]
     return mean(low <= path["ns"] / model(path["flow"]) <= high for path in large)
 
 
-def told(measured: Sequence[Program], model: Model) -> None:
-    """Prints how far off a model is."""
+def print_errors(measured: Sequence[Program], model: Model) -> None:
+    """Print the errors of a model."""
     large, small, own = list[float](), list[float](), list[float]()
     by_program, orders, worst = defaultdict[int, list[float]](list), list[float](), list[float]()
     best_orders = list[float]()
@@ -128,17 +127,17 @@ def told(measured: Sequence[Program], model: Model) -> None:
 
 
 def halves(paths: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """What the paths of a program took in every other load, and in the loads between."""
+    """Return the times of a program's paths in every other load, and in the loads between."""
     loads = np.array([path["loads"] for path in paths], dtype=float)
     return np.nanmean(loads[:, ::2], axis=1), np.nanmean(loads[:, 1::2], axis=1)
 
 
 def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
-    """What a path takes of what the slowest one does.
+    """Return the time of a path as a share of the slowest path's.
 
-    Of paths that take nearly the same, the one with the largest time is mostly one that was
-    measured too high. So where several may be the slowest, what chose them does not count, but
-    that they were measured together again.
+    Among paths with nearly equal times, the path with the largest time is mostly one whose
+    measurement was too high. So if several paths may be the slowest, only their common repeated
+    measurement counts.
     """
     several = [paths[one]["again"] for one in contenders(paths)]
     if paths[at]["again"] is None or len(several) == 1:
@@ -148,16 +147,17 @@ def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
 
 
 def most_possible(paths: Sequence[dict[str, Any]]) -> float:
-    """How well the order of true times would agree with that of measured ones.
+    """Return the best possible rank correlation of estimates with measured times.
 
-    By the order of two halves of the measurement (Spearman-Brown, and correction for attenuation).
+    It follows from the correlation of two halves of the measurement (Spearman-Brown, and correction
+    for attenuation).
     """
     between = float(spearmanr(*halves(paths))[0])
     return math.sqrt(max(2 * between / (1 + between), 0.0)) if between > -1 else 0.0
 
 
 def measuring(given: argparse.Namespace) -> None:
-    """Measures, and appends to the file."""
+    """Measure, and append to the file."""
     plan = Plan(
         target=given.target,
         paths=given.paths,

@@ -1,4 +1,4 @@
-"""Figures of repeated runs, and tables of them: aligned text, Markdown, CSV."""
+"""Figures of repeated runs, and tables of them as aligned text, Markdown and CSV."""
 
 import csv
 import math
@@ -16,7 +16,7 @@ COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
 
 
 def row(program: Program, runs: list[Run]) -> Row:
-    """Medians of the runs of a program; counts do not differ between runs."""
+    """Return medians over the runs of a program; counts are the same in all runs."""
     first = runs[0]
     stats = first.result["stats"]
     cells: Row = {"program": program.name, "status": first.status}
@@ -37,20 +37,20 @@ def row(program: Program, runs: list[Run]) -> Row:
 
 
 def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
-    """The median of a figure."""
+    """Return the median of a figure over runs."""
     return statistics.median(figure(run) for run in runs)
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, the figure that it shows, and how."""
+    """A column of a table: heading, key of the figure, and format."""
 
     heading: str
     key: str
-    digits: int | None = None  # behind the point; None: as it is
+    digits: int | None = None  # after the point; None: unformatted
 
 
 def cell(value: Value, digits: int | None) -> str:
-    """A value as people read it."""
+    """Format a value for a table."""
     if value is None:
         return ""
     if isinstance(value, float) and math.isinf(value):
@@ -66,7 +66,7 @@ def _texts(rows: list[Row], columns: list[Column]) -> list[list[str]]:
 
 
 def aligned(rows: list[Row], columns: list[Column]) -> str:
-    """A table for terminals."""
+    """Format a table for terminals."""
     texts = _texts(rows, columns)
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = []
@@ -80,14 +80,14 @@ def aligned(rows: list[Row], columns: list[Column]) -> str:
 
 
 def markdown(rows: list[Row], columns: list[Column]) -> str:
-    """A table for documents."""
+    """Format a table as Markdown."""
     heading, *body = _texts(rows, columns)
     rule = ["---"] + ["---:"] * (len(columns) - 1)
     return "\n".join(f"| {' | '.join(line)} |" for line in [heading, rule, *body])
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """All figures, one line a row; numbers with six digits."""
+    """Write all figures, a line for each row, numbers with six digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

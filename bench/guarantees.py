@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Time to the guarantee: medians of whole processes, with what the search did.
+"""Time to the guarantee: medians over whole processes, with figures of the search.
 
-Runs our own examples, for both targets, or the listings and objects that are named. Programs take
-turns, so that what else the machine does is the same for all. Exits with 1 when a program that is
-not refused gets no exact guarantee, or not all paths that were asked for.
+Runs the examples for both targets, or the given listings and objects. Programs take turns, so that
+other load on the machine affects all alike. Exits with 1 if a program that is not refused gets no
+exact guarantee, or not all requested paths.
 """
 
 import argparse
@@ -35,7 +35,7 @@ PATHS = Column("paths", "paths")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """Return the parser of options."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument(
         "paths", nargs="*", type=Path, help="listings, objects, or folders of them; else examples"

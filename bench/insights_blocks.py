@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Learns instructions of blocks from programs that are made up, and judges by programs that are not.
+"""Learns the instruction counts of blocks from generated programs, and judges them by real programs.
 
-    insights_blocks.py pairs OUT.jsonl --made-up 140            # programs that are made up, guided
+    insights_blocks.py pairs OUT.jsonl --made-up 140            # generated programs, guided
     insights_blocks.py pairs OUT.jsonl --manifest MANIFEST.json # sources at hand
     insights_blocks.py learn TRAIN.jsonl [-o FOLDER]
     insights_blocks.py judge TRAIN.jsonl TEST.jsonl ...         # all learners, on the same split
 
 A manifest is a list of {"name", "file", "flags"}: sources of XDP programs. They are not part of this
-repository; what is made of them, names and figures, is in docs/insights.md. Needs scikit-learn.
+repository; the resulting names and figures are in docs/insights.md. Needs scikit-learn.
 """
 
 import argparse
@@ -31,15 +31,15 @@ from slowpath.insights.blocks.learnt import AdditiveModel, Costs, Described, Tre
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "python/slowpath/insights/blocks/models"
-PROGRAMS = 8  # in a source that is made up
-HELD_OUT = 5  # a fifth of the sources says how far off the model is
+PROGRAMS = 8  # in a generated source
+HELD_OUT = 5  # a fifth of the sources determines the model's error
 Row = tuple[str, Pair]
 Key = tuple[str, str]
 Programs = dict[Key, list[Pair]]
 
 
 def main() -> None:
-    """Does what the command line says."""
+    """Run the command of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
     made = commands.add_parser("pairs")
@@ -99,7 +99,7 @@ def _write(out: Path, sources: list[tuple[str, str, tuple[str, ...]]]) -> None:
 
 
 def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
-    """Blocks and instructions, each with the name of its source."""
+    """Read blocks and instructions, each with the name of its source."""
     rows, slots = list[Row](), list[tuple[str, Slot]]()
     for line in file.read_text().splitlines():
         name, kind, *rest = json.loads(line)
@@ -138,13 +138,13 @@ def _save(file: Path, model: dict[str, Any]) -> None:
 
 
 class Models(NamedTuple):
-    """What predicts."""
+    """Models that predict blocks."""
 
     tree: TreeModel
     words: AdditiveModel
 
     def taken(self, one: Pair) -> Costs:
-        """What a block takes, from its words where there are no instructions of BPF."""
+        """Predict the costs of a block, from its words if it has no BPF instructions."""
         if one.machine is not None:
             return self.tree.block(one.machine)
         guess = self.words.predict(one.words).instructions
@@ -189,7 +189,7 @@ def _judge(given: argparse.Namespace) -> None:
 
 
 def _programs(file: Path, least: int) -> Programs:
-    """The programs of a file that have so many blocks."""
+    """Return the programs of a file that have at least `least` blocks."""
     found = defaultdict[Key, list[Pair]](list)
     for name, one in _read(file)[0]:
         found[name, one.program].append(one)
@@ -211,11 +211,11 @@ def _line(name: str, sets: list[Programs], guess: Callable[[list[Pair]], Numbers
 def _print_accesses(name: str, models: Models, programs: Programs) -> None:
     wrong, total = Counter[str](), Counter[str]()
     for one in (one for rows in programs.values() for one in rows):
-        for what, (counted, predicted) in _accesses(models, one).items():
-            total[what] += counted
-            wrong[what] += abs(counted - predicted)
-    said = ", ".join(f"{what}: {wrong[what]} of {total[what]} wrong" for what in total)
-    print(f"{name}: {1 - wrong.total() / max(1, total.total()):.1%} of accesses right ({said})")
+        for kind, (counted, predicted) in _accesses(models, one).items():
+            total[kind] += counted
+            wrong[kind] += abs(counted - predicted)
+    details = ", ".join(f"{kind}: {wrong[kind]} of {total[kind]} wrong" for kind in total)
+    print(f"{name}: {1 - wrong.total() / max(1, total.total()):.1%} of accesses right ({details})")
 
 
 def _table(stream: TextIO, models: Models, programs: Programs) -> None:
@@ -225,8 +225,8 @@ def _table(stream: TextIO, models: Models, programs: Programs) -> None:
         found = [_accesses(models, one) for one in rows]
         total = sum(one.packet + one.state + one.unknown for one in rows)
         wrong = [
-            str(sum(abs(a - b) for a, b in (one[what] for one in found)))
-            for what in ("packet", "state")
+            str(sum(abs(a - b) for a, b in (one[kind] for one in found)))
+            for kind in ("packet", "state")
         ]
         targets = _targets(rows)
         cells = [
@@ -237,7 +237,7 @@ def _table(stream: TextIO, models: Models, programs: Programs) -> None:
 
 
 def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
-    """Accesses that were counted, and that are predicted."""
+    """Return the counted and the predicted accesses of each kind."""
     taken = models.taken(one)
     return {
         "packet": (one.packet, round(taken.packet)),

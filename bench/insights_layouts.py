@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How many accesses published variables take in several orders, and how fast placements are proved.
+"""Accesses that published variables take in several orders, and the time to prove placements.
 
     bench/insights_layouts.py ../shared/validation
 
-Two tables of docs/insights.md. Layouts: the order of the source, the published one, clusters of
-the published way (shares of accesses, as the paper has it, and weights, as the published program
-does), and the advised order. Placements: generated cases of 100 structures, of the published
-capacities and prices, with times of this machine (of its CPU, so that others do not disturb).
+Prints two tables of docs/insights.md. Layouts: the order of the source, the published one, published
+clustering (by shares of accesses as in the paper, and by weights as in the published program), and
+the advised order. Placements: generated cases of 100 structures with the published capacities and
+prices, with CPU times of this machine, which other processes do not disturb.
 """
 
 import argparse
@@ -29,7 +29,7 @@ _MANY, _FEW = "one of a kind", "ten kinds"
 
 
 def layouts(folder: Path) -> None:
-    """By element and width, accesses for each packet."""
+    """Print accesses for each packet, by element and width."""
     print(
         "| element | bytes | source | published | clusters, shares | clusters, weights | advised |"
     )
@@ -56,7 +56,7 @@ def _layout(one: Described, width: int) -> list[str]:
 
 
 def placements(folder: Path) -> None:
-    """By how instances are made, how long it took to prove the best placement."""
+    """Print how long the proof of the best placement took, by kind of instance."""
     print("\n| structures | copies | levels without a price | proved | seconds, median | longest |")
     print("|---|---|---|---|---|---|")
     card = next(
@@ -92,7 +92,7 @@ def placements(folder: Path) -> None:
 
 
 def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
-    """Sizes from 30 B to 2 MB, evenly by order of magnitude."""
+    """Generate a case with log-uniform sizes from 30 B to 2 MB."""
     dice = random.Random(seed)  # noqa: S311 - instances, no secrets
     operations = [*card.access_cost]
     each = [
@@ -115,7 +115,7 @@ def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
 
 
 def main() -> None:
-    """Both tables."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder that has state-placement")
     folder = parser.parse_args().folder / "state-placement"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the models that `slowpath insights cores` and `colocation` come with.
+"""Writes the models that `slowpath insights cores` and `colocation` are shipped with.
 
     bench/insights_models.py ../shared/validation
 
-They are fitted parameters by name; no row of the published tables is in them. docs/insights.md
-says how they are fitted, and research/insights_published.py how well the same does on functions that
+They are fitted parameters by name, without rows of the published tables. docs/insights.md says how
+they are fitted, and research/insights_published.py how well the same method predicts functions that
 are left out. The same tables give the same files, up to the last digits of sums.
 """
 
@@ -23,7 +23,7 @@ from slowpath.insights.cores.pairs import learn as learn_pairs
 
 
 def main() -> int:
-    """Writes the files."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "folder", type=Path, help="where netronome-scaling and the other tables are"

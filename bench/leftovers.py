@@ -1,6 +1,6 @@
-"""What a machine holds that `slowpath measure` may leave behind, asked without slowpath.
+"""Lists what `slowpath measure` may leave behind on a machine, without using slowpath.
 
-What other processes hold is no leftover of ours; a mark in the environment tells ours from others.
+A mark in the environment distinguishes our processes from others, whose resources do not count.
 """
 
 import ctypes
@@ -13,31 +13,31 @@ from pathlib import Path
 from typing import NamedTuple
 
 MARK = "SLOWPATH_KILLS"
-"""Environment variable by which processes of tries are known."""
+"""Environment variable that marks the processes of the tests."""
 _SYS_BPF = {"x86_64": 321, "aarch64": 280}
 _NEXT = {"program": 11, "map": 12, "link": 31}
-"""Commands of bpf(2), of `uapi/linux/bpf.h`: the next number after one."""
+"""Commands of bpf(2), from `uapi/linux/bpf.h`, that return the next number."""
 _OPEN = re.compile(r"^(prog|map|link)_id:\s*(\d+)", re.MULTILINE)
 _OWNER = re.compile(r"net:\[(\d+)\]")
 _BPFFS = "bpf"
 
 
 class Thing(NamedTuple):
-    """Something that can stay."""
+    """Something that can be left behind."""
 
     kind: str
     name: str
 
 
 class Held(NamedTuple):
-    """What a machine holds."""
+    """What a machine holds at a moment."""
 
     things: frozenset[Thing]
-    others: frozenset[Thing]  # of these, what processes without our mark have open
+    others: frozenset[Thing]  # of these, what is open in processes without our mark
 
 
 def held(mark: str, folder: Path) -> Held:
-    """What the machine holds, with files in a folder that is ours."""
+    """List what the machine holds, including the files of our folder."""
     things = {Thing(kind, str(number)) for kind, ask in _NEXT.items() for number in _numbers(ask)}
     things |= {Thing("device", device) for device in _names("/sys/class/net")}
     things |= {Thing("file", str(path)) for path in folder.rglob("*")}
@@ -56,7 +56,7 @@ def held(mark: str, folder: Path) -> Held:
 
 
 def namespaces_in_memory() -> int | None:
-    """How many network namespaces the kernel has room for in use, also those nobody can name."""
+    """Return the number of network namespaces in kernel memory, including unreachable ones."""
     try:
         rows = Path("/proc/slabinfo").read_text().splitlines()
     except OSError:
@@ -66,20 +66,20 @@ def namespaces_in_memory() -> int | None:
 
 
 def _numbers(command: int) -> Iterator[int]:
-    """All of a kind by number, none of which is opened.
+    """Yield the numbers of all objects of a kind, without opening them.
 
-    `bpftool map show` opens each. Linux forgets to let go of a program array that is opened and
-    closed while it is being cleared, and it is never freed: looking would leave what is looked for.
+    `bpftool map show` opens each. Linux never frees a program array that is opened and closed while
+    it is being cleared: looking would leave behind what we look for.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     last = 0
     while True:
-        asked = ctypes.create_string_buffer(struct.pack("<3I", last, 0, 0), 12)
-        if libc.syscall(_SYS_BPF[os.uname().machine], command, asked, len(asked)) < 0:
+        attributes = ctypes.create_string_buffer(struct.pack("<3I", last, 0, 0), 12)
+        if libc.syscall(_SYS_BPF[os.uname().machine], command, attributes, len(attributes)) < 0:
             if ctypes.get_errno() == errno.ENOENT:
                 return
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        last = int(struct.unpack_from("<3I", asked)[1])
+        last = int(struct.unpack_from("<3I", attributes)[1])
         yield last
 
 
@@ -91,7 +91,7 @@ def _is_ours(process: Path, mark: str) -> bool:
 
 
 def _reached(process: Path) -> Iterator[Thing]:
-    """What a process has open, and the namespaces that it is in."""
+    """Yield what a process has open, and its network namespaces."""
     try:
         for task in (process / "task").iterdir():
             yield from _namespace((task / "ns/net").readlink())
@@ -109,7 +109,7 @@ def _namespace(target: Path) -> Iterator[Thing]:
 
 
 def _mounted() -> Iterator[Thing]:
-    """Namespaces that are mounted, those with names, and what is pinned."""
+    """Yield mounted namespaces, pinned objects and named namespaces."""
     for row in Path("/proc/self/mountinfo").read_text().splitlines():
         place, behind = row.split()[4], row.partition(" - ")[2].split()
         if behind[0] == "nsfs":
@@ -120,6 +120,6 @@ def _mounted() -> Iterator[Thing]:
 
 
 def _names(folder: str) -> list[str]:
-    """What is in a folder, if there is one."""
+    """Return the names in a folder, if it exists."""
     path = Path(folder)
     return [entry.name for entry in path.iterdir()] if path.is_dir() else []

@@ -1,8 +1,8 @@
-"""Cycles of machine code, by llvm-mca: what it is given, and what it says.
+"""Cycles of machine code according to llvm-mca.
 
-Machine code of a path comes as the bytes of each BPF instruction, none for calls of the kernel. It
-is disassembled, cut where calls are, and given to llvm-mca in one straight sequence, jumps among it.
-Nothing here knows the kernel.
+The machine code of a path is given as the bytes of each BPF instruction, without calls of the
+kernel. It is disassembled, cut at calls, and simulated as one straight sequence that includes jumps.
+This module knows nothing about the kernel.
 """
 
 import json
@@ -13,48 +13,48 @@ from itertools import chain
 from typing import NamedTuple
 
 Code = Sequence[str | None]
-"""Of each BPF instruction of a path, the bytes as digits; None of a call of the kernel."""
+"""For each BPF instruction of a path, its bytes as digits; None for a call of the kernel."""
 
 VERSIONS = (19, 20, 21)
-"""Older ones know no model of Zen 4."""
+"""Older versions have no model of Zen 4."""
 DROPPED = {"lock", "callq", "retq", "int3", "hlt"}
-"""Of calls of functions it knows nothing, and it takes `lock` for 34 cycles."""
+"""llvm-mca has no model of calls, and assumes 34 cycles for `lock`."""
 REGISTERS = ("eax", "edi", "esi", "edx", "ecx", "r8d", "ebx", "r13d", "r14d", "r15d")
-"""Those of BPF. The next turn does not wait for what the one before has left in them."""
+"""The registers of BPF. Cleared, so that an iteration does not wait for results of the previous one."""
 SEPARATOR, SEPARATED = "f4", "hlt"
-"""Stands between instructions that are disassembled together; the kernel makes none of it."""
+"""Separates instructions that are disassembled together; the kernel does not generate it."""
 FEW, MANY = 3, 8
-"""Turns whose difference is the throughput."""
+"""Iterations whose difference is the throughput."""
 AT_ONCE = 200_000
-"""Instructions that llvm-mca is given together."""
+"""Instructions for one run of llvm-mca."""
 
 
 class Cycles(NamedTuple):
-    """What llvm-mca says of a sequence of instructions."""
+    """The cycles that llvm-mca predicts for a sequence of instructions."""
 
     latency: float
-    """Until the last one retires, of one turn from an idle core."""
+    """Until the last one retires, for one iteration on an idle core."""
     throughput: float
-    """What another turn takes among others."""
+    """What another iteration adds."""
 
 
 class PathCycles(NamedTuple):
-    """What it says of a path."""
+    """The cycles of a path."""
 
     whole: Cycles
     parts: list[Cycles]
-    """Of what is between calls, in order."""
+    """Of the code between calls, in order."""
 
 
 class MissingError(Exception):
-    """There is no llvm-mca that would do."""
+    """There is no suitable llvm-mca."""
 
 
 def tool(name: str) -> str:
-    """The program of LLVM that is installed with its version.
+    """Find an LLVM program whose name has its version.
 
     Raises:
-        MissingError: when there is none.
+        MissingError: if there is none.
     """
     for version in VERSIONS:
         found = shutil.which(f"{name}-{version}")
@@ -65,7 +65,7 @@ def tool(name: str) -> str:
 
 
 def run(words: Sequence[str], text: str) -> str:
-    """What a program writes that is given a text."""
+    """Run a program with a text as input, and return its output."""
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MissingError(f"{words[0]}: {done.stderr.strip().splitlines()[0]}")
@@ -73,7 +73,7 @@ def run(words: Sequence[str], text: str) -> str:
 
 
 def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
-    """The instructions that bytes are, of each piece by itself."""
+    """Disassemble pieces of code, each by itself."""
     known = sorted({piece for piece in pieces if piece})
     if not known:
         return {}
@@ -82,13 +82,13 @@ def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
 
 
 def separate(pieces: Iterable[str]) -> str:
-    """Bytes as llvm-mc reads them, with something between the pieces."""
+    """Write bytes as input of llvm-mc, with a separator between the pieces."""
     lines = (bytes.fromhex(piece + SEPARATOR) for piece in pieces)
     return "\n".join(" ".join(f"0x{byte:02x}" for byte in line) for line in lines)
 
 
 def separated(text: str) -> list[list[str]]:
-    """The instructions of each piece, of what llvm-mc writes."""
+    """Return the instructions of each piece from the output of llvm-mc."""
     pieces: list[list[str]] = [[]]
     for line in text.splitlines():
         instruction = " ".join(line.partition("#")[0].split())
@@ -100,7 +100,7 @@ def separated(text: str) -> list[list[str]]:
 
 
 def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
-    """The instructions of a path between calls of the kernel and of functions."""
+    """Return the instructions of a path between calls of the kernel and of functions."""
     found: list[list[str]] = [[]]
     for piece in code:
         if piece is None:
@@ -116,7 +116,7 @@ def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
 
 
 def regions(sequences: Sequence[Sequence[str]]) -> str:
-    """Sequences as llvm-mca reads them, each by itself, named by its number."""
+    """Write sequences as input of llvm-mca, each with its number as name."""
     lines = list[str]()
     for number, sequence in enumerate(sequences):
         lines += [f"# LLVM-MCA-BEGIN {number}", *sequence, "# LLVM-MCA-END"]
@@ -124,16 +124,16 @@ def regions(sequences: Sequence[Sequence[str]]) -> str:
 
 
 def totals(text: str, count: int) -> list[int]:
-    """The cycles of each sequence, of what llvm-mca writes."""
-    told = json.loads(text)["CodeRegions"]
-    found = {int(one["Name"]): one["SummaryView"]["TotalCycles"] for one in told}
+    """Return the cycles of each sequence from the output of llvm-mca."""
+    regions = json.loads(text)["CodeRegions"]
+    found = {int(one["Name"]): one["SummaryView"]["TotalCycles"] for one in regions}
     return [found[number] for number in range(count)]
 
 
 def simulated(
     sequences: Sequence[Sequence[str]], cpu: str, turns: int, options: Sequence[str]
 ) -> list[int]:
-    """The cycles of so many turns of each sequence."""
+    """Simulate `turns` iterations of each sequence, and return their cycles."""
     words = [tool("llvm-mca"), f"-mcpu={cpu}", "-mtriple=x86_64", f"-iterations={turns}"]
     words += ["--all-views=false", "--summary-view", "--json", *options]
     found, waiting, size = list[int](), list[Sequence[str]](), 0
@@ -147,7 +147,7 @@ def simulated(
 
 
 def cycles(paths: Sequence[Code], cpu: str, options: Sequence[str] = ()) -> list[PathCycles]:
-    """What llvm-mca says of paths."""
+    """Return the cycles of paths."""
     meaning = disassembled(piece for path in paths for piece in path if piece)
     cut = [parts(path, meaning) for path in paths]
     whole = [tuple(chain(*path)) for path in cut]

@@ -1,14 +1,14 @@
-"""Are estimates better that take the machine code of a path, as llvm-mca sees it?
+"""Does the machine code of a path, as simulated by llvm-mca, improve estimates?
 
     machine_code.py cycles OUT.jsonl CYCLES.json [--calibration DIR] [--cpu NAME] [--option O]
     machine_code.py compare OUT.jsonl CYCLES.json --calibration DIR [--target T] [--limit X]
 
-`cycles` has the kernel compile the programs of OUT.jsonl, which `estimates.py take` has measured, and
-those of the experiments of a calibration. It cuts out the machine code along each path, asks llvm-mca,
-and adds what it says to CYCLES.json. It needs root, a kernel that tells the machine code of programs,
-llvm-mca 19 (`apt install llvm-19`), and the program that cuts (`cargo build --release -p
-machine-code`). `compare` needs none of them: it fits models to the experiments, as `estimates.py
-compare` does, and says how far off they are, all of them on the paths whose machine code is known.
+`cycles` lets the kernel compile the programs of OUT.jsonl, which `estimates.py take` has measured, and
+those of the experiments of a calibration. It extracts the machine code of each path, runs llvm-mca,
+and adds the cycles to CYCLES.json. It needs root, a kernel that shows the machine code of programs,
+llvm-mca 19 (`apt install llvm-19`), and the program that extracts machine code (`cargo build --release
+-p machine-code`). `compare` needs none of them: it fits models to the experiments, like `estimates.py
+compare`, and prints their errors, all for the paths whose machine code is known.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from slowpath.core.programs.sources import Clang
 
 CUTTER = Path(__file__).parent.parent / "target" / "release" / "machine-code"
 HIDDEN = (0, 10, 20, 40, 60, 80)
-"""Cycles of a part that what follows may hide: the one that explains experiments best is taken."""
+"""Cycles of a part that later code may hide: the number that explains experiments best is used."""
 OWN = "own"
 
 
@@ -51,12 +51,12 @@ class Wanted(NamedTuple):
 
 
 def key(file: str, program: str, flow: str) -> str:
-    """What a path is known by."""
+    """Return the key of a path."""
     return sha256("\n".join((file, program, flow)).encode()).hexdigest()[:24]
 
 
 def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
-    """The paths of programs that were measured."""
+    """Yield the paths of measured programs."""
     for one in measured:
         for path in one["paths"]:
             if path["flow"] is not None:
@@ -65,7 +65,7 @@ def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
 
 
 class Experimented(NamedTuple):
-    """A program of an experiment."""
+    """A measured program of an experiment."""
 
     source: str  # its name in the run's directory
     flow: str
@@ -73,12 +73,12 @@ class Experimented(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What its path is known by."""
+        """The key of its path."""
         return key(self.source, ENTRY, self.flow)
 
 
 def experimented(run: RunFolder) -> Iterator[Experimented]:
-    """The programs of experiments whose paths are known."""
+    """Yield the programs of experiments whose paths are known."""
     folders = {name: run.of(name) for name in run.settings()["experiments"]}
     folders = {name: folder for name, folder in folders.items() if folder.measured}
     sources = {name: sources_of(folder) for name, folder in folders.items()}
@@ -90,22 +90,22 @@ def experimented(run: RunFolder) -> Iterator[Experimented]:
 
 
 def sources_of(folder: ExperimentFolder) -> dict[str, str]:
-    """The names of sources by the paths that their programs take."""
+    """Return the names of source files by the paths of their programs."""
     experiment = folder.experiment()
     parameter = experiment["component"]["sweep"]["parameter"]
     other = ".empty" if experiment["baseline"] == "empty" else ".without"
     found = dict[str, str]()
     for name, flow in folder.flows().items():
-        which, _, value = name.partition("-")
-        source = f"{parameter}-{value}{'' if which == 'component' else other}.bpf.c"
-        # A program that is the same as one before has no source of its own.
+        kind, _, value = name.partition("-")
+        source = f"{parameter}-{value}{'' if kind == 'component' else other}.bpf.c"
+        # A program that equals an earlier one has no source file.
         if flow not in found and (folder.programs / source).exists():
             found[flow] = source
     return found
 
 
 def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Wanted]:
-    """The programs of experiments that are not known, compiled into a folder."""
+    """Compile the programs of experiments that are not known yet into a folder."""
     missing = (one for one in experimented(run) if one.key not in known)
     for number, one in enumerate(missing):
         name, _, source = one.source.partition("/")
@@ -115,9 +115,11 @@ def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Want
 
 
 def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
-    """The machine code of paths, or why there is none."""
-    asked = ({name: getattr(one, name) for name in ("file", "program", "flow")} for one in wanted)
-    text = "".join(json.dumps(one) + "\n" for one in asked)
+    """Return the machine code of each path, or an error."""
+    requests = (
+        {name: getattr(one, name) for name in ("file", "program", "flow")} for one in wanted
+    )
+    text = "".join(json.dumps(one) + "\n" for one in requests)
     if not cutter.exists():
         sys.exit(f"{cutter}: is missing; cargo build --release -p machine-code")
     done = subprocess.run([cutter], input=text, stdout=subprocess.PIPE, text=True, check=False)
@@ -127,7 +129,7 @@ def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
 
 
 def ask(given: argparse.Namespace) -> None:
-    """Adds what llvm-mca says to the file."""
+    """Add cycles of llvm-mca to the file."""
     kept = Path(given.cycles)
     known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
     measured = stored.read(Path(given.out), given.limit)
@@ -145,16 +147,16 @@ def ask(given: argparse.Namespace) -> None:
         if "code" in answer
     ]
     try:
-        told = llvm_mca.cycles([code for _, code in found], given.cpu, given.option)
+        results = llvm_mca.cycles([code for _, code in found], given.cpu, given.option)
     except llvm_mca.MissingError as problem:
         sys.exit(str(problem))
-    known |= {one.key: cycles._asdict() for (one, _), cycles in zip(found, told, strict=True)}
+    known |= {one.key: cycles._asdict() for (one, _), cycles in zip(found, results, strict=True)}
     kept.write_text(json.dumps(known) + "\n")
     print(f"{len(found)} paths added, {len(known)} known")
 
 
 def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
-    """What a model of machine code adds up: cycles, calls, and what llvm-mca leaves out."""
+    """Return the quantities of a model of machine code: cycles, calls, and what llvm-mca omits."""
 
     def counts(flow: simpler.Stored) -> dict[str, float]:
         found: dict[str, float] = {**simpler.calls(flow)}
@@ -168,28 +170,28 @@ def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
 
 
 def hiding(hidden: int) -> Callable[[Any], Mapping[str, float]]:
-    """Cycles of parts, of whose latency what follows hides so much."""
-    return lambda told: {
-        "cycles": sum(max(throughput, latency - hidden) for latency, throughput in told["parts"])
+    """Return cycles of parts, where later code hides up to `hidden` cycles of the latency."""
+    return lambda path: {
+        "cycles": sum(max(throughput, latency - hidden) for latency, throughput in path["parts"])
     }
 
 
-WAYS: dict[str, Callable[[Any], Mapping[str, float]]] = {
-    "latency": lambda told: {"cycles": told["whole"][0]},
-    "throughput": lambda told: {"cycles": told["whole"][1]},
-    "latency between calls": lambda told: {"cycles": sum(one[0] for one in told["parts"])},
-    "throughput between calls": lambda told: {"cycles": sum(one[1] for one in told["parts"])},
-    "both between calls": lambda told: {
-        name: sum(one[which] for one in told["parts"])
-        for which, name in enumerate(("latency", "throughput"))
+METHODS: dict[str, Callable[[Any], Mapping[str, float]]] = {
+    "latency": lambda path: {"cycles": path["whole"][0]},
+    "throughput": lambda path: {"cycles": path["whole"][1]},
+    "latency between calls": lambda path: {"cycles": sum(one[0] for one in path["parts"])},
+    "throughput between calls": lambda path: {"cycles": sum(one[1] for one in path["parts"])},
+    "both between calls": lambda path: {
+        name: sum(one[column] for one in path["parts"])
+        for column, name in enumerate(("latency", "throughput"))
     },
 }
 
 
 def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, simpler.Model]:
-    """Models of machine code, of these paths and what they take."""
+    """Fit models of machine code to the measured times of paths."""
     models: dict[str, simpler.Model] = {
-        f"llvm-mca, {name}": simpler.Sum(flows, times, machine(way)) for name, way in WAYS.items()
+        f"llvm-mca, {name}": simpler.Sum(flows, times, machine(of)) for name, of in METHODS.items()
     }
     tried = {hidden: simpler.Sum(flows, times, machine(hiding(hidden))) for hidden in HIDDEN}
 
@@ -199,37 +201,37 @@ def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, si
 
     best = min(HIDDEN, key=error)
     models[f"llvm-mca, of whose latency {best} cycles are hidden"] = tried[best]
-    mixed = machine(lambda told: {OWN: told[OWN], **hiding(best)(told)})
+    mixed = machine(lambda path: {OWN: path[OWN], **hiding(best)(path)})
     models["linux-xdp with that"] = simpler.Sum(flows, times, mixed)
     return models
 
 
 def with_cycles(flow: str, cycles: dict[str, float]) -> str:
-    """A path as text, with what was said of it."""
+    """Add the cycles to the text of a path."""
     return json.dumps({**json.loads(flow), "cycles": cycles})
 
 
 def with_known(
     measured: Sequence[dict[str, Any]], known: dict[str, Any], own: simpler.Model
 ) -> tuple[list[dict[str, Any]], int]:
-    """Programs with those of their paths whose machine code is known; how many are not."""
+    """Return programs with the paths whose machine code is known, and the number of other paths."""
     found, left = list[dict[str, Any]](), 0
     for one in measured:
         paths = list[dict[str, Any]]()
         for path in one["paths"]:
             flow = path["flow"]
-            told = None if flow is None else known.get(key(one["file"], one["program"], flow))
-            if told is None:
+            cycles = None if flow is None else known.get(key(one["file"], one["program"], flow))
+            if cycles is None:
                 left += 1
             else:
-                paths.append({**path, "flow": with_cycles(flow, told | {OWN: own(flow)})})
+                paths.append({**path, "flow": with_cycles(flow, cycles | {OWN: own(flow)})})
         if paths:
             found.append({**one, "paths": paths})
     return found, left
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Prints how far off models are."""
+    """Print the errors of models."""
     known = json.loads(Path(given.cycles).read_text())
     own = estimates.estimating(given.target)
     measured, left = with_known(stored.read(Path(given.out), given.limit), known, own)
@@ -245,7 +247,7 @@ def compare(given: argparse.Namespace) -> None:
     models |= machine_models(flows, times)
     for name, model in models.items():
         print(f"\n{name}")
-        estimates.told(measured, cache(model))
+        estimates.print_errors(measured, cache(model))
 
 
 def main() -> None:

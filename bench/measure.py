@@ -1,6 +1,6 @@
-"""Runs slowpath as users do, whole processes, and measures them.
+"""Runs slowpath as users do, in separate processes, and measures them.
 
-Knows the JSON of `slowpath bound`, and nothing of which programs there are or of tables.
+Contains the JSON of `slowpath bound`, but no list of programs and no tables.
 """
 
 import json
@@ -25,11 +25,11 @@ class Program:
     name: str
     path: Path
     options: tuple[str, ...] = ()
-    published_seconds: float | None = None  # of the published tool; inf: it does not finish
+    published_seconds: float | None = None  # of the published tool; inf: does not finish
 
 
 class Run(NamedTuple):
-    """One process."""
+    """Measurement of a process."""
 
     result: dict[str, Any]
     seconds: float
@@ -39,7 +39,7 @@ class Run(NamedTuple):
     def status(self) -> str:
         """`exact`, `conditional`, `bounds`, `refused`, or `some paths`.
 
-        The last: the slowest path is known, but other paths that were asked for are missing.
+        The last: the slowest path is known, but other requested paths are missing.
         """
         if self.result["error"]:
             return "refused"
@@ -50,15 +50,15 @@ class Run(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a process took."""
+    """Resources that a process used, and its output."""
 
     seconds: float
     megabytes: float
     output: bytes
 
 
-# What the system says about a process includes what its parent had when it was started. A process in
-# between that has next to nothing starts it, and says what it took.
+# The memory that the system reports for a process includes its parent's at the start. So a small
+# process in between starts it, and reports its resources.
 LAUNCHER = """\
 import os, sys, time
 silent = os.open(os.devnull, os.O_WRONLY)
@@ -71,7 +71,7 @@ print(time.perf_counter() - started, usage.ru_maxrss, file=sys.stderr)
 
 
 def process(command: list[str]) -> Usage:
-    """Runs a command, given by its path; what it writes on standard error is left out."""
+    """Run a command, given by its path, without its standard error."""
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     with tempfile.TemporaryFile() as output:
         launched = subprocess.run(
@@ -83,10 +83,10 @@ def process(command: list[str]) -> Usage:
 
 
 def bound(tool: Path, program: Program, options: Iterable[str] = ()) -> Run:
-    """Runs `slowpath bound` on one program.
+    """Run `slowpath bound` on one program.
 
     Raises:
-        SystemExit: when it ends without a result, as after wrong options.
+        SystemExit: if it ends without a result, for example because of wrong options.
     """
     command = [str(tool), "bound", str(program.path), "--format", "json"]
     used = process([*command, *program.options, *options])
@@ -100,9 +100,9 @@ def bound(tool: Path, program: Program, options: Iterable[str] = ()) -> Run:
 def take_turns(
     tool: Path, programs: list[Program], repeat: int, options: Iterable[str] = ()
 ) -> dict[Program, list[Run]]:
-    """Runs every program so many times, all of them once before any of them twice.
+    """Run every program `repeat` times, in rounds.
 
-    What is refused, and what does not come to an end before its deadline, runs once.
+    Programs that are refused or do not finish before their deadline run once.
     """
     options = list(options)
     runs: dict[Program, list[Run]] = {program: [] for program in programs}
@@ -114,7 +114,7 @@ def take_turns(
 
 
 def start_up(tool: Path, python: Path, repeat: int) -> dict[str, float]:
-    """Median seconds of processes that analyse nothing."""
+    """Return median seconds of processes that analyse nothing."""
     commands = {
         "slowpath --version": [str(tool), "--version"],
         "python -c pass": [str(python), "-c", "pass"],

@@ -1,11 +1,11 @@
-"""`slowpath measure` beside `bpftool prog run`: the same program, the same packet, the same minute.
+"""`slowpath measure` compared with `bpftool prog run`: same program, same packet, same minute.
 
     measure_bpftool.py [OBJECT...]      all examples by default
 
-Both run the very same loaded program with the same maps: slowpath holds it, bpftool runs it by its
-number. Left out are paths that a repetition does not take by itself: bpftool restores nothing, and
-would run another path. They take turns, with a busy loop before and behind each. Compared are the
-medians of runs beside which the busy loop was undisturbed; bpftool tells whole nanoseconds.
+Both run the same loaded program with the same maps: slowpath holds it, bpftool runs it by its number.
+Paths that are not simply repeated are left out: bpftool restores nothing, and would run another path.
+Both take turns, with a busy loop before and after each. The results are medians over runs with an
+undisturbed busy loop; bpftool reports whole nanoseconds.
 """
 
 import json
@@ -30,26 +30,26 @@ from slowpath.measure.statistics import quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 ENOUGH, SECONDS = 31, 15.0
-"""How many undisturbed runs of either are asked for, and how long they are waited for."""
+"""Undisturbed runs of each, and the seconds to wait for them."""
 REPEAT = 20_000
-"""Runs in a call: a few milliseconds, so that not every call is disturbed."""
+"""Runs in a call: a few milliseconds, so that some calls are undisturbed."""
 BUSY, KEPT, TRIES = 1000, 5000, 100
-"""Runs of the busy loop in a call, calls that tell what it takes, and calls until it is undisturbed."""
+"""Runs of the busy loop in a call, calls that determine its time, and calls until it is undisturbed."""
 UNDISTURBED = 0.05
-"""The quantile of the busy loop's times that is taken for undisturbed."""
+"""The quantile of the busy loop's times that counts as undisturbed."""
 SHARE, MORE = 0.03, 1.0
-"""By which share, and nanoseconds besides, the two may differ."""
+"""Share and nanoseconds by which the two may differ."""
 
 
 def loaded(name: str) -> list[int]:
-    """Numbers of the programs of a name that the kernel has, in the order in which they came."""
+    """Return the numbers of loaded programs with a name, in the order of loading."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)  # noqa: S607
     programs: list[dict[str, Any]] = json.loads(shown.stdout)
     return sorted(each["id"] for each in programs if each.get("name") == name[:15])
 
 
 def by_bpftool(number: int, packet: Path, cpu: int) -> float:
-    """Nanoseconds of one run, as bpftool tells."""
+    """Measure nanoseconds of one run with bpftool."""
     words = ["taskset", "-c", str(cpu), "bpftool", "-j", "prog", "run", "id", str(number)]
     words += ["data_in", str(packet), "repeat", str(REPEAT)]
     run = subprocess.run(words, capture_output=True, check=True)
@@ -57,47 +57,47 @@ def by_bpftool(number: int, packet: Path, cpu: int) -> float:
 
 
 def by_slowpath(station: kernel.Station, load: kernel.Load, case: int, call: float) -> float:
-    """The same, as slowpath tells; a call takes so many nanoseconds besides."""
+    """Measure the same with slowpath, without the overhead of a call."""
     nanoseconds, runs, _ = kernel.sample(station, load, case, REPEAT)
     return (nanoseconds - call) / runs
 
 
 class Turns:
-    """Runs of both, and the busy loop beside them."""
+    """Alternating runs of both, with a busy loop around them."""
 
     def __init__(self, station: kernel.Station) -> None:
-        """Loads the busy loop, and finds out what it takes."""
+        """Load the busy loop, and measure it."""
         self._station = station
         self._loop = kernel.load_busy(station)
-        self._told = [self._busy() for _ in range(KEPT)]
+        self._busy_times = [self._busy() for _ in range(KEPT)]
 
     def _busy(self) -> int:
         return kernel.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
-        """The busy loop as soon as it is undisturbed, or after so many tries."""
+        """Run the busy loop until it is undisturbed, at most `TRIES` times, and return its time."""
         for _ in range(TRIES):
-            self._told.append(self._busy())
-            if self._told[-1] <= limit:
+            self._busy_times.append(self._busy())
+            if self._busy_times[-1] <= limit:
                 break
-        return self._told[-1]
+        return self._busy_times[-1]
 
     def medians(self, runs: Sequence[Callable[[], float]]) -> tuple[list[float], float]:
-        """What each run tells, and beside how slow a busy loop at most.
+        """Return the median of each run, and the limit for the busy loop.
 
-        They go on until enough was undisturbed, for so many seconds; then as many count as do with
-        the first of the limits that leaves enough, as in `slowpath measure`.
+        Repeats until there are enough undisturbed runs, for at most `SECONDS`. Then the first limit
+        that leaves enough runs is used, as in `slowpath measure`.
         """
-        quiet = quantile(self._told, UNDISTURBED)
-        all_told = [list[tuple[float, float]]() for _ in runs]
+        quiet = quantile(self._busy_times, UNDISTURBED)
+        samples = [list[tuple[float, float]]() for _ in runs]
         until = time.monotonic() + SECONDS
         while True:
-            for run, values in zip(runs, all_told, strict=True):
+            for run, values in zip(runs, samples, strict=True):
                 before = self._settled(quiet * DISTURBED[0])
-                told, after = run(), self._busy()
-                values.append((told, max(before, after) / quiet))
+                nanoseconds, after = run(), self._busy()
+                values.append((nanoseconds, max(before, after) / quiet))
             for limit in DISTURBED:
-                kept = [[told for told, busy in values if busy <= limit] for values in all_told]
+                kept = [[time for time, busy in values if busy <= limit] for values in samples]
                 enough = min(map(len, kept)) >= ENOUGH
                 if enough and (limit == DISTURBED[0] or time.monotonic() > until):
                     return [statistics.median(values) for values in kept], limit
@@ -106,12 +106,12 @@ class Turns:
 def compare(
     file: Path, station: kernel.Station, turns: Turns, folder: Path
 ) -> list[tuple[float, float]]:
-    """Ours and bpftool's times of the paths of an object."""
+    """Measure the paths of an object with slowpath and with bpftool."""
     written = WrittenOptions(target="ebpf", metric="instructions", paths="all", deadline=3.0)
     found = []
     for analysed in Session(read_request([str(file)], written)).analyse(RunContext(Stopping())):
         program = prepare_program(station, analysed, slowest_to_fastest, lambda *_: True)
-        # Loaded in the order of the cases, so that the numbers are those of the paths.
+        # Loaded in the order of the cases, so numbers and paths have the same order.
         load = kernel.load_cases(station, program.cases)
         numbers = loaded(analysed.result["program"] or "")
         if len(numbers) != len(program.cases):
@@ -125,9 +125,9 @@ def compare(
                 continue
             packet = folder / "packet"
             packet.write_bytes(bytes.fromhex(path["packet"]))
-            ours = partial(by_slowpath, station, load, case, call)
-            theirs = partial(by_bpftool, number, packet, station.cpu or 0)
-            (a, b), limit = turns.medians((ours, theirs))
+            with_slowpath = partial(by_slowpath, station, load, case, call)
+            with_bpftool = partial(by_bpftool, number, packet, station.cpu or 0)
+            (a, b), limit = turns.medians((with_slowpath, with_bpftool))
             fits = abs(a - b) <= SHARE * b + MORE
             print(
                 f"{file.name:24} {path['instructions']:5} instructions {a:8.1f} {b:8.0f} ns "

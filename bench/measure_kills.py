@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether anything of `slowpath measure` stays behind when it is killed, whenever that happens.
+"""Checks that nothing stays behind if `slowpath measure` is killed at any moment.
 
-To be run as root, with the interpreter that has slowpath and the tools for its tests. Each way to
-measure runs once to its end, which says how long it takes; then tries are killed at random moments
-of that time, most by SIGKILL. Before and after each, programs, maps, links, network namespaces,
-devices, pins, processes and files are listed, by bpf(2) and /proc. After SIGINT and SIGTERM the
-exit code has to be a documented one, and the output whole.
+Runs as root, with the interpreter that has slowpath and its test tools. Each kind of measurement first
+runs to its end, which shows how long it takes. Then measurements are killed at random moments, most by
+SIGKILL. Before and after each, programs, maps, links, network namespaces, devices, pins, processes and
+files are listed, by bpf(2) and /proc. After SIGINT and SIGTERM, the exit code must be a documented one,
+and the output complete.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from slowpath.core.schema.validation import schema
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LONGEST = 60
-"""Seconds until a measurement has to have ended that was asked to end."""
+"""Seconds within which a measurement must end after a signal."""
 SETTLING = 20
-"""Seconds that the kernel has to clear up: it does so when nobody waits for it."""
-_TOLD = 10
-"""After so many tries a line says how far it is."""
+"""Seconds for the kernel to release resources, which it does in the background."""
+_PROGRESS = 10
+"""Number of tries after which a line of progress is printed."""
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 SHARES = (3, 1, 1)
-WAYS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "hot": (("firewall", "flow_monitor", "tunnel"), ("--cache", "hot", "--no-stretches")),
     "cold": (("flow_monitor", "dns_cache"), ("--cache", "both", "--no-stretches")),
     "stretches": (("firewall", "header_parser"), ("--cache", "hot")),
@@ -47,28 +47,28 @@ WAYS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "trace": (("header_parser", "flow_monitor"), ("--pcap", "TRACE")),
     "versions": (("alaw2ulaw alaw2ulaw_opt", "firewall firewall"), ()),
 }
-"""Examples and options by what is measured."""
+"""Examples and options by kind of measurement."""
 
 
 class Try(NamedTuple):
-    """A measurement that was killed, and what came of it."""
+    """A measurement that was killed, and its results."""
 
-    way: str
+    kind: str
     files: str
     signal: str
     after: float  # seconds
     code: int
     ending: float  # seconds from the signal to the end
-    settled: float  # seconds until nothing was left, or it was given up
+    settled: float  # seconds until nothing was left, or the check gave up
     left: tuple[Thing, ...]
     wrong: str | None
 
 
 class Killer:
-    """Starts measurements, kills them, and looks at what they leave."""
+    """Starts measurements, kills them, and checks what they leave behind."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
-        """Files go to a folder of ours; each program is measured for so many seconds."""
+        """Use a folder for files; measure each program for `seconds`."""
         self._trace = folder / "trace.pcap"
         self._trace.write_bytes(pcap_bytes([_packet(number) for number in range(20_000)]))
         self._out = folder / "out.json"
@@ -77,24 +77,24 @@ class Killer:
         self._seconds = seconds
         self._mark = folder.name
 
-    def usual(self, way: str, files: str) -> float:
-        """How long it takes when nobody kills it; what stays then is wrong as well."""
+    def usual(self, kind: str, files: str) -> float:
+        """Return the seconds of a measurement that is not killed; it must leave nothing behind."""
         begin = time.monotonic()
-        done = self._killed(way, files, None, 0.0)
+        done = self._killed(kind, files, None, 0.0)
         if done.wrong is not None or done.left:
-            raise SystemExit(f"{way} {files}, not killed: {_told(done)}")
+            raise SystemExit(f"{kind} {files}, not killed: {_problems(done)}")
         return time.monotonic() - begin - done.settled
 
-    def kill(self, way: str, files: str, number: signal.Signals, after: float) -> Try:
-        """A measurement that gets a signal after so many seconds."""
-        return self._killed(way, files, number, after)
+    def kill(self, kind: str, files: str, number: signal.Signals, after: float) -> Try:
+        """Send a signal to a measurement after `after` seconds."""
+        return self._killed(kind, files, number, after)
 
-    def _killed(self, way: str, files: str, number: signal.Signals | None, after: float) -> Try:
+    def _killed(self, kind: str, files: str, number: signal.Signals | None, after: float) -> Try:
         before = held(self._mark, self._temporary).things
-        asked = None
+        sent = None
         with self._out.open("wb") as out:
             process = subprocess.Popen(
-                self._words(way, files),
+                self._words(kind, files),
                 stdout=out,
                 stderr=subprocess.DEVNULL,
                 env=os.environ | {MARK: self._mark, "TMPDIR": str(self._temporary)},
@@ -105,7 +105,7 @@ class Killer:
                     time.sleep(after)
                     if process.poll() is None:
                         process.send_signal(number)
-                        asked = number
+                        sent = number
                 begin = time.monotonic()
                 code = process.wait(LONGEST)
             except subprocess.TimeoutExpired:
@@ -114,23 +114,23 @@ class Killer:
                 code = -signal.SIGALRM
         ending = time.monotonic() - begin
         left, settled = self._left(before)
-        wrong = self._wrong(files, asked, code)
-        name = "none" if asked is None else asked.name
-        return Try(way, files, name, after, code, ending, settled, left, wrong)
+        wrong = self._wrong(files, sent, code)
+        name = "none" if sent is None else sent.name
+        return Try(kind, files, name, after, code, ending, settled, left, wrong)
 
-    def _words(self, way: str, files: str) -> list[str]:
-        options = [str(self._trace) if word == "TRACE" else word for word in WAYS[way][1]]
+    def _words(self, kind: str, files: str) -> list[str]:
+        options = [str(self._trace) if word == "TRACE" else word for word in KINDS[kind][1]]
         paths = [str(EXAMPLES / f"{file}.bpf.o") for file in files.split()]
         words = [sys.executable, "-m", "slowpath", "measure", *paths, *options]
         return [*words, "--seconds", str(self._seconds), "--format", "json"]
 
     def _left(self, before: frozenset[Thing]) -> tuple[tuple[Thing, ...], float]:
-        """What there is that was not there before, and goes on being there."""
+        """Return new things that stay, and the seconds until this was clear."""
         begin = time.monotonic()
         candidates: set[Thing] | None = None
         while True:
             things, others = held(self._mark, self._temporary)
-            # What others started meanwhile is new as well. What is theirs they have open, or close.
+            # Other processes may also create things. These are open in them, or disappear.
             new = things - before - others
             candidates = set(new) if candidates is None else candidates & new
             taken = time.monotonic() - begin
@@ -139,12 +139,12 @@ class Killer:
             time.sleep(0.1)
 
     def _wrong(self, files: str, number: signal.Signals | None, code: int) -> str | None:
-        """What is wrong with how it ended."""
+        """Describe what is wrong with the end of a measurement."""
         if number == signal.SIGKILL:
             return None if code == -signal.SIGKILL else f"exit code {code}"
         text = self._out.read_text()
         if number is not None and code in {-signal.SIGTERM, ExitCode.INTERRUPTED}:
-            # Before there was anything to end, while modules are imported, or behind the output.
+            # Before it could end properly, during imports, or after the output.
             return _fault(text, files, code) if text else None
         if code != ExitCode.FINE and (number is None or code != ExitCode.UNDECIDED):
             return f"exit code {code}"
@@ -152,7 +152,7 @@ class Killer:
 
 
 def _fault(text: str, files: str, code: int) -> str | None:
-    """What is wrong with a document, which has all programs, measured or with a reason."""
+    """Describe what is wrong with a document, which must have all programs, measured or refused."""
     try:
         document: Any = json.loads(text)
         jsonschema.validate(document, schema("measure"))
@@ -173,7 +173,7 @@ def _heed_interrupts() -> None:
 
 
 def _packet(number: int) -> bytes:
-    """A packet over IPv4, of one of many flows."""
+    """Build an IPv4 packet of one of many flows."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, 6 if number % 4 else 17, 0, number % 500, 0x0A0000FF
     )
@@ -181,13 +181,13 @@ def _packet(number: int) -> bytes:
     return bytes(12) + b"\x08\x00" + ip + transport + bytes(14)
 
 
-def _told(one: Try) -> str:
+def _problems(one: Try) -> str:
     left = ", ".join(f"{kind} {name}" for kind, name in one.left[:6])
     return "; ".join(filter(None, (one.wrong, f"stayed: {left}" if left else None)))
 
 
 def main() -> int:
-    """Kills; 1 if anything stayed or was wrong."""
+    """Run the tries; 1 if anything stayed or was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
@@ -201,20 +201,22 @@ def main() -> int:
     tries = list[Try]()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         killer = Killer(Path(folder), given.seconds)
-        usual = {(way, files): killer.usual(way, files) for way in WAYS for files in WAYS[way][0]}
-        for (way, files), seconds in usual.items():
-            print(f"{way:9} {files:24} usually {seconds:.1f} s", flush=True)
-        ways = list(WAYS)
+        usual = {
+            (kind, files): killer.usual(kind, files) for kind in KINDS for files in KINDS[kind][0]
+        }
+        for (kind, files), seconds in usual.items():
+            print(f"{kind:9} {files:24} usually {seconds:.1f} s", flush=True)
+        kinds = list(KINDS)
         for number in range(given.tries):
-            way = ways[number % len(ways)]
-            files = chance.choice(WAYS[way][0])
+            kind = kinds[number % len(kinds)]
+            files = chance.choice(KINDS[kind][0])
             sent = chance.choices(SIGNALS, SHARES)[0]
-            one = killer.kill(way, files, sent, chance.uniform(0, usual[way, files]))
+            one = killer.kill(kind, files, sent, chance.uniform(0, usual[kind, files]))
             tries.append(one)
             if one.wrong is not None or one.left:
-                print(f"try {number}, {one.way} {one.files}, {one.signal} after {one.after:.3f} s: "
-                      f"{_told(one)}", flush=True)  # fmt: skip
-            elif (number + 1) % _TOLD == 0:
+                print(f"try {number}, {one.kind} {one.files}, {one.signal} after {one.after:.3f} s: "
+                      f"{_problems(one)}", flush=True)  # fmt: skip
+            elif (number + 1) % _PROGRESS == 0:
                 print(f"{number + 1} of {given.tries}", flush=True)
     _summary(tries, given.seed)
     now = namespaces_in_memory()
@@ -232,13 +234,13 @@ def _summary(tries: Sequence[Try], seed: int) -> None:
     print(f"\n{len(tries)} tries, seed {seed}")
     print(f"{'':9} {'signal':8} {'tries':>5} {'codes':>16} {'s to end':>9} {'s to clear':>10} "
           f"{'stayed':>6} {'wrong':>5}")  # fmt: skip
-    for way in WAYS:
+    for kind in KINDS:
         for name in (*(number.name for number in SIGNALS), "none"):
-            rows = [one for one in tries if (one.way, one.signal) == (way, name)]
+            rows = [one for one in tries if (one.kind, one.signal) == (kind, name)]
             if not rows:
                 continue
             codes = ",".join(str(code) for code in sorted({one.code for one in rows}))
-            print(f"{way:9} {name:8} {len(rows):5} {codes:>16} {max(o.ending for o in rows):9.1f} "
+            print(f"{kind:9} {name:8} {len(rows):5} {codes:>16} {max(o.ending for o in rows):9.1f} "
                   f"{max(o.settled for o in rows):10.1f} {sum(bool(o.left) for o in rows):6} "
                   f"{sum(o.wrong is not None for o in rows):5}")  # fmt: skip
 

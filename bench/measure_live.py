@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How far `slowpath measure --mode live` is from plain virtual Ethernet with XDP_DROP.
+"""Compares `slowpath measure --mode live` with plain virtual Ethernet and XDP_DROP.
 
-To be run as root on a quiet machine, with the interpreter that has slowpath. The counterpart uses
-nothing of slowpath: `ip link` makes two devices in a namespace of its own, bpf(2) is called by
-hand, and /proc/net/dev says how many packets came. Both send the same number of packets of the same
-length on the same CPU, in turns.
+Runs as root on a quiet machine, with the interpreter that has slowpath. The counterpart does not use
+slowpath: `ip link` makes two devices in a separate namespace, bpf(2) is called directly, and
+/proc/net/dev counts the packets that arrived. Both send the same number of packets of the same length
+on the same CPU, in turns.
 """
 
 import argparse
@@ -39,7 +39,7 @@ CLONE_NEWNET = 0x40000000
 
 
 class Plain:
-    """Devices and programs of the counterpart, in a namespace that this process moves to."""
+    """Devices and programs of the counterpart, in a namespace that this process enters."""
 
     def __init__(self, length: int) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -51,44 +51,44 @@ class Plain:
                 self._ip("link", "set", device, "addrgenmode", "none", "up")
         self._dropping, self._sending = self._load(DROP), self._load(TX)
         self._attach(self._dropping, "receiver", NATIVE)
-        # A program that is attached nowhere would cost two RCU grace periods for each call.
+        # A program that is not attached would cost two RCU grace periods for each call.
         self._attach(self._sending, "idle", GENERIC)
         self._packet = bytes(length)
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Nanoseconds of a packet, and how many came."""
+        """Return nanoseconds of a packet, and the number that arrived."""
         length = len(self._packet)
         context = struct.pack("<6I", 0, length, 0, self._index("sender"), 0, 0)
-        asked = struct.pack("<4I2Q4I", self._sending, 0, length, 0, self._at(self._packet), 0,
-                            frames, 0, len(context), 0)  # fmt: skip
-        asked += struct.pack("<2Q4I", self._at(context), 0, LIVE_FRAMES, 0, BATCH, 0)
+        attributes = struct.pack("<4I2Q4I", self._sending, 0, length, 0, self._at(self._packet), 0,
+                                 frames, 0, len(context), 0)  # fmt: skip
+        attributes += struct.pack("<2Q4I", self._at(context), 0, LIVE_FRAMES, 0, BATCH, 0)
         before = self._received()
         start = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-        self._bpf(TEST_RUN, asked)
+        self._bpf(TEST_RUN, attributes)
         taken = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - start
-        time.sleep(0.002)  # what the kernel left to a thread of its own
+        time.sleep(0.002)  # the kernel finishes in a thread
         del self._kept[-2:]
         return taken / frames, self._received() - before
 
     def _load(self, action: int) -> int:
         code = struct.pack("<BBhi", 0xB7, 0, 0, action) + struct.pack("<BBhi", 0x95, 0, 0, 0)
         at, name = self._at(code), self._at(b"GPL\0")
-        asked = struct.pack("<2I2Q2IQ2I", PROG_TYPE_XDP, 2, at, name, 0, 0, 0, 0, 0)
-        return self._bpf(PROG_LOAD, asked + bytes(16) + struct.pack("<2I", 0, ATTACH_XDP))
+        attributes = struct.pack("<2I2Q2IQ2I", PROG_TYPE_XDP, 2, at, name, 0, 0, 0, 0, 0)
+        return self._bpf(PROG_LOAD, attributes + bytes(16) + struct.pack("<2I", 0, ATTACH_XDP))
 
     def _attach(self, program: int, device: str, mode: int) -> None:
-        where = (program, self._index(device), ATTACH_XDP, mode)
-        self._bpf(LINK_CREATE, struct.pack("<4I", *where))
+        target = (program, self._index(device), ATTACH_XDP, mode)
+        self._bpf(LINK_CREATE, struct.pack("<4I", *target))
 
     def _received(self) -> int:
         rows = Path("/proc/thread-self/net/dev").read_text().splitlines()
         row = next(row for row in rows if row.strip().startswith("receiver:"))
         return int(row.split(":")[1].split()[1])
 
-    def _bpf(self, command: int, asked: bytes) -> int:
+    def _bpf(self, command: int, attributes: bytes) -> int:
         number = SYS_BPF[os.uname().machine]
-        buffer = ctypes.create_string_buffer(asked, len(asked))
-        return self._check(self._libc.syscall(number, command, buffer, len(asked)))
+        buffer = ctypes.create_string_buffer(attributes, len(attributes))
+        return self._check(self._libc.syscall(number, command, buffer, len(attributes)))
 
     def _at(self, data: bytes) -> int:
         buffer = ctypes.create_string_buffer(data, len(data))
@@ -111,7 +111,7 @@ class Plain:
 
 
 def serve(length: int, frames: int, cpu: int) -> None:
-    """The counterpart as a process: for each line that comes in, a run."""
+    """Run the counterpart as a process: a run for each input line."""
     plain = Plain(length)
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -120,7 +120,7 @@ def serve(length: int, frames: int, cpu: int) -> None:
 
 
 class Ours:
-    """What `slowpath measure --mode live` times where all packets are dropped."""
+    """The measurement of `slowpath measure --mode live` where all packets are dropped."""
 
     def __init__(self, cpu: int) -> None:
         words = ["bound", str(PROGRAM), "--target", "ebpf", "--metric", "instructions"]
@@ -140,14 +140,14 @@ class Ours:
         self._load = kernel.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Nanoseconds of a packet, and how many came."""
-        asked = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
-        taken, sent, arrived, _ = kernel.sample_live(*asked)
+        """Return nanoseconds of a packet, and the number that arrived."""
+        arguments = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
+        taken, sent, arrived, _ = kernel.sample_live(*arguments)
         return taken / sent, arrived
 
 
 def main() -> None:
-    """Measures both in turns and prints medians and their ratio."""
+    """Measure both in turns, and print medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--frames", type=int, default=200_000)
@@ -192,7 +192,7 @@ def main() -> None:
             f"{came:,} of {given.frames * given.rounds:,} packets came"
         )
     pairs = zip(samples["slowpath"], samples["plain"], strict=True)
-    ratios = [ours / theirs for ours, theirs in pairs]
+    ratios = [one / other for one, other in pairs]
     print(f"slowpath / plain: median of rounds {statistics.median(ratios):.3f}")
     if given.csv is not None:
         with given.csv.open("w", newline="") as file:

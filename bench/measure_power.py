@@ -1,10 +1,10 @@
-"""How small a difference `slowpath measure OLD NEW` tells, and how often it tells one that is none.
+"""Differences that `slowpath measure OLD NEW` detects, and its false detections.
 
     measure_power.py [--same N] [--each N] [--only WHAT...] [--seconds S] [--csv FILE]
 
-Compares a program with itself N times, and with versions of it that do a little more (see
-`power/difference.bpf.c`): a dependent chain of arithmetic that is longer, further look-ups of a
-hash map, further cache lines. Every comparison loads and measures anew, as the command does.
+Compares a program with itself N times, and with versions that do a little more (see
+`power/difference.bpf.c`): a longer dependent chain of arithmetic, further look-ups in a hash map,
+further cache lines. Every comparison loads and measures afresh, as the command does.
 """
 
 import argparse
@@ -40,14 +40,14 @@ PRECISION = 0.005
 
 
 def analysed(values: dict[str, int]) -> Analysed:
-    """The program with so much of everything, and its paths."""
+    """Analyse the program with these amounts of work."""
     flags = tuple(f"-D{name}={value}" for name, value in values.items())
     written = WrittenOptions(target="ebpf", metric="instructions", paths=1, cflags=flags)
     return next(Session(read_request([str(SOURCE)], written)).analyse(RunContext(Stopping())))
 
 
 def compared(station: kernel.Station, old: Analysed, new: Analysed, seconds: float) -> ComparedPath:
-    """Compares the slowest paths once."""
+    """Compare the slowest paths once."""
     prepared = [
         prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
         for each in (old, new)
@@ -72,12 +72,12 @@ def main() -> None:
 
     def series(name: str, new: Analysed, times: int) -> None:
         found = [compared(station, base, new, given.seconds) for _ in range(times)]
-        told = sum(row["significant"] or False for row in found)
+        detected = sum(row["significant"] or False for row in found)
         ratios = sorted(row["ratio"] or 0.0 for row in found)
         widths = sorted(((row["high"] or 0.0) - (row["low"] or 0.0)) / 2 for row in found)
         middle = times // 2
         print(
-            f"{name:16} told {told:3} of {times:3} times; ratio {statistics.median(ratios):.4f} "
+            f"{name:16} told {detected:3} of {times:3} times; ratio {statistics.median(ratios):.4f} "
             f"({ratios[0]:.4f} to {ratios[-1]:.4f}), interval ± {widths[middle]:.4f}, "
             f"{found[-1]['old_ns']:.1f} and {found[-1]['new_ns']:.1f} ns",
             flush=True,

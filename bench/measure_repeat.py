@@ -1,4 +1,4 @@
-"""Whether `slowpath measure` says the same twice: every example, measured now and later.
+"""Is `slowpath measure` repeatable? Measures every example now and later.
 
     measure_repeat.py take DIR [OPTION...]     measures all examples, one JSON file each
     measure_repeat.py compare DIR DIR [PLOT]   by how much the paths of both differ; an SVG or PNG
@@ -16,8 +16,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).resolve().parent.parent
-LEAST = 10.0
-"""Nanoseconds of a path that is compared."""
+SHORTEST_NS = 10.0
+"""Shorter paths are not compared."""
 
 
 def take(folder: Path, options: list[str]) -> None:
@@ -38,7 +38,7 @@ def take(folder: Path, options: list[str]) -> None:
 
 
 def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """By example and packet, what was measured of a path."""
+    """Return the measurements of paths by example, packet and instructions."""
     found = {}
     for file in sorted(folder.glob("*.json")):
         for program in json.loads(file.read_text())["results"]:
@@ -51,13 +51,13 @@ def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def draw(differences: list[tuple[float, bool]], file: Path) -> None:
-    """Which share of the paths differs by no more than so much."""
-    # Texts stay texts, and nothing depends on the moment: files are small, and the same for the same
-    # figures.
+    """Draw the distribution of differences."""
+    # Text stays text, and the file does not depend on the time: it is small, and the same for the
+    # same figures.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9})
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-    for name, told in (("all", (False, True)), ("not said to be disturbed", (False,))):
-        chosen = sorted(difference for difference, disturbed in differences if disturbed in told)
+    for name, kept in (("all", (False, True)), ("not said to be disturbed", (False,))):
+        chosen = sorted(difference for difference, disturbed in differences if disturbed in kept)
         shares = [(number + 1) / len(chosen) for number in range(len(chosen))]
         axes.step([100 * each for each in chosen], shares, where="post", label=name)
     axes.set_xlabel("difference between two runs of the same path [%]")
@@ -74,13 +74,13 @@ def compare(first: Path, second: Path, plot: Path | None) -> None:
     rows = []
     for key in a.keys() & b.keys():
         old, new = a[key]["measured_ns"], b[key]["measured_ns"]
-        if min(old, new) >= LEAST:
+        if min(old, new) >= SHORTEST_NS:
             inside = a[key]["low_ns"] <= new <= a[key]["high_ns"]
-            told = a[key]["disturbed"] or b[key]["disturbed"]
-            rows.append((abs(new / old - 1), key, old, new, inside, told))
+            disturbed = a[key]["disturbed"] or b[key]["disturbed"]
+            rows.append((abs(new / old - 1), key, old, new, inside, disturbed))
     rows.sort(reverse=True)
-    for difference, (file, _, instructions), old, new, _, told in rows[:10]:
-        mark = " (said to be disturbed)" if told else ""
+    for difference, (file, _, instructions), old, new, _, disturbed in rows[:10]:
+        mark = " (said to be disturbed)" if disturbed else ""
         print(
             f"{difference:6.1%}  {old:8.2f} {new:8.2f} ns  {file}, {instructions} instructions{mark}"
         )

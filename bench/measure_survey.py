@@ -1,9 +1,9 @@
-"""All programs of a survey, measured: what comes of each, and that nothing stays behind.
+"""Measures all programs of a survey, and checks that nothing stays behind.
 
     measure_survey.py MANIFEST.json OUT.csv [OPTION...]
 
-The manifest is that of `survey.py`. Options are those of `slowpath measure`. A program is measured,
-or refused with a reason; whatever else becomes of it is a defect and stands in the summary.
+The manifest is that of `survey.py`. Options are those of `slowpath measure`. A program must be
+measured, or refused with a reason; other outcomes are defects and are part of the summary.
 """
 
 import csv
@@ -18,7 +18,7 @@ from typing import Any
 from slowpath.core.engine import kernel
 
 LIMIT = 300
-"""Seconds that one object may take."""
+"""Time limit for an object, in seconds."""
 
 
 def held() -> list[set[int]]:
@@ -26,7 +26,7 @@ def held() -> list[set[int]]:
 
 
 def measured(file: str, names: list[str], options: list[str]) -> list[dict[str, Any]]:
-    """What becomes of programs of an object, one row each."""
+    """Measure programs of an object, and return a row for each."""
     words = [sys.executable, "-m", "slowpath", "measure", file, "--format", "json", *options]
     for name in names:
         words += ["-n", name]

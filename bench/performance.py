@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Renews the figures of docs/performance.md, by section.
 
-A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; what is between is
-replaced. Sections whose programs are not part of this repository need a folder of listings or the
-manifest of a survey, and stay as they are without. CSV goes to docs/performance/, and so do plots
-when asked for (plots.py, in the interpreter that runs this).
+A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; the text between is
+replaced. Sections about programs outside this repository need a folder of listings or the manifest of
+a survey, and are otherwise left as they are. CSV files go to docs/performance/, as do plots if
+requested (plots.py, in the interpreter that runs this).
 """
 
 import argparse
@@ -39,14 +39,14 @@ KIBIBYTES = 1 << 20  # in a gibibyte
 
 
 class Renewal:
-    """What is to be renewed, with what."""
+    """Renewal of sections with the options of the command line."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
         self.deadline = ["--deadline", str(given.deadline)]
 
     def section(self, name: str) -> str | None:
-        """The new figures of a section; None when what it needs was not given."""
+        """Return the new figures of a section; None if its input was not given."""
         family = next((family for family in FAMILIES if family.name == name), None)
         if family:
             return self._family(family)
@@ -176,7 +176,7 @@ def main() -> int:
         if text is None:
             print(f"{name}: left as it is, for want of --listings or --manifest")
             continue
-        # Section by section, so that nothing is lost when it ends early.
+        # Section by section, so that nothing is lost if it ends early.
         sections.renew(PAGE, name, text)
     return 0
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How long `slowpath chain plan` takes: topologies of 10 to 500 nodes, first, again, after a change.
 
-Makes networks of layers (`topologies`), whose nodes share variants of the programs in examples/chain;
-plans each with an empty cache, once more, and after one program has become another. `--plot` draws
-the times and the questions to the solver against the number of nodes; that needs matplotlib.
+Generates layered networks (`topologies`), whose nodes share variants of the programs in
+examples/chain. Plans each with an empty cache, once more, and after one program was changed. `--plot`
+draws the times and the solver queries by number of nodes, which needs matplotlib.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from measure import TOOL
 from slowpath.core.programs.compilers import find_compiler
 
 NODES = (10, 20, 50, 100, 200, 500)
-# Another program on each node that runs one.
+# A different program on each node that runs one.
 LARGE = Network(140, 20, 100)
 COLUMNS = [
     Column("nodes", "nodes"),
@@ -41,7 +41,7 @@ COLUMNS = [
 
 
 def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[float, Any]:
-    """Wall-clock seconds of a plan, and its document."""
+    """Return the wall-clock seconds of a plan, and its document."""
     words = [*tool, "chain", "plan", str(file), "--cache", str(cache), "--format", "json", *options]
     started = time.perf_counter()
     done = subprocess.run(words, check=False, capture_output=True)
@@ -54,7 +54,7 @@ def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[
 def measure(
     network: Network, programs: Programs, tool: list[str], repeat: int, options: list[str]
 ) -> Row:
-    """The figures of a network: medians."""
+    """Return the figures of a network, as medians."""
     first, again, changed = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -66,7 +66,7 @@ def measure(
             first.append(seconds)
             again.append(plan(tool, file, cache, options)[0])
             described = json.loads(file.read_text())
-            # A firewall with another policy, which the others have not.
+            # A firewall with a policy of its own.
             fresh = str(programs.variant("firewall", 10_000))
             described["programs"][names.index("firewall.0")]["object"] = fresh
             file.write_text(json.dumps(described))
@@ -90,7 +90,7 @@ def measure(
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draws times and questions against the number of nodes."""
+    """Draw times and queries by number of nodes."""
     import matplotlib as mpl  # noqa: PLC0415 - only where it draws
 
     mpl.use("svg")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Plots of families: time, nogoods and memory against the number.
+"""Plots of families: time, nogoods and memory by the family's number.
 
-Draws FAMILY.svg next to every FAMILY.csv of a folder, as `scaling.py --csv` writes them. Needs
-matplotlib, and is a program of its own because a measured process counts its parent's memory.
+Draws FAMILY.svg next to every FAMILY.csv of a folder, as written by `scaling.py --csv`. Needs
+matplotlib, and is a separate program because the measured memory of a process includes its parent's.
 """
 
 import csv
@@ -28,13 +28,13 @@ PANELS = [
     ("nogoods", "nogoods"),
     ("MB", "megabytes"),
 ]
-QUADRATIC = {"engine_seconds", "nogoods"}  # the growth that these are held against
-# Texts stay texts, and nothing depends on the moment: files are small and the same for same figures.
+QUADRATIC = {"engine_seconds", "nogoods"}  # shown with quadratic growth for comparison
+# Text stays text, and files do not depend on the time: they are small, and reproducible.
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The figures of a family."""
+    """Read the figures of a family."""
     with file.open(newline="") as lines:
         return [
             {
@@ -47,7 +47,7 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 
 def draw(family: Family, rows: list[dict[str, Any]], file: Path) -> None:
-    """Draws a family's figures; what is not exact is hollow."""
+    """Draw a family's figures, with hollow points where the result is not exact."""
     with plt.rc_context(STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 2.8), layout="constrained")
         for panel, (heading, key) in zip(panels, PANELS, strict=True):

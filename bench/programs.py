@@ -1,4 +1,4 @@
-"""Which programs a benchmark runs: our own examples, or those of a folder."""
+"""The programs of benchmarks: the examples, or those of folders."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ COUNTING = ("--target", "ebpf")
 
 
 def examples() -> list[Program]:
-    """Listings and objects of examples/, the objects for both targets."""
+    """Return listings and objects of examples/, the objects for both targets."""
     folder = ROOT / "examples"
     listings = sorted(folder.glob("*.asm"))
     objects = sorted(folder.glob("*.bpf.o"))
@@ -23,9 +23,9 @@ def examples() -> list[Program]:
 
 
 def of_paths(paths: list[Path]) -> list[Program]:
-    """Listings as they are published where their names are known; objects count instructions.
+    """Return programs of files and folders, with published options where the name is known.
 
-    Of folders, all listings, or all objects where there is no listing.
+    Objects count instructions. A folder stands for its listings, or for its objects if it has none.
     """
     programs = []
     for path in paths:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Public XDP programs behind others: what is known there, what can go, and is the rest the same?
+"""Public XDP programs after other programs: what is known there, what is removed, is the rest right?
 
     public_chains.py OBJECTS OUT.csv [--chains FILE] [--only NAME...] [--markdown]
 
 OBJECTS is the folder with the objects of the survey, which are not part of this repository: one folder
 for each project, with sources compiled as `survey.py` says. `chains/public.json` says which of them
-are put behind which others. Each chain is rewritten twice, with the check at the entry and with
-`--trust`, and what was rewritten runs in the kernel beside the original (as root; `--packets 0`
-leaves the kernel alone). A row of OUT.csv is one chain. What disagrees, is refused by the kernel, or
-does not end makes the exit code 1.
+follow which others. Each chain is rewritten twice, with the check at the entry and with `--trust`, and
+the result is compared with the original in the kernel (as root; `--packets 0` skips this). A row of
+OUT.csv is one chain. The exit code is 1 if a chain disagrees, is refused by the kernel, or does not
+end.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-GRACE = 6  # times the deadline: facts, proof, a packet, and the kernel have one each
+GRACE = 6  # times the deadline, which applies to facts, proof, a packet, and the kernel separately
 SHOWN = 6  # facts in words
-DIGITS = 16  # of the bytes of a fact
+DIGITS = 16  # shown of the bytes of a fact
 MODES = {"trust": ["--trust"], "guard": []}
 COLUMNS = [
     *("downstream", "project", "upstream", "facts", "known", "branches", "before"),
@@ -40,7 +40,7 @@ HEADINGS = [
 
 
 def words(fact: dict[str, Any]) -> str:
-    """A fact, as the table of `slowpath chain facts` has it."""
+    """Format a fact as in the table of `slowpath chain facts`."""
     at = fact.get("offset", 0)
     match fact["kind"]:
         case "length":
@@ -61,7 +61,7 @@ def words(fact: dict[str, Any]) -> str:
 
 
 def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> dict[str, Any]:
-    """The description of a chain of two."""
+    """Return the description of a chain of two programs."""
 
     def member(name: str, *, device: str | None) -> dict[str, str]:
         entry = table["programs"][name]
@@ -83,12 +83,12 @@ def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> di
 
 
 def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) -> dict[str, Any]:
-    """What is reported of the second program of a chain, or why there is nothing."""
-    asked = [*slowpath.split(), "chain", "optimize", str(file), "--format", "json", *options]
-    asked += ["--deadline", f"{deadline:g}"]
+    """Return the report on the second program of a chain, or an error."""
+    words = [*slowpath.split(), "chain", "optimize", str(file), "--format", "json", *options]
+    words += ["--deadline", f"{deadline:g}"]
     try:
         run = subprocess.run(
-            asked, capture_output=True, text=True, check=False, timeout=GRACE * deadline
+            words, capture_output=True, text=True, check=False, timeout=GRACE * deadline
         )
     except subprocess.TimeoutExpired:
         return {"error": f"no end within {GRACE * deadline:g} s"}
@@ -99,35 +99,35 @@ def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) ->
 
 
 def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What came of a chain in both modes."""
+    """Return the results of a chain in both modes."""
     down = chain["downstream"]
     written: dict[str, Any] = {"downstream": down, "upstream": chain["upstream"]}
     written["project"] = table["programs"][down].get("project", "")
     written["why"] = chain.get("why", "")
     remarks = list[str]()
-    for mode, said in found.items():
-        if "error" in said:
-            remarks.append(f"{mode}: {said['error']}")
+    for mode, report in found.items():
+        if "error" in report:
+            remarks.append(f"{mode}: {report['error']}")
             continue
-        facts = said["facts"]
+        facts = report["facts"]
         written["facts"] = len(facts)
         written["known"] = "; ".join(words(fact) for fact in facts[:SHOWN])
-        written["branches"] = sum("taken" in one["change"] for one in said["dropped"])
-        written["before"] = said["instructions_before"]
-        left = said["instructions_after"]
-        written[mode] = said["guard"]["instructions"] if said["guard"] else left
+        written["branches"] = sum("taken" in one["change"] for one in report["dropped"])
+        written["before"] = report["instructions_before"]
+        left = report["instructions_after"]
+        written[mode] = report["guard"]["instructions"] if report["guard"] else left
         if mode == "trust":
-            written["left"] = round(left / said["instructions_before"], 3)
-        elif said["guard"]:
-            written["guard_comparisons"] = said["guard"]["comparisons"]
-        written[f"proved_{mode}"] = said["proved"]
-        written[f"seconds_{mode}"] = round(said["all"], 2)
-        remarks += said["remarks"]
-        kernel = said["rehearsal"]
+            written["left"] = round(left / report["instructions_before"], 3)
+        elif report["guard"]:
+            written["guard_comparisons"] = report["guard"]["comparisons"]
+        written[f"proved_{mode}"] = report["proved"]
+        written[f"seconds_{mode}"] = round(report["all"], 2)
+        remarks += report["remarks"]
+        kernel = report["rehearsal"]
         if not kernel:
             continue
-        told = "DISAGREE" if kernel["difference"] else None
-        written[f"packets_{mode}"] = kernel["packets"] if kernel["agrees"] else told
+        failure = "DISAGREE" if kernel["difference"] else None
+        written[f"packets_{mode}"] = kernel["packets"] if kernel["agrees"] else failure
         if mode == "guard":
             written["arbitrary"] = kernel["arbitrary"]
         if kernel["original_ns"] is not None:
@@ -138,28 +138,28 @@ def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> 
             written[f"rate_{mode}"] = round(kernel["rate_ratio"], 2)
         remarks += [kernel[key] for key in ("difference", "why_not") if kernel[key]]
         remarks += kernel["notes"]
-    said_once = list(dict.fromkeys(remarks))
-    written["why"] = "; ".join([part for part in (written["why"], *said_once) if part])
+    unique = list(dict.fromkeys(remarks))
+    written["why"] = "; ".join([part for part in (written["why"], *unique) if part])
     return written
 
 
-def faults(written: dict[str, Any], asked: int) -> list[str]:
-    """What of a row must not be."""
+def faults(written: dict[str, Any], packets: int) -> list[str]:
+    """Return what is wrong with a row."""
     wrong = []
     for mode in MODES:
         if f"seconds_{mode}" not in written:
             wrong.append(f"{mode}: no report")
-        if written.get(f"proved_{mode}") and asked:
+        if written.get(f"proved_{mode}") and packets:
             got = written.get(f"packets_{mode}") or 0
-            if got == "DISAGREE" or got < asked:
+            if got == "DISAGREE" or got < packets:
                 wrong.append(f"{mode}: {got} packets are the same")
-    if written.get("proved_guard") and written.get("arbitrary", 0) < asked:
+    if written.get("proved_guard") and written.get("arbitrary", 0) < packets:
         wrong.append(f"guard: {written.get('arbitrary', 0)} arbitrary packets are the same")
     return wrong
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """The rows as a table."""
+    """Format the rows as a table."""
 
     def number(value: float | str | None) -> str:
         return "-" if value in {None, ""} else f"{value}"
@@ -191,7 +191,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> int:
-    """Runs all chains."""
+    """Run all chains."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("objects", type=Path)
     parser.add_argument("out", type=Path)
@@ -214,15 +214,15 @@ def main() -> int:
                 continue
             file = Path(folder) / "chain.yaml"
             file.write_text(json.dumps(described(chain, table, arguments.objects)))
-            asked = ["--packets", str(arguments.packets)]
+            packets = ["--packets", str(arguments.packets)]
             found = {
-                mode: rewritten(arguments.slowpath, file, [*options, *asked], arguments.deadline)
+                mode: rewritten(arguments.slowpath, file, [*options, *packets], arguments.deadline)
                 for mode, options in MODES.items()
             }
             rows.append(row(chain, table, found))
             writer.writerow(rows[-1])
             out.flush()
-            wrong += [f"{name}: {why}" for why in faults(rows[-1], arguments.packets)]
+            wrong += [f"{name}: {fault}" for fault in faults(rows[-1], arguments.packets)]
             print(name, {key: rows[-1].get(key) for key in COLUMNS[5:]}, file=sys.stderr)
     if arguments.markdown:
         print(markdown(rows))

@@ -1,9 +1,8 @@
-"""What is known of the published programs (Krude et al., CoNEXT 2021), by the name of their listing.
+"""Data of the published programs (Krude et al., CoNEXT 2021), by the name of their listing.
 
-Cores and loop limits are those of the published results. Seconds are those of the published tool,
-built with optimisation, on a 2-core machine like the one whose figures are in docs/performance.md,
-until the first satisfiable path by bit rate; seconds for all paths are those that were published,
-of its authors' 4-core desktop.
+Cores and loop limits are those of the published results. `seconds` is the time of the published tool
+until the first satisfiable path by bit rate, built with optimisation, on a 2-core machine like that of
+docs/performance.md. `all_seconds` is the published time for all paths, on the authors' 4-core desktop.
 """
 
 import math
@@ -37,7 +36,7 @@ PROGRAMS = {
 
 
 def program(path: Path) -> Program:
-    """A listing with what is published about it; other files as they are."""
+    """Return a listing with its published data; other files as they are."""
     known = PROGRAMS.get(path.stem)
     if known is None or path.suffix != ".asm":
         return Program(path.name, path)

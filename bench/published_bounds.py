@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Guarantees of the published NFP programs: are they the published ones?
+"""Compares guarantees of the published NFP programs with the published ones.
 
 Runs `slowpath bound` on every program of the published summary (Krude et al., CoNEXT 2021, artifact)
 with its number of cores and unroll limit, and compares the cost per byte of the slowest satisfiable
-path and of the naive bound. With --all, compares the set of all satisfiable paths as well. How long
-they take: guarantees.py.
+path and of the naive bound. With --all, compares the sets of all satisfiable paths as well. For
+times, see guarantees.py.
 
 Needs two folders that are not part of this repository: the results (summary.json, PROGRAM.jsonl.gz)
-and the listings (PROGRAM.asm). Exits with 1 when a guarantee differs, with 2
-when there is nothing to compare with.
+and the listings (PROGRAM.asm). Exits with 1 if a guarantee differs, and with 2 if there is nothing to
+compare with.
 """
 
 import argparse
@@ -43,19 +43,19 @@ COLUMNS = [
 
 
 def per_byte(cost: dict[str, float], size: int, cores: int) -> float:
-    """Cycles per byte of the bottleneck, in cycles of one core."""
+    """Return cycles per byte of the bottleneck, in cycles of one core."""
     return max(cost["processing"], cost["dram"] * cores) / size
 
 
 def naive_per_byte(naive: dict[str, Any], cores: int) -> float:
-    """The same for a bound, from the rates of its components; fixed limits left out."""
+    """Return the same for a bound, from the rates of its components without fixed limits."""
     rates = [naive["components"][name] for name in ("processing", "dram")]
     size = naive["bitrate_bps"] / 8 / naive["packetrate_pps"]
     return cores * CLOCK_HZ / min(rate for rate in rates if rate) / size
 
 
 def same_paths(result: dict[str, Any], records: Path) -> bool:
-    """Whether the paths are the published ones: costs and packet sizes, as often."""
+    """Return true if the paths have the same costs and packet sizes as the published ones."""
     with gzip.open(records, "rt") as lines:
         paths = [json.loads(line) for line in lines]
     theirs = [(r["cycles"], round(r["dram_cycles"], 2), r["min_packet_size"]) for r in paths]
@@ -67,10 +67,10 @@ def same_paths(result: dict[str, Any], records: Path) -> bool:
 
 
 def compare(name: str, info: dict[str, Any], run: Run) -> Row:
-    """Our guarantee next to the published one; the verdict is empty when they are the same."""
+    """Compare a guarantee with the published one; the verdict is empty if they are equal."""
     if run.status != "exact":
-        nothing = dict.fromkeys([column.key for column in COLUMNS])
-        return nothing | {"program": name, "verdict": run.result["error"] or "only bounds"}
+        empty = dict.fromkeys([column.key for column in COLUMNS])
+        return empty | {"program": name, "verdict": run.result["error"] or "only bounds"}
     path, stats, ssp, cores = (
         run.result["paths"][0],
         run.result["stats"],

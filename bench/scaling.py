@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How time, memory and nogoods grow with one number: the generated families.
+"""How time, memory and nogoods grow with one number, for the generated families.
 
-Writes the listings of each family (`--listings` keeps them), runs them by turns, prints a table and
-the slopes between the logarithms of the number and of the figures: 1 is linear, 2 quadratic. plots.py
-draws what `--csv` writes. Exits with 1 when a program gets no exact guarantee.
+Writes the listings of each family (`--listings` keeps them), runs them in turns, prints a table and
+the slopes between the logarithms of number and figure: 1 is linear, 2 quadratic. plots.py draws the
+output of `--csv`. Exits with 1 if a program gets no exact guarantee.
 """
 
 import argparse
@@ -29,19 +29,19 @@ COLUMNS = [
     Column("nogoods", "nogoods"),
     Column("", "status"),
 ]
-# What slopes are given of, and how it is called.
+# The figures with slopes, and their names.
 GROWTH = {"engine_seconds": "seconds of the engine", "nogoods": "nogoods", "megabytes": "memory"}
 
 
 def columns(family: Family) -> list[Column]:
-    """The columns of a family's table."""
+    """Return the columns of a family's table."""
     return [Column(family.parameter, "number"), *COLUMNS]
 
 
 def measure(
     family: Family, tool: Path, repeat: int, deadline: float, folder: Path | None
 ) -> list[Row]:
-    """The figures of a family's programs, whose listings are written to a folder."""
+    """Measure a family's programs, and write their listings to a folder."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
@@ -58,9 +58,9 @@ def measure(
 
 
 def slope(rows: list[Row], key: str) -> float | None:
-    """The slope between logarithms, of the larger half of the programs that are exact.
+    """Return the slope between logarithms, over the larger half of the exact programs.
 
-    The smaller half is mostly what every program costs. None where fewer than three are left.
+    Costs that all programs share dominate the smaller half. None if fewer than three are left.
     """
     exact = [row for row in rows if row["status"] == "exact" and row[key]]
     larger = exact[min(len(exact) // 2, max(len(exact) - 3, 0)) :]
@@ -71,7 +71,7 @@ def slope(rows: list[Row], key: str) -> float | None:
 
 
 def slopes(rows: list[Row]) -> str:
-    """The slopes in a sentence."""
+    """Return the slopes as a sentence."""
     found = {words: slope(rows, key) for key, words in GROWTH.items()}
     known = [f"{words} {value:.1f}" for words, value in found.items() if value is not None]
     return f"Slopes: {', '.join(known)}." if known else "Too few exact results for slopes."

@@ -1,4 +1,4 @@
-"""Sections of a page that are renewed from figures: what stands between two comments in it."""
+"""Sections of a page that are renewed from figures: the text between two comments."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ _SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL
 
 
 def names(page: Path) -> list[str]:
-    """The names of a page's sections, in their order."""
+    """Return the names of a page's sections, in order."""
     return [name for _, name, _ in _SECTION.findall(page.read_text())]
 
 
 def renew(page: Path, name: str, text: str) -> None:
-    """Writes a new text into a section, and prints it."""
+    """Replace the text of a section, and print it."""
     print(f"{name}\n{text}\n", flush=True)
 
     def renewed(found: re.Match[str]) -> str:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What `slowpath bound` answers for a collection of BPF objects, by project and reason.
+"""Results of `slowpath bound` for a collection of BPF objects, by project and reason.
 
-Runs every program of a manifest on its own, with a deadline, and writes Markdown tables: how many are
-answered exactly, exactly under conditions, with a bound that the deadline cut short, or refused, and
-why; on which conditions answers depend; and how long it took.
+Runs every program of a manifest separately, with a deadline, and writes Markdown tables: how many
+programs get an exact result, an exact one under conditions, a bound because of the deadline, or none
+and why; the conditions of results; and the time it took.
 A crash or a process that ignores its deadline is listed and makes the exit code 1.
 
 The manifest is JSON: a list of {"project", "url", "object", "section", "program", "accepted"}, where
-"object" is the path of an object file and "accepted" says whether a kernel's verifier takes the
+"object" is the path of an object file and "accepted" says whether a kernel's verifier accepts the
 program (null: not known). Neither it nor the objects are part of this repository.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 QUICK = 5  # seconds
-MOST = 0.9  # of the programs
+SHARE = 0.9  # of the programs
 OUTCOMES = ["exact", "conditional", "bounds", "refused", "broken"]
 SHOWN = OUTCOMES[:4]
 ANSWERED = OUTCOMES[:3]
@@ -52,16 +52,16 @@ NAMES = [
 
 
 class Answer(NamedTuple):
-    """What one program came to."""
+    """The result of one program."""
 
     outcome: str
     reason: str
     seconds: float
-    conditions: tuple[str, ...] = ()  # without the names that differ from program to program
+    conditions: tuple[str, ...] = ()  # without names of a program
 
 
 def classify(error: str) -> str:
-    """An error without the names that differ from program to program."""
+    """Remove names of a program from an error."""
     reason = HINT.sub("", PLACE.sub("", error))
     for pattern, general in NAMES:
         reason = pattern.sub(general, reason)
@@ -80,7 +80,7 @@ CONDITIONS = [
 
 
 def condition(sentence: str) -> str:
-    """An assumption without the names that differ from program to program."""
+    """Remove names of a program from an assumption."""
     for pattern, general in CONDITIONS:
         sentence = pattern.sub(general or _without_last, sentence)
     return sentence
@@ -91,7 +91,7 @@ def _without_last(match: re.Match[str]) -> str:
 
 
 def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answer:
-    """Runs one program; keeps the JSON of its result in this file."""
+    """Run one program, and keep the JSON of its result in a file."""
     command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
     command += ["--deadline", str(deadline)]
     command += ["-n", entry["program"], "-s", entry["section"]]
@@ -114,7 +114,7 @@ def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answe
     result = results[0]
     if result["error"]:
         broken = "panicked" in result["error"] or "internal" in result["error"]
-        # Time alone stood in the way.
+        # Only time was lacking.
         if "deadline" in result["error"]:
             return Answer("bounds", "no bound before the deadline", seconds)
         return Answer("broken" if broken else "refused", classify(result["error"]), seconds)
@@ -125,7 +125,7 @@ def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answe
 
 
 def table(entries: list[dict], answers: list[Answer]) -> str:
-    """The tables."""
+    """Format the tables."""
     projects: dict[str, Counter] = defaultdict(Counter)
     reasons: Counter = Counter()
     wanted: Counter = Counter()
@@ -155,7 +155,7 @@ def table(entries: list[dict], answers: list[Answer]) -> str:
 
 
 def duration(answers: list[Answer]) -> str:
-    """How long it took, whole processes: a table of one line."""
+    """Format the time of whole processes as a table of one line."""
     seconds = sorted(answer.seconds for answer in answers)
     quick = sum(answer.seconds <= QUICK and answer.outcome == "exact" for answer in answers)
     exact = sum(answer.outcome == "exact" for answer in answers)
@@ -163,7 +163,7 @@ def duration(answers: list[Answer]) -> str:
         f"{len(answers)}",
         f"{exact}",
         f"{statistics.median(seconds):.2f}",
-        f"{seconds[math.ceil(MOST * len(seconds)) - 1]:.2f}",
+        f"{seconds[math.ceil(SHARE * len(seconds)) - 1]:.2f}",
         f"{seconds[-1]:.1f}",
         f"{100 * quick / len(answers):.1f} %",
     ]
@@ -174,7 +174,7 @@ def duration(answers: list[Answer]) -> str:
 def answers(
     slowpath: str, entries: list[dict], deadline: float, jobs: int, folder: Path | None = None
 ) -> list[Answer]:
-    """Runs all programs, so many at a time; keeps their results in this folder."""
+    """Run all programs, `jobs` at a time, and keep their results in a folder."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -187,7 +187,7 @@ def answers(
 
 
 def main() -> int:
-    """Runs the survey."""
+    """Run the survey."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--slowpath", default="slowpath", help="the command to run")
@@ -197,8 +197,8 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="folder for results, N.json of entry N")
     arguments = parser.parse_args()
     entries = json.loads(arguments.manifest.read_text())
-    asked = (arguments.slowpath, entries, arguments.deadline, arguments.jobs)
-    found = answers(*asked, arguments.results)
+    inputs = (arguments.slowpath, entries, arguments.deadline, arguments.jobs)
+    found = answers(*inputs, arguments.results)
     if arguments.answers:
         keys = ("project", "object", "section", "program", "accepted")
         rows = [

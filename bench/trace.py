@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """The bounds of one analysis over time, as JSON on standard output.
 
-Takes a file and those options of `slowpath bound` that the benchmarks use. Runs in the interpreter
-that slowpath is installed for; anytime.py calls it.
+Takes a file and the options of `slowpath bound` that the benchmarks use. Runs in the interpreter with
+slowpath; called by anytime.py.
 """
 
 import argparse

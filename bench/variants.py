@@ -1,6 +1,6 @@
-"""What each part of the search is worth: runs the benchmark `ablation` and reads its figures.
+"""Effect of each part of the search: runs the benchmark `ablation` and reads its figures.
 
-Knows which programs are compared, and nothing of how the variants differ: that is the benchmark's.
+This module selects the programs; the benchmark contains the variants of the search.
 """
 
 import csv
@@ -28,10 +28,10 @@ PUBLISHED = [
 
 
 def rows(listings: Path, repeat: int, deadline: float) -> list[Row]:
-    """The figures of all programs and variants, a row each.
+    """Return the figures of all programs and variants, a row each.
 
     Raises:
-        SystemExit: when variants contradict each other, or a program cannot be searched.
+        SystemExit: if variants contradict each other, or a program cannot be searched.
     """
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -54,7 +54,7 @@ def rows(listings: Path, repeat: int, deadline: float) -> list[Row]:
 
 
 def markdown(rows: list[Row], deadline: float) -> str:
-    """A table with a line for each program and a column for each variant, in seconds."""
+    """Format a table with a line for each program and a column for each variant, in seconds."""
     names = list(dict.fromkeys(str(row["variant"]) for row in rows))
     table: dict[str, Row] = {}
     for row in rows:
@@ -66,7 +66,7 @@ def markdown(rows: list[Row], deadline: float) -> str:
 
 
 def _cell(row: Row, deadline: float) -> float | str | None:
-    """The seconds of a run, or why there are none."""
+    """Return the seconds of a run, or a note if it was not exact."""
     if row["result"] == "exact":
         return float(str(row["seconds"]))
     if row["result"] == "deadline":

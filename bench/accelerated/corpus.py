@@ -1,4 +1,4 @@
-"""The corpus: which functions of which public files are what, and how files are compiled."""
+"""The corpus of labelled functions in public files, and the compilation of these files."""
 
 import csv
 import json
@@ -18,13 +18,13 @@ _SECONDS = 600
 
 
 class Labelled(NamedTuple):
-    """A function, and what it is."""
+    """A function with its label."""
 
     project: str
     path: str
     function: str
-    label: str  # a kind; `none`; `other`: an algorithm that is not looked for
-    crc: str  # of a CRC: what its names and documentation say, see `expected.py`
+    label: str  # a kind, `none`, or `other` for algorithms outside the search
+    crc: str  # for CRCs: parameters according to names and documentation, see `expected.py`
 
 
 def read(file: Path) -> list[Labelled]:
@@ -33,7 +33,7 @@ def read(file: Path) -> list[Labelled]:
 
 
 def _flags(project: str, path: str) -> list[str]:
-    """For clang: of the project, and of the file."""
+    """Return flags for clang, of the project and of the file."""
     with (HERE / "flags.tsv").open() as stream:
         return [
             one
@@ -44,7 +44,7 @@ def _flags(project: str, path: str) -> list[str]:
 
 
 def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
-    """Examines each file in a process of its own; what is in OUT already is left."""
+    """Examine each file in its own process; results that OUT already contains are kept."""
     done = set()
     if out.exists():
         done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}
@@ -54,7 +54,7 @@ def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> No
         files.setdefault((one.project, one.path), []).append(one.function)
         if one.label not in ("none", "other"):
             positive.add((one.project, one.path))
-    # Those with positives first, then those with many functions.
+    # Files with positives first, then files with many functions.
     order = sorted(files, key=lambda file: (file not in positive, -len(files[file])))
     left = [(*file, files[file]) for file in order if file not in done]
     with ThreadPoolExecutor(jobs) as pool:
@@ -81,7 +81,7 @@ def _examine(folder: Path, project: str, path: str, names: list[str]) -> dict[st
 
 
 def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Functions of the corpus as training data."""
+    """Return functions of the corpus as training data."""
     labels = {(one.project, one.path, one.function): one.label for one in known}
     for result in results:
         for one in result.get("functions", {}).values():
@@ -92,7 +92,7 @@ def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterat
 
 
 def own_rows() -> Iterator[Row]:
-    """Our own functions, which tests compare with, as a project of their own."""
+    """Return our own functions, which tests use, as a project of their own."""
     with (OWN / "expected.tsv").open() as stream:
         kinds = {
             (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")

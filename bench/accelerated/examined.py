@@ -1,4 +1,4 @@
-"""A source file as training data: the words of its functions, and what is proved of them."""
+"""A source file as training data: the tokens of its functions, and proofs about them."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ _SECONDS = 420.0
 
 
 class Labelled(Identification):
-    """An identification that gives its time to functions whose answer will be compared."""
+    """An identification that spends its time on functions with known labels."""
 
     def __init__(self, unit: CompiledUnit, until: float, only: Collection[str]) -> None:
         super().__init__(unit, until)
@@ -35,7 +35,7 @@ class Labelled(Identification):
 def examined(
     file: str, flags: tuple[str, ...], *, only: Collection[str] | None, seconds: float
 ) -> dict[str, Any]:
-    """What is known of a file's functions, or why it cannot be used; proofs of `only` some."""
+    """Return properties of a file's functions, or an error; prove only functions in `only`."""
     started = time.monotonic()
     try:
         unit = CompiledUnit(load_source(file, Clang(flags)), crc_loops=False)
@@ -63,7 +63,7 @@ def examined(
         until = time.monotonic() + seconds
         identification = Labelled(unit, until, only)
         for found in identification.run():
-            row = rows.get(found["function"])  # none of those of headers
+            row = rows.get(found["function"])  # None for functions of headers
             if row is not None and row["found"] is None:
                 row["found"] = found
         for name, row in rows.items():
@@ -73,7 +73,7 @@ def examined(
 
 
 def main() -> None:
-    """`examined.py FILE --only=NAME,... [FLAG...]`: a process for each file, which may die."""
+    """Run `examined.py FILE --only=NAME,... [FLAG...]`, a process that may crash."""
     file, only, *flags = sys.argv[1:]
     names = frozenset(only.removeprefix("--only=").split(","))
     sys.stdout.write(json.dumps(examined(file, tuple(flags), only=names, seconds=_SECONDS)))

@@ -1,10 +1,10 @@
-"""CRC parameters as the projects name or document them, to compare with what was recovered.
+"""CRC parameters as projects name or document them, to compare with recovered parameters.
 
 `catalogue.tsv` has parameters by the names of G. Cook's catalogue of parametrised CRC algorithms.
-A label is a name alone (initial value and final xor are the function's, or an earlier result is
-continued), `NAME register` (the bare register: a step, a table; its caller has the rest), or
-`NAME given` (the initial value is an argument, the final xor the function's). `ARGUMENT-n` has its
-polynomial as an argument.
+A label has one of three forms. `NAME`: the function uses the initial value and the final xor, or
+continues an earlier result. `NAME register`: the function updates the bare register (a step, a
+table), and its caller does the rest. `NAME given`: the initial value is an argument, and the
+function uses the final xor. The polynomial of `ARGUMENT-n` is an argument.
 """
 
 import csv
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def catalogue() -> dict[str, dict[str, str]]:
-    """By name."""
+    """Return the parameters by name."""
     with (HERE / "catalogue.tsv").open() as stream:
         return {row["name"]: row for row in csv.DictReader(stream, delimiter="\t")}
 
@@ -23,8 +23,8 @@ def catalogue() -> dict[str, dict[str, str]]:
 def differs(
     label: str, parameters: Mapping[str, str], known: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """What of recovered parameters is not as the label says; empty where all is."""
-    name, _, how = label.partition(" ")
+    """Return the differences between recovered parameters and the label; empty if equal."""
+    name, _, form = label.partition(" ")
     expected = known[name]
     wanted = {
         "width": expected["width"],
@@ -40,17 +40,17 @@ def differs(
         for key, value in wanted.items()
         if parameters[key] != value
     ]
-    final = 0 if how == "register" else int(expected["final"], 16)
+    final = 0 if form == "register" else int(expected["final"], 16)
     if int(parameters["final xor"], 16) != final:
         wrong.append(f"final xor is {parameters['final xor']}")
     start = _start(parameters["initial"])
-    if start != (0 if how else int(expected["initial"], 16)):
+    if start != (0 if form else int(expected["initial"], 16)):
         wrong.append(f"initial value is {parameters['initial']}")
     return "; ".join(wrong)
 
 
 def _start(initial: str) -> int:
-    """The initial register where an argument that it depends on is zero."""
+    """Return the initial register; an argument that it depends on counts as zero."""
     if initial.startswith("0x"):
         return int(initial, 16)
     return int(initial.partition(" ^ ")[2] or "0", 16)

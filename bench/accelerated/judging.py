@@ -1,4 +1,4 @@
-"""Precision and recall: of proofs, and of the classifier alone on projects that it has not seen."""
+"""Precision and recall of proofs, and of the classifier alone on projects outside its training."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,14 +15,14 @@ Found = dict[str, Any]
 
 
 class Judged(NamedTuple):
-    """A labelled function, and what was proved of it."""
+    """A labelled function, and the proof about it."""
 
     one: Labelled
-    got: Found | None
+    got: Found | None  # None without a proof
 
 
 def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str:
-    """Tables in Markdown, and what was missed."""
+    """Return tables in Markdown, and lists of wrong and missed functions."""
     judged = _judged(known, results)
     positives = [each for each in judged if each.one.label in KINDS]
     negatives = len(judged) - len(positives)
@@ -53,7 +53,7 @@ def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str
 
 
 def _judged(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> list[Judged]:
-    """Labelled functions that were examined; a negative only where the time was enough for all."""
+    """Return the labelled functions that were examined; negatives only if time was enough."""
     found = {
         (one["project"], one["path"], function["shown"]): (function["found"], one["stopped"])
         for one in results
@@ -72,10 +72,10 @@ def _right(each: Judged) -> bool:
     return each.got is not None and each.got["kind"] == each.one.label
 
 
-def _row(kind: str, mine: Sequence[Judged]) -> str:
-    hits = sum(map(_right, mine))
-    projects = len({each.one.project for each in mine})
-    return f"| {kind} | {len(mine)} | {hits} | {_percent(hits, len(mine))} | {projects} |"
+def _row(kind: str, functions: Sequence[Judged]) -> str:
+    hits = sum(map(_right, functions))
+    projects = len({each.one.project for each in functions})
+    return f"| {kind} | {len(functions)} | {hits} | {_percent(hits, len(functions))} | {projects} |"
 
 
 def _percent(part: int, whole: int) -> str:
@@ -83,7 +83,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _parameters(positives: Iterable[Judged]) -> list[str]:
-    """Parameters of CRCs beside what the projects' names and documentation say."""
+    """Compare recovered CRC parameters with the names and documentation of the projects."""
     table = catalogue()
     compared = [
         (one, differs(one.crc, got["parameters"], table))
@@ -96,7 +96,7 @@ def _parameters(positives: Iterable[Judged]) -> list[str]:
 
 
 def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> list[str]:
-    """What was proved of functions beside: to be looked at by hand."""
+    """Return proofs about unlabelled functions, which a person must check."""
     labelled = {(one.project, one.path, one.function) for one in known}
     return [
         f"beside: {one['project']} {one['path']} {function['shown']}: "
@@ -108,15 +108,16 @@ def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) ->
 
 
 def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> list[str]:
-    """The classifier without proofs: as shipped, and learnt from other projects than it judges."""
+    """Judge the classifier without proofs: as shipped, and trained on other projects."""
     data = list(rows(known, results))
     projects = sorted({row.project for row in data})
     named = list[tuple[Row, str]]()
     for fold in range(_FOLDS):
         test = set(projects[fold::_FOLDS])
         model = read_model(learn([row for row in data if row.project not in test]))
-        held = [row for row in data if row.project in test]
-        named += [(row, kind) for row, (kind, _) in zip(held, predicted(held, model), strict=True)]
+        held_out = [row for row in data if row.project in test]
+        kinds = predicted(held_out, model)
+        named += [(row, kind) for row, (kind, _) in zip(held_out, kinds, strict=True)]
     shipped = read_model(MODEL.read_text())
     as_shipped = [
         (row, kind) for row, (kind, _) in zip(data, predicted(data, shipped), strict=True)
@@ -130,10 +131,10 @@ def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> list
 def _named(named: Sequence[tuple[Row, str]]) -> str:
     hits = sum(kind == row.label for row, kind in named if kind != "none")
     counts = Counter(kind != "none" for _, kind in named)
-    kin = sum(kind != "none" and row.label == "other" for row, kind in named)
+    related = sum(kind != "none" and row.label == "other" for row, kind in named)
     positives = sum(row.label in KINDS for row, _ in named)
     return (
         f"precision {_percent(hits, counts[True])} "
-        f"({_percent(hits, counts[True] - kin)} without algorithms that are not looked for), "
+        f"({_percent(hits, counts[True] - related)} without algorithms that are not looked for), "
         f"recall {_percent(hits, positives)} ({len(named)} functions)"
     )

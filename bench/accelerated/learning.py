@@ -1,6 +1,6 @@
-"""Learns what functions look like: patterns, a linear support vector machine, probabilities.
+"""Training of the classifier: patterns, linear support vector machines, probabilities.
 
-Frequent patterns by PrefixSpan (J. Pei et al., ICDE 2001), with a limit on gaps.
+Frequent patterns are found by PrefixSpan (J. Pei et al., ICDE 2001), with a limit on gaps.
 """
 
 import json
@@ -29,14 +29,14 @@ class Row(NamedTuple):
 
     project: str
     function: str
-    label: str  # one of KINDS; `none`; `other`: an algorithm that is not looked for
+    label: str  # one of KINDS, `none`, or `other` for algorithms outside the search
     sequences: tuple[tuple[str, ...], ...]
     plain: tuple[float, ...]
 
 
 def learn(rows: Sequence[Row], folds: int = 5) -> str:
-    """The text of a model; probabilities are of functions of projects that were left out."""
-    rows = [row for row in rows if row.label != "other"]  # neither like nor unlike
+    """Return the text of a model; probabilities come from functions of held-out projects."""
+    rows = [row for row in rows if row.label != "other"]  # neither positive nor negative
     patterns = _patterns(rows)
     numbers = _numbers(rows, patterns)
     machines = []
@@ -50,15 +50,15 @@ def learn(rows: Sequence[Row], folds: int = 5) -> str:
                 if labels[train].any():
                     fitted = _machine(numbers[train], labels[train])
                     margins[test] = fitted.decision_function(numbers[test])
-        whole = _machine(numbers, labels)
+        full = _machine(numbers, labels)
         if splits < 2:  # noqa: PLR2004
-            margins = whole.decision_function(numbers)
+            margins = full.decision_function(numbers)
         platt = LogisticRegression(C=1.0).fit(margins.reshape(-1, 1), labels)
         machines.append(
             {
                 "kind": kind,
-                "weights": [round(float(one), 4) for one in whole.coef_[0]],
-                "bias": round(float(whole.intercept_[0]), 4),
+                "weights": [round(float(one), 4) for one in full.coef_[0]],
+                "bias": round(float(full.intercept_[0]), 4),
                 "slope": round(float(platt.coef_[0][0]), 4),
                 "offset": round(float(platt.intercept_[0]), 4),
             }
@@ -77,14 +77,14 @@ def _machine(numbers: Numbers, labels: Numbers) -> LinearSVC:
 def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     found = dict[tuple[str, ...], None]()
     for kind in KINDS:
-        mine = [one for row in rows if row.label == kind for one in row.sequences]
+        positives = [one for row in rows if row.label == kind for one in row.sequences]
         others = [one for row in rows if row.label != kind for one in row.sequences]
-        found.update(dict.fromkeys(telling(mine, others, _PATTERNS)))
+        found.update(dict.fromkeys(telling(positives, others, _PATTERNS)))
     return list(found)
 
 
 def frequent_patterns(sequences: Sequence[Words], least: int) -> dict[Words, int]:
-    """Return the patterns that at least `least` sequences have, and their number of sequences."""
+    """Return the patterns in at least `least` sequences, with their number of sequences."""
     found = dict[Words, int]()
     start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
     _grow((), start, sequences, least, found)
@@ -152,7 +152,7 @@ def _numbers(rows: Sequence[Row], patterns: Sequence[tuple[str, ...]]) -> Number
 
 
 def predicted(rows: Sequence[Row], model: Model) -> list[tuple[str, float]]:
-    """What a model says of rows, as `classify` does of functions."""
+    """Return the predicted kind of each row with its probability, as `classify` for functions."""
     found = []
     for numbers in _numbers(rows, model.patterns).tolist():
         likely = {one.kind: probability(one, numbers) for one in model.machines}

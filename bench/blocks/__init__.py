@@ -1,1 +1,1 @@
-"""Programs that are made up, and models that learn from them: for `bench/insights_blocks.py`."""
+"""Generated programs, and models that learn from them, for `bench/insights_blocks.py`."""

@@ -1,20 +1,20 @@
-"""A small sequence model: what words take where they stand beside others, added up, in numpy."""
+"""A small convolutional model in numpy: a sum over tokens with their neighbours."""
 
 import numpy as np
 
 from blocks.networks import Batch, Numbers
 
 _NUMBERS = 24
-"""That stand for a word."""
+"""Length of the vector of a token."""
 _WIDE = 3
-"""Words that are looked at together."""
+"""Number of neighbouring tokens in a pattern."""
 _PATTERNS = 64
 
 
 class Convolution:
-    """Patterns of neighbouring words, each with what it takes; a block takes the sum.
+    """Patterns of neighbouring tokens, each with a number of instructions; a block has their sum.
 
-    Unlike a state that is carried from word to word, a sum grows with the block, as instructions do.
+    Unlike a state that is carried from token to token, a sum grows with the block, as instructions do.
     """
 
     def __init__(self, words: int, rng: np.random.Generator) -> None:
@@ -28,7 +28,7 @@ class Convolution:
         }
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, tuple[Numbers, Numbers, Numbers]]:
-        """The answers for a batch (blocks by words), and what the way back needs."""
+        """Return the outputs for a batch (blocks by tokens), and values for `back`."""
         part, length = self.parts, batch.shape[1]
         beside = np.zeros((len(batch), length + _WIDE - 1, _NUMBERS))
         half = _WIDE // 2
@@ -41,7 +41,7 @@ class Convolution:
     def back(
         self, batch: Batch, kept: tuple[Numbers, Numbers, Numbers], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Slopes of all parts, from that of the loss by the answers."""
+        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
         part, length = self.parts, batch.shape[1]
         windows, seen, mask = kept
         found = {name: np.zeros_like(value) for name, value in part.items()}

@@ -1,8 +1,7 @@
-"""Packet-processing C that is made up: XDP programs of statements that real ones have.
+"""Generator of packet-processing C: random XDP programs with typical statements.
 
-What a program does is random, by weights of kinds of statements; `KINDS` are these kinds. Clara takes
-YarpGen with the distributions of Click elements; here weights are fitted to the instructions of real
-programs (`guided.py`).
+Each statement is of a random kind in `KINDS`, by weights. Clara uses YarpGen with the distributions
+of Click elements; here weights are fitted to the instructions of real programs (`guided.py`).
 """
 
 # ruff: noqa: PLR2004, S311 - shares of what is chosen at random are their own names
@@ -53,15 +52,15 @@ static __attribute__((noinline)) __u16 summed(struct iphdr *ip, void *end) {
 
 
 class _Writer:
-    """A program in the making."""
+    """State of a program while it is written."""
 
     def __init__(self, rng: random.Random, weights: Mapping[str, float]) -> None:
         self.rng = rng
         self.kinds = list(weights)
         self.weights = list(weights.values())
-        self.numbers = ["x0", "x1"]  # variables of 32 bits
-        self.wide = ["w0"]  # and of 64
-        self.entries = list[str]()  # pointers to elements
+        self.numbers = ["x0", "x1"]  # 32-bit variables
+        self.wide = ["w0"]  # 64-bit variables
+        self.entries = list[str]()  # pointers to map elements
         self.level = "eth"
         self.depth = 0
         self.made = 2
@@ -150,7 +149,7 @@ class _Writer:
         return text
 
     def inside(self, most: int = 3) -> str:
-        """A few statements that others depend on."""
+        """Return a few statements for the inside of another statement."""
         saved = list(self.numbers), list(self.wide), list(self.entries), self.level
         self.depth += 1
         text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
@@ -165,7 +164,7 @@ class _Writer:
                 return KINDS[kind](self)
 
     def known(self) -> str:
-        """Numbers of which nothing is known, in half of the programs."""
+        """Return assignments that make numbers unknown to the compiler, in half of the programs."""
         return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:
@@ -202,7 +201,7 @@ def _leave(w: _Writer) -> str:
 
 
 def _deeper(w: _Writer) -> str:
-    """The next header, with the check of its end."""
+    """Parse the next header, with a bounds check."""
     step = {"eth": ("ip", "ip6"), "ip": ("udp", "tcp"), "ip6": ()}.get(w.level, ())
     if not step or w.depth:
         return _leave(w)
@@ -344,7 +343,7 @@ def _help(w: _Writer) -> str:
 
 
 def _copy(w: _Writer) -> str:
-    """Headers that are kept on the stack while the packet grows or shrinks, and written back."""
+    """Keep headers on the stack while the packet grows or shrinks, and write them back."""
     size = w.pick("sizeof(struct ethhdr)", "12", "20", "40", "16")
     bytes_ = w.rng.choice((-8, -4, -20, -40, 4))
     pointer = w.pick("data", "data", "eth->h_source")
@@ -363,7 +362,7 @@ def _copy(w: _Writer) -> str:
 
 
 def _gather(w: _Writer) -> str:
-    """Fields of the packet that are gathered in a structure."""
+    """Gather fields of the packet in a structure."""
     name = w.new().replace("x", "g")
     text = f"struct key6 {name} = {{}};\n"
     parts = {
@@ -379,7 +378,7 @@ def _gather(w: _Writer) -> str:
 
 
 def _clear(w: _Writer) -> str:
-    """A structure for a helper that is cleared, and filled in part."""
+    """Clear a structure for a helper, and fill some of its fields."""
     fields = w.rng.sample(
         [
             "family = 2",
@@ -409,7 +408,7 @@ def _atomics(w: _Writer) -> str:
 
 
 def _carry(w: _Writer) -> str:
-    """Sums of 64 bits that are folded."""
+    """Fold a 64-bit sum."""
     turns = w.rng.randint(2, 5)
     text = "".join(f"s += {w.operand()}; " for _ in range(w.rng.randint(1, 4)))
     return (
@@ -434,7 +433,7 @@ def _context(w: _Writer) -> str:
 
 
 def _apart(w: _Writer) -> str:
-    """Calls of functions that stay functions."""
+    """Call a function that is not inlined."""
     name = w.new()
     what = w.pick(
         f"apart({w.number()}, {w.operand()})",
@@ -449,7 +448,7 @@ def _apart(w: _Writer) -> str:
 
 
 def _spread(w: _Writer) -> str:
-    """Reads of the packet at any distance, of any size, in front of a pointer, too."""
+    """Read packet bytes at random offsets and sizes, sometimes in front of a pointer."""
     if w.rng.random() < 0.2:
         kind, size = w.rng.choice((("__u8", 1), ("__u8", 1), ("__u16", 2), ("__u32", 4)))
         return (
@@ -468,7 +467,7 @@ def _spread(w: _Writer) -> str:
 
 
 def _variables(w: _Writer) -> str:
-    """Variables on the stack, near and far, in all sizes."""
+    """Access variables of all sizes on the stack, at small and large offsets."""
     size = w.rng.choice((12, 20, 40, 60, 90, 120, 200))
     kinds = ("__u8", "__u16", "__u32", "__u64")
     bytes_ = {"__u8": 1, "__u16": 2, "__u32": 4, "__u64": 8}
@@ -485,7 +484,7 @@ def _variables(w: _Writer) -> str:
 
 
 def _large(w: _Writer) -> str:
-    """Numbers of 64 bits, and signs."""
+    """Use 64-bit and signed numbers."""
     big = f"{w.rng.randrange(1 << w.rng.choice((31, 33, 40, 63)))}ull"
     return w.pick(
         f"if (w0 {w.pick('==', '!=', '>', '<')} {big}) x0++;\n",
@@ -527,7 +526,7 @@ def _shifts(w: _Writer) -> str:
 
 
 def _update(w: _Writer) -> str:
-    """Elements that are put into maps, or looked up by bytes of the packet."""
+    """Insert map elements, or look them up by packet bytes."""
     place = w.rng.randrange(64)
     return w.pick(
         "{ __u32 k = x0 & 3; struct big *b = bpf_map_lookup_elem(&bigs, &k); if (b) {"
@@ -576,11 +575,11 @@ KINDS: dict[str, Callable[[_Writer], str]] = {
     "shifts": _shifts,
     "update": _update,
 }
-"""Statements, by kind."""
+"""Functions that write a statement, by its kind."""
 
 
 def program(seed: int, weights: Mapping[str, float], programs: int = 4) -> str:
-    """A source with so many XDP programs; the same seed and weights make the same."""
+    """Return a source with `programs` XDP programs; equal seeds and weights give equal sources."""
     rng = random.Random(seed)
     texts = [_HEAD]
     for number in range(programs):

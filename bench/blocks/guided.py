@@ -1,8 +1,8 @@
-"""Weights of kinds of statements, such that what is made up has the instructions of real programs.
+"""Weights of statement kinds that give generated programs the instructions of real programs.
 
-Each kind is weighted up in turn; the mixture of these whose instructions of LLVM's language are
-nearest to those of the guide (non-negative least squares) says how often each is taken. Distances
-between distributions are those of Clara's Table 1.
+Each kind in turn gets a larger weight. Non-negative least squares finds the mixture of the resulting
+distributions of LLVM instructions that is nearest to the guide. Distances between distributions are
+those of Clara's Table 1.
 """
 
 import math
@@ -29,7 +29,7 @@ Distribution = Mapping[str, float]
 def opcodes(
     files: Iterable[str], flags: Mapping[str, tuple[str, ...]] | None = None
 ) -> Counter[str]:
-    """How often each instruction of LLVM's language is in files."""
+    """Count the LLVM instructions in files, by opcode."""
     found = Counter[str]()
     for file in files:
         text = compile_to_ir(file, Clang((flags or {}).get(file, ())))
@@ -40,7 +40,7 @@ def opcodes(
 
 
 def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
-    """The same of programs that are made up."""
+    """Count the LLVM instructions in generated programs, by opcode."""
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for seed in seeds:
@@ -51,7 +51,7 @@ def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
 
 
 def guided(guide: Counter[str]) -> dict[str, float]:
-    """Weights for a guide."""
+    """Return the weights of statement kinds that fit the guide's instructions."""
     names = sorted(guide)
     columns = []
     for number, kind in enumerate(KINDS):
@@ -77,7 +77,7 @@ def _shares(counts: Counter[str], names: list[str]) -> np.ndarray:
 
 
 def distances(one: Counter[str], other: Counter[str]) -> dict[str, float]:
-    """Between two distributions, as in Clara's Table 1 (Renyi's of order 2)."""
+    """Return distances between two distributions, as in Clara's Table 1 (Renyi's of order 2)."""
     names = sorted(set(one) | set(other))
     p, q = _shares(one, names), _shares(other, names)
     small = 1e-6

@@ -1,4 +1,4 @@
-"""Models that learn instructions of blocks from words: the one that is shipped, and alternatives."""
+"""Models that predict instructions of blocks from tokens: the shipped model, and alternatives."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,27 +24,27 @@ Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]
 Learner = Callable[[Blocks, Numbers], Callable[[Blocks], Numbers]]
 _SELDOM = 6
-"""Words that are in fewer blocks have the weight of their group."""
+"""Words in fewer blocks have the weight of their group."""
 _RIDGE = 10.0
 _ROUNDS = 6
 _TREES = 150
 
 
 def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """The model that is shipped, as JSON."""
+    """Return the shipped model as JSON."""
     weights, groups = _weights(blocks, targets)
     return {"weights": weights, "groups": groups, "errors": [[1e9, 1.0, 1.0]]}
 
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """A model with how far off it is, from blocks that it has not learnt."""
+    """Return a model with its errors on blocks outside its training."""
     model = AdditiveModel(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
     return saved | {"errors": scattered(guesses, targets)}
 
 
 def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
-    """By size: between which shares of the guess four in five blocks are."""
+    """Return, by size of the guess, the ratios to it that enclose four of five blocks."""
     errors = []
     for least, most in ((0, 4), (4, 8), (8, 16), (16, 32), (32, 1e9)):
         inside = (guesses > least) & (guesses <= most) & (targets > 0)
@@ -55,10 +55,10 @@ def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
 
 
 def _weights(blocks: Blocks, targets: Numbers) -> tuple[dict[str, float], dict[str, float]]:
-    """What a word takes, and what words of a group do; none takes less than nothing.
+    """Return the instructions for each word and for other words of each group; none is negative.
 
-    Absolute errors count (least squares that are weighted anew); a word of which little is seen
-    stays near what the code generator's manner tells (`usual.py`).
+    The fit minimises absolute errors, by iteratively reweighted least squares. Rare words stay near
+    their prior, which follows from the rules of the code generator (`usual.py`).
     """
     often = Counter(word for block in blocks for word in set(block))
     names = sorted(word for word, times in often.items() if times >= _SELDOM)
@@ -108,13 +108,13 @@ def _solved(
 
 
 def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
-    """Weights of words."""
+    """Train weights of words."""
     model = AdditiveModel(fitted(blocks, targets))
-    return lambda asked: np.array([model.predict(block).instructions for block in asked])
+    return lambda new: np.array([model.predict(block).instructions for block in new])
 
 
 def _counted(make: Callable[[], Any]) -> Learner:
-    """A learner of scikit-learn on how often each word is there."""
+    """Return a learner of scikit-learn on the counts of words."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))
@@ -122,9 +122,9 @@ def _counted(make: Callable[[], Any]) -> Learner:
             word: at for at, word in enumerate(sorted(w for w, n in often.items() if n >= _SELDOM))
         }
 
-        def table(asked: Blocks) -> Numbers:
-            found = np.zeros((len(asked), len(place) + 1))
-            for row, block in enumerate(asked):
+        def table(new: Blocks) -> Numbers:
+            found = np.zeros((len(new), len(place) + 1))
+            for row, block in enumerate(new):
                 found[row, -1] = len(block)
                 for word in block:
                     if word in place:
@@ -133,7 +133,7 @@ def _counted(make: Callable[[], Any]) -> Learner:
 
         scaler = StandardScaler().fit(table(blocks))
         model = make().fit(scaler.transform(table(blocks)), targets)
-        return lambda asked: np.maximum(0, model.predict(scaler.transform(table(asked))))
+        return lambda new: np.maximum(0, model.predict(scaler.transform(table(new))))
 
     return learn
 
@@ -141,18 +141,18 @@ def _counted(make: Callable[[], Any]) -> Learner:
 def _network(
     make: Callable[[int, np.random.Generator], networks.Network[Any]], epochs: int
 ) -> Learner:
-    """A network on words in their order."""
+    """Return a learner that trains a network on the sequence of words."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))
         place = {w: at + 1 for at, w in enumerate(sorted(w for w, n in often.items() if n > 1))}
         unit = float(targets.mean()) or 1.0
 
-        def numbered(asked: Blocks) -> list[list[int]]:
-            return [[place.get(word, 0) for word in block] for block in asked]
+        def numbered(new: Blocks) -> list[list[int]]:
+            return [[place.get(word, 0) for word in block] for block in new]
 
         net = networks.learn(make, numbered(blocks), targets / unit, len(place) + 1, epochs)
-        return lambda asked: np.maximum(0, networks.guesses(net, numbered(asked)) * unit)
+        return lambda new: np.maximum(0, networks.guesses(net, numbered(new)) * unit)
 
     return learn
 
@@ -177,4 +177,4 @@ LEARNERS: dict[str, Learner] = {
         lambda: RandomForestRegressor(100, min_samples_leaf=2, max_features=0.4, random_state=1)
     ),
 }
-"""By name; the paper has LSTM + FC, DNN, and the forest that its AutoML came to."""
+"""Learners by name; the paper has LSTM + FC, DNN, and the forest that its AutoML selected."""

@@ -11,27 +11,27 @@ _HIDDEN = 64
 
 
 class Lstm:
-    """A state that words change one after the other; what is left at the end says what they take."""
+    """A state that each word of the block updates; the last state gives the instructions."""
 
     def __init__(self, words: int, rng: np.random.Generator) -> None:
         hidden = _HIDDEN
 
-        def made(*shape: int) -> Numbers:
+        def weights(*shape: int) -> Numbers:
             return rng.normal(0, 1 / np.sqrt(shape[0]), shape)
 
         self.parts = {
             "embed": rng.normal(0, 0.3, (words, 4 * hidden)),
-            "again": made(hidden, 4 * hidden),
+            "again": weights(hidden, 4 * hidden),
             "bias": np.zeros(4 * hidden),
-            "first": made(hidden, hidden),
+            "first": weights(hidden, hidden),
             "first bias": np.zeros(hidden),
-            "last": made(hidden, 1),
+            "last": weights(hidden, 1),
             "last bias": np.zeros(1),
         }
         self.parts["bias"][hidden : 2 * hidden] = 1.0
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, list[tuple[Numbers, ...]]]:
-        """The answers for a batch (blocks by words), and what the way back needs."""
+        """Return the outputs for a batch (blocks by words), and values for `back`."""
         size, hidden, part = len(batch), _HIDDEN, self.parts
         state, cell = np.zeros((size, hidden)), np.zeros((size, hidden))
         steps: list[tuple[Numbers, ...]] = []
@@ -41,12 +41,12 @@ class Lstm:
                 1 / (1 + np.exp(-gates[:, k * hidden : (k + 1) * hidden])) for k in range(3)
             )
             new = np.tanh(gates[:, 3 * hidden :])
-            there = mask[:, at : at + 1]
+            present = mask[:, at : at + 1]
             after = keep * cell + inward * new
             shown = np.tanh(after)
-            steps.append((state, cell, inward, keep, out, new, shown, there))
-            cell = there * after + (1 - there) * cell
-            state = there * out * shown + (1 - there) * state
+            steps.append((state, cell, inward, keep, out, new, shown, present))
+            cell = present * after + (1 - present) * cell
+            state = present * out * shown + (1 - present) * state
         middle = np.maximum(0, state @ part["first"] + part["first bias"])
         steps.append((state, middle))
         return (middle @ part["last"] + part["last bias"])[:, 0], steps
@@ -54,7 +54,7 @@ class Lstm:
     def back(
         self, batch: Batch, steps: list[tuple[Numbers, ...]], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Slopes of all parts, from that of the loss by the answers."""
+        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
         part = self.parts
         found = {name: np.zeros_like(value) for name, value in part.items()}
         state, middle = steps[-1]
@@ -65,9 +65,9 @@ class Lstm:
         by_state = inner @ part["first"].T
         by_cell = np.zeros_like(by_state)
         for at in range(batch.shape[1] - 1, -1, -1):
-            before, cell, inward, keep, out, new, shown, there = steps[at]
-            now = by_state * there
-            inside = by_cell * there + now * out * (1 - shown**2)
+            before, cell, inward, keep, out, new, shown, present = steps[at]
+            now = by_state * present
+            inside = by_cell * present + now * out * (1 - shown**2)
             gates = np.concatenate(
                 (
                     inside * new * inward * (1 - inward),
@@ -80,6 +80,6 @@ class Lstm:
             np.add.at(found["embed"], batch[:, at], gates)
             found["again"] += before.T @ gates
             found["bias"] += gates.sum(0)
-            by_state = gates @ part["again"].T + by_state * (1 - there)
-            by_cell = inside * keep + by_cell * (1 - there)
+            by_state = gates @ part["again"].T + by_state * (1 - present)
+            by_cell = inside * keep + by_cell * (1 - present)
         return found

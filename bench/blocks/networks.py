@@ -1,4 +1,4 @@
-"""Networks over the words of blocks: how they learn and are asked.
+"""Training and evaluation of networks over the words of blocks.
 
 Source: Kingma and Ba, Adam: A Method for Stochastic Optimization (2015).
 """
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 Batch = NDArray[np.int64]
-"""Blocks by words, each a number; short blocks are filled up."""
+"""Numbers of words, `[block, word]`; short blocks are padded with 0."""
 Kept = TypeVar("Kept")
 _LONGEST = 96
-"""Words of a block that are looked at, from its start."""
+"""Maximum number of words of a block, from its start; later words are ignored."""
 
 
 class Network(Protocol[Kept]):
-    """Words in, one number out for each block: what it takes, by the mean of all blocks."""
+    """A network from the words of a block to its instructions, in units of the mean block."""
 
     parts: dict[str, Numbers]
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, Kept]:
-        """The answers for a batch, and what the way back needs; `mask` is 1 where a word is."""
+        """Return the outputs for a batch, and values for `back`; `mask` is 0 for padding."""
 
     def back(self, batch: Batch, kept: Kept, slope: Numbers) -> dict[str, Numbers]:
-        """Slopes of all parts, from that of the loss by the answers."""
+        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
 
 
 def learn(
@@ -36,7 +36,7 @@ def learn(
     words: int,
     epochs: int,
 ) -> Network[Kept]:
-    """A network that has learnt blocks, by the absolute error."""
+    """Train a network on blocks, by a smooth absolute error."""
     rng = np.random.default_rng(1)
     net = make(words, rng)
     first = {name: np.zeros_like(value) for name, value in net.parts.items()}
@@ -64,7 +64,7 @@ def learn(
 
 
 def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
-    """Blocks of one length, and where there are words."""
+    """Return blocks padded to one length, and a mask that is 1 for words."""
     longest = max(1, min(_LONGEST, max(map(len, blocks))))
     batch = np.zeros((len(blocks), longest), dtype=np.int64)
     mask = np.zeros((len(blocks), longest))
@@ -76,6 +76,6 @@ def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
 
 
 def guesses(net: Network[Any], blocks: Sequence[Sequence[int]]) -> Numbers:
-    """What a network says of blocks."""
+    """Return the outputs of a network for blocks."""
     groups = [blocks[at : at + 256] for at in range(0, len(blocks), 256)]
     return np.concatenate([net.run(*padded(group))[0] for group in groups])

@@ -1,4 +1,4 @@
-"""What is learnt from, and judged by: sources that are counted exactly, by instruction and block."""
+"""Training and test data: sources with exact counts, by block and by BPF instruction."""
 
 import contextlib
 from collections.abc import Iterator
@@ -32,23 +32,23 @@ from slowpath.insights.source.map_types import with_known_maps
 
 
 class Pair(NamedTuple):
-    """A block."""
+    """A block with its tokens and exact counts."""
 
     program: str
     block: str
-    words: list[str]  # of LLVM's language
-    machine: list[Described] | None  # of BPF, as the back end in llvmlite makes it, if it does
+    words: list[str]  # tokens of LLVM IR
+    machine: list[Described] | None  # BPF instructions of llvmlite's back end, if it compiles
     instructions: int
-    packet: int  # accesses that the card makes
+    packet: int  # accesses of the compiled code, as are the next two
     state: int
     unknown: int
-    predicted_packet: int  # accesses as LLVM's language has them
+    predicted_packet: int  # accesses in LLVM IR
     predicted_state: int
-    refused: bool  # the card lacks something in it
+    refused: bool  # true if the card does not support the block
 
 
 class Slot(NamedTuple):
-    """An instruction of BPF, as clang's back end makes it."""
+    """A BPF instruction of clang's back end, with its tokens and exact counts."""
 
     block: str
     words: list[str]
@@ -62,14 +62,14 @@ class Slot(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What is known of a source."""
+    """Exact counts for one program, by block and by BPF instruction."""
 
     pairs: list[Pair]
     slots: list[Slot]
 
 
 def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
-    """All programs of a file that the code generator takes."""
+    """Yield the counts of each program of a file that the code generator accepts."""
     question = Question(file, None, "call", Clang(flags))
     text = compile_to_ir(file, question.clang)
     module = load(question, text)
@@ -94,19 +94,19 @@ def _of(
     for name, one in traced.items():
         counted_ = {row["name"]: row for row in rows[one.function.shown]["blocks"]}
         if not any(row["instructions"] or row["call_instructions"] for row in counted_.values()):
-            continue  # called through a pointer by a helper that is refused: nobody knows either
-        for said in Describer(one).said():
-            row = counted_[said.block]
+            continue  # only called through a pointer, by an unsupported helper: counts are unknown
+        for block in Describer(one).said():
+            row = counted_[block.block]
             if any(each["what"] == UNREACHED for each in row["refused"]):
-                continue  # nobody knows what it takes
+                continue  # counts are unknown
             yield Pair(
                 program.name,
-                said.block,
-                list(said.words),
-                made[name].get(said.block, []) if name in made else None,
+                block.block,
+                list(block.words),
+                made[name].get(block.block, []) if name in made else None,
                 int(row["instructions"]),
                 *(row["accesses"]["packet"], row["accesses"]["state"], row["accesses"]["unknown"]),
-                *(said.packet, said.state),
+                *(block.packet, block.state),
                 bool(row["refused"]),
             )
 
@@ -119,7 +119,7 @@ def _given(module: Module, program: ProgramInfo) -> dict[str, list[Given]]:
 def _slots(
     question: Question, module: Module, program: ProgramInfo, exact: Machine
 ) -> Iterator[Slot]:
-    """Each instruction as if it were a block."""
+    """Yield the counts of each instruction, as if it were a block."""
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
     subject = card.Subject(question.file, program.number, program.name, module.layout, btf)
     done = card.lower(subject, Code(module.object), question.map_abi, Stopping())

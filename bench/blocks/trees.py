@@ -1,4 +1,4 @@
-"""Grows the tree that is shipped (`slowpath.insights.blocks.learnt`) from instructions."""
+"""Training of the shipped tree (`slowpath.insights.blocks.learnt`) from instructions."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,23 +8,23 @@ from typing import Any
 from blocks.pairs import Slot
 
 _SEEN = 2
-"""How often words are seen before something is learnt of them."""
+"""Minimum number of observations of words from which the tree learns."""
 _ALWAYS = frozenset(
     ["branch", "load", "store", "move", "+", "*", "swap", "negate", "atomic", "exit"]
 )
-"""What takes something wherever it is reached."""
+"""Tokens of instructions that compile to something whenever they are reachable."""
 Label = tuple[float, float, float, float]
 
 
 def grown(slots: Iterable[Slot]) -> dict[str, Any]:
-    """A tree as JSON, without knowing how far off it is.
+    """Return a tree as JSON, without its errors.
 
-    Behind each word it has the middle of what was seen, unless the words before say the same.
+    Each prefix of words has the median of its observations, unless a shorter prefix has the same.
     """
     seen = defaultdict[tuple[str, ...], list[Label]](list)
     for one in slots:
         if not one.instructions and not one.refused and one.words[0] in _ALWAYS:
-            continue  # nothing leads there, as the code generator knows
+            continue  # unreachable, as the code generator knows
         label = (one.instructions - one.pieces, one.packet, one.state, one.unknown)
         for count in range(1, len(one.words) + 1):
             seen[tuple(one.words[:count])].append(label)
@@ -32,7 +32,7 @@ def grown(slots: Iterable[Slot]) -> dict[str, Any]:
     for words in sorted(seen, key=len):
         labels = seen[words]
         middle = tuple(float(median(part)) for part in zip(*labels, strict=True))
-        near = next(
+        inherited = next(
             (
                 nodes[words[:count]]
                 for count in range(len(words) - 1, 0, -1)
@@ -40,7 +40,7 @@ def grown(slots: Iterable[Slot]) -> dict[str, Any]:
             ),
             None,
         )
-        if near is None or (len(labels) >= _SEEN and middle != near):
+        if inherited is None or (len(labels) >= _SEEN and middle != inherited):
             nodes[words] = middle  # type: ignore[assignment]
     return {
         "nodes": {" / ".join(words): list(label) for words, label in sorted(nodes.items())},

@@ -1,7 +1,7 @@
-"""What a word takes as far as the code generator's manner tells: where learning starts from.
+"""Prior instructions of a word, from the rules of the code generator.
 
-A value of 64 bits is a pair of registers, so most takes two instructions; one of 32 bits takes one,
-and one more where zeros are needed above it.
+A 64-bit value is a pair of registers, so most operations take two instructions. A 32-bit value takes
+one, and another one if its upper half must be zero.
 """
 
 _BY_START = (
@@ -54,7 +54,7 @@ _FOUR, _TWO = 4, 2
 
 
 def usual(word: str) -> float:
-    """Instructions of a word."""
+    """Return the prior instructions of a word."""
     found = next((takes for start, takes in _BY_START if word.startswith(start)), None)
     parts = word.split()
     if word.startswith("load packet") and word.endswith("again"):

@@ -1,1 +1,1 @@
-"""Chains of example programs: rewritten, fused, beside tail calls, and longer and longer ones."""
+"""Chains of example programs: rewritten, fused, compared with tail calls, and of growing length."""

@@ -1,4 +1,4 @@
-"""Chains of the programs in examples/chain, as files, and what slowpath says of them."""
+"""Chains of the programs in examples/chain, as files, and reports of slowpath about them."""
 
 import itertools
 import json
@@ -16,16 +16,16 @@ EXAMPLES = ROOT / "examples/chain"
 
 
 class Run(NamedTuple):
-    """A process."""
+    """A finished process of slowpath."""
 
     report: dict[str, Any]
-    seconds: float  # of the whole process
+    seconds: float  # duration of the whole process
 
 
 def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
-    """The description of a chain of examples, each behind XDP_PASS of the one before; its file.
+    """Write the description of a chain in which each example follows XDP_PASS of the one before.
 
-    A program can be in it several times: each is called after its place.
+    A program can occur several times; each occurrence has its position in its name.
     """
     labels = [f"{program}_{place}" for place, program in enumerate(programs, 1)]
     lines = ["schema: 1", "programs:"]
@@ -43,10 +43,10 @@ def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
 
 
 def slowpath(python: Path, *arguments: object) -> Run:
-    """Runs the tool, and reads the JSON that it writes.
+    """Run the tool, and read its JSON output.
 
     Raises:
-        SystemExit: when it writes none.
+        SystemExit: when there is no output.
     """
     command = [str(python), "-m", "slowpath", *map(str, arguments), "--format", "json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -63,5 +63,5 @@ def slowpath(python: Path, *arguments: object) -> Run:
 
 
 def median(values: Iterable[float]) -> float:
-    """The median of some figures."""
+    """Return the median of some figures."""
     return statistics.median(values)

@@ -1,8 +1,8 @@
-"""Programs as one beside the same programs chained by tail calls, in the running kernel.
+"""Fused programs compared with the same programs chained by tail calls, in the running kernel.
 
-Both get the packets that get through all programs, with maps of their own, and have to do the same;
-then both are timed in turns, on the packet that takes the slowest path through the whole chain, each
-run behind another in the kernel's loop (`slowpath_rehearsal::Rate` says what that time contains).
+Both get the packets that pass all programs, with their own maps, and must have the same effects. Then
+both are timed in turns, on the packet that takes the slowest path through the whole chain. The
+kernel repeats each in a loop (`slowpath_rehearsal::Rate` tells what this time contains).
 """
 
 import json
@@ -44,16 +44,16 @@ COLUMNS = [
 
 
 def rows(python: Path, clang: str, repeat: int, rounds: int) -> Iterator[Row]:
-    """The figures of each chain: medians of several measurements."""
+    """Yield the figures of each chain, medians of several measurements."""
     with tempfile.TemporaryDirectory() as temporary:
         for programs in CHAINS:
             yield _row(python, clang, programs, (repeat, rounds), Path(temporary))
 
 
 def _row(
-    python: Path, clang: str, programs: Sequence[str], often: tuple[int, int], folder: Path
+    python: Path, clang: str, programs: Sequence[str], counts: tuple[int, int], folder: Path
 ) -> Row:
-    repeat, rounds = often
+    repeat, rounds = counts
     name = "_".join(program[:2] for program in programs)
     chain = write(folder, name, programs)
     fusing = ["chain", "optimize", chain, "--fuse", "--packets", "0", "-o", folder / name]
@@ -64,8 +64,8 @@ def _row(
     witness = found["paths"][0]["witness"]
     chained = tail_calls.build(clang, programs, folder)
     fused = (folder / name / f"{name}.bpf.o").read_bytes()
-    said = [_rehearse(chained, fused, witness, rounds) for _ in range(repeat)]
-    rates = [one["rate"] for one in said]
+    reports = [_rehearse(chained, fused, witness, rounds) for _ in range(repeat)]
+    rates = [one["rate"] for one in reports]
     alone = [rate["ratio_without_frame"] for rate in rates]
     return {
         "programs": ", ".join(programs),
@@ -78,7 +78,7 @@ def _row(
         "program_ratio": median(1 / one for one in alone if one) if any(alone) else None,
         "copy_ratio": median(1 / rate["copy_ratio"] for rate in rates),
         "restored": str(rates[0]["restored"]),
-        "packets": min(one["compared"] for one in said),
+        "packets": min(one["compared"] for one in reports),
         "packet_bytes": witness["length"],
         "least_ratio": min(1 / rate["ratio_quartiles"][1] for rate in rates),
         "greatest_ratio": max(1 / rate["ratio_quartiles"][0] for rate in rates),
@@ -86,27 +86,27 @@ def _row(
 
 
 def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> RehearsalReport:
-    """What the kernel says of both.
+    """Run both chains in the kernel, and return its report.
 
     Raises:
-        SystemExit: when they do not do the same, or are not timed.
+        SystemExit: when their effects differ, or they are not timed.
     """
     read = objects.read_object(str(chained), chained.read_bytes())
     (first,) = [p for p in objects.programs(read) or [] if p.name == f"{tail_calls.STEP}_0"]
-    # What maps are called does not tell of which program they are: no two have the same name.
+    # Names of maps are unique, so the name of the program in front is not needed.
     maps = {name.rsplit(":", 1)[-1]: content for name, content in witness["maps"].items()}
     both = rehearsals.Rehearsed(
         [], (read, first.number), fused, [wire_bytes(witness)], json.dumps(maps)
     )
-    how = rehearsals.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
-    said = rehearsals.rehearse(kernel.open_kernel(), both, how, Stopping())
-    if said["difference"] or said["undetermined"] or not said["rate"]:
-        raise SystemExit(f"error: {chained.name}: {json.dumps(said)}")
-    return said
+    options = rehearsals.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
+    report = rehearsals.rehearse(kernel.open_kernel(), both, options, Stopping())
+    if report["difference"] or report["undetermined"] or not report["rate"]:
+        raise SystemExit(f"error: {chained.name}: {json.dumps(report)}")
+    return report
 
 
 def _instructions(python: Path, chained: Path, programs: int) -> int:
-    """Those of all programs that tail calls chain, in slots of 8 bytes."""
+    """Return the instructions of all chained programs, in slots of 8 bytes."""
     (shown,) = slowpath(python, "show", chained).report["objects"]
     steps = {f"{tail_calls.STEP}_{place}" for place in range(programs)}
     return sum(one["instructions"] for one in shown["programs"] if one["name"] in steps)

@@ -1,4 +1,4 @@
-"""How the analysis of a chain grows with its length: seconds, and questions to the solver."""
+"""Growth of the analysis of a chain with its length: seconds, and solver queries."""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DEADLINE = 60
 
 
 class Command(NamedTuple):
-    """What is asked of a chain."""
+    """A command that analyses chains."""
 
     key: str
     title: str
@@ -45,17 +45,17 @@ COLUMNS = [
 
 
 def filters_first(number: int) -> list[str]:
-    """So many programs: filters, then the firewall and the load balancer; one is the firewall."""
+    """Return `number` programs: filters, firewall, load balancer; or only the firewall."""
     return [*_filters(number - 2), "firewall", *_last(number)]
 
 
 def firewall_first(number: int) -> list[str]:
-    """So many programs: filters between the firewall and the load balancer."""
+    """Return `number` programs: firewall, filters, load balancer; or only the firewall."""
     return ["firewall", *_filters(number - 2), *_last(number)]
 
 
 def _last(number: int) -> list[str]:
-    """The load balancer, if there is anything in front of it: alone, all of it is needed."""
+    """Return the load balancer, unless it would be the only program, which cannot be shortened."""
     return ["load_balancer"] if number > 1 else []
 
 
@@ -67,7 +67,7 @@ CHAINS = {"filters first": filters_first, "firewall first": firewall_first}
 
 
 def rows(python: Path, repeat: int) -> Iterator[Row]:
-    """The figures of each chain and length: medians of whole processes, which take turns."""
+    """Yield the figures of each chain and length, medians of whole processes that take turns."""
     with tempfile.TemporaryDirectory() as temporary:
         for name, programs in CHAINS.items():
             for number in LENGTHS:
@@ -80,12 +80,12 @@ def rows(python: Path, repeat: int) -> Iterator[Row]:
 
 
 def _run(python: Path, command: Command, chain: Path) -> Run:
-    more: list[object] = ["--deadline", DEADLINE]
+    options: list[object] = ["--deadline", DEADLINE]
     if "optimize" in command.arguments:
-        more += ["--packets", 0]
+        options += ["--packets", 0]
     if command.key == "bound":
-        more += ["--target", "ebpf"]
-    return slowpath(python, *command.arguments, chain, *more)
+        options += ["--target", "ebpf"]
+    return slowpath(python, *command.arguments, chain, *options)
 
 
 def _row(number: int, runs: dict[str, list[Run]]) -> Row:
@@ -104,7 +104,7 @@ def _row(number: int, runs: dict[str, list[Run]]) -> Row:
 
 
 def queries(report: dict[str, Any]) -> int:
-    """Questions to the solver, of a command."""
+    """Return the number of solver queries in the report of a command."""
     if "results" in report:
         return sum(result["stats"]["solver_checks"] for result in report["results"])
     parts = [*report["programs"], *([report["fused"]] if report["fused"] else [])]
@@ -113,7 +113,7 @@ def queries(report: dict[str, Any]) -> int:
 
 
 def is_early(report: dict[str, Any]) -> bool:
-    """Whether a command has not done everything."""
+    """Return true if a command stopped early, or left a part without a proof."""
     if "results" in report:
         return any(result["guarantee"]["verdict"] != "exact" for result in report["results"])
     proved = [program["proved"] for program in report["programs"]]

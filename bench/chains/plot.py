@@ -1,4 +1,4 @@
-"""The plot of how the analysis of a chain grows. Needs matplotlib."""
+"""Plot of the growth of a chain's analysis. Needs matplotlib."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ LINES = ("-", "--")
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draws seconds and questions of each command against the number of programs."""
+    """Draw seconds and queries of each command against the number of programs."""
     numbers = sorted({row["number"] for row in rows})
     with plt.rc_context(STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 3), layout="constrained")
-        for panel, (what, title) in zip(panels, PANELS, strict=True):
+        for panel, (figure_key, title) in zip(panels, PANELS, strict=True):
             for place, command in enumerate(COMMANDS):
                 for chain, line in zip(CHAINS, LINES, strict=True):
                     some = [row for row in rows if row["chain"] == chain]
                     panel.plot(
                         [row["number"] for row in some],
-                        [row[f"{command.key}_{what}"] for row in some],
+                        [row[f"{command.key}_{figure_key}"] for row in some],
                         f"o{line}",
                         color=f"C{place}",
                         markersize=3,

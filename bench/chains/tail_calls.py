@@ -1,7 +1,7 @@
-"""The programs of a chain as tail calls chain them: one object, each program behind the one before.
+"""Programs chained by tail calls, in one object.
 
-Each program is the example as it is, inlined into one that calls the next where the example returns
-XDP_PASS, through a program array, as dispatchers without freplace do. Maps stay apart.
+Each example is inlined unchanged into a program. Where the example returns XDP_PASS, the program
+calls the next one through a program array, as dispatchers without freplace do. Maps stay separate.
 """
 
 import subprocess
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from chains.description import EXAMPLES
 
-# Those of examples/chain/Makefile.
+# The same flags as in examples/chain/Makefile.
 FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-parameter"]
 FLAGS += ["-fno-unroll-loops", "-idirafter", "/usr/include/x86_64-linux-gnu"]
 
-STEP = "step"  # each program is called so, with its place behind
+STEP = "step"  # name of each program, followed by its position
 NEXT = """
 	if (action == XDP_PASS)
 		bpf_tail_call(ctx, &chain, {place});"""
 
 
 def source(programs: Sequence[str]) -> str:
-    """C of the chain; each of the examples may be in it once."""
+    """Return the C source of the chain; each example may occur once."""
     parts = ["#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"]
     for program in programs:
-        # What examples have in common in name only; and that a program is a part of another one.
+        # Rename what all examples define, and inline the example into another program.
         names = "".join(f"#undef {n}\n#define {n} {program}_{n}\n" for n in ("LICENSE", "headers"))
         inlined = f"int {program}(struct xdp_md *ctx) __attribute__((always_inline));\n"
         parts.append(f'{names}{inlined}#include "{EXAMPLES / program}.bpf.c"\n')
@@ -54,7 +54,7 @@ int {STEP}_{place}(struct xdp_md *ctx)
 
 
 def build(clang: str, programs: Sequence[str], folder: Path) -> Path:
-    """The object of a chain, and its source beside it.
+    """Compile a chain, and return its object; the source is in the same folder.
 
     Raises:
         SystemExit: when clang does not compile it.

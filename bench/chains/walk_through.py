@@ -1,4 +1,4 @@
-"""The example of docs/chains.md from one run: sizes, times, rates of all variants, before and after."""
+"""The example of docs/chains.md: sizes, times and rates of all variants, before and after rewriting."""
 
 import json
 import subprocess
@@ -17,8 +17,8 @@ from slowpath.core.programs.packet import wire_bytes
 VARIANTS = ("load_balancer", "load_balancer_rolled", "load_balancer_card")
 MODES = {"guarded": [], "trusting": ["--trust"]}
 XDP_PASS = 2
-ROUNDS = 21  # of timed turns
-CARD = "load_balancer_card"  # the variant that the SmartNIC can run
+ROUNDS = 21  # number of timed turns
+CARD = "load_balancer_card"  # variant that the SmartNIC can run
 COLUMNS = [
     Column("load balancer", "variant"),
     Column("", "mode"),
@@ -47,7 +47,7 @@ _MEGA = 1e6
 
 
 def _chain(folder: Path, balancer: Path) -> Path:
-    """The example's chain with another load balancer; its file."""
+    """Write the example's chain with another load balancer; return the file."""
     text = (EXAMPLES / "chain.yaml").read_text()
     text = text.replace("firewall.bpf.o", str(EXAMPLES / "firewall.bpf.o"))
     text = text.replace("load_balancer.bpf.o", str(balancer))
@@ -57,15 +57,15 @@ def _chain(folder: Path, balancer: Path) -> Path:
 
 
 def rows(python: Path, repeat: int, packets: int) -> Iterator[Row]:
-    """The figures of each variant and mode: medians of several runs."""
+    """Yield the figures of each variant and mode, medians of several runs."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for variant in VARIANTS:
             for mode, options in MODES.items():
                 original = EXAMPLES / f"{variant}.bpf.o"
                 chain, out = _chain(folder, original), folder / f"{variant}_{mode}"
-                asked = ["chain", "optimize", chain, *options, "--packets", packets, "-o", out]
-                done = [slowpath(python, *asked).report for _ in range(repeat)]
+                words = ["chain", "optimize", chain, *options, "--packets", packets, "-o", out]
+                done = [slowpath(python, *words).report for _ in range(repeat)]
                 row: Row = {"variant": variant, "mode": mode, **_optimized(done)}
                 both = (original, out / "load_balancer.bpf.o")
                 row |= _repeating(python, chain, both)
@@ -98,10 +98,10 @@ def _optimized(done: list[dict[str, Any]]) -> Row:
 
 
 def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
-    """The rate where nothing has to be put back: with a packet that comes out as it went in.
+    """Return the rates for a packet that the programs leave unchanged, so nothing is restored.
 
-    Every byte that the slowest path leaves open is zero, in packet and map: the backend has the
-    service's address then, and whoever sends the packet has the backend's.
+    Every byte that the slowest path does not determine is zero, in packet and map. So the backend
+    has the address of the service, and the sender of the packet has that of the backend.
     """
     witness = _result(python, "chain", "bound", chain, "--target", "ebpf")["paths"][0]["witness"]
     maps = json.dumps(witness["maps"]).replace("--", "00")
@@ -116,11 +116,11 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
         [wire_bytes(witness)],
         maps,
     )
-    how = rehearsals.Rehearsing(packets=1, rounds=ROUNDS)
-    said = rehearsals.rehearse(kernel.open_kernel(), subject, how, Stopping())
-    rate = said["rate"]
+    options = rehearsals.Rehearsing(packets=1, rounds=ROUNDS)
+    report = rehearsals.rehearse(kernel.open_kernel(), subject, options, Stopping())
+    rate = report["rate"]
     if rate is None or rate["restored"]:
-        raise SystemExit(f"error: {chain.name}: the packet does not repeat: {said['notes']}")
+        raise SystemExit(f"error: {chain.name}: the packet does not repeat: {report['notes']}")
     return {
         "repeating_original_ns": rate["original_ns"],
         "repeating_rewritten_ns": rate["rewritten_ns"],
@@ -129,7 +129,7 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
 
 
 def _bounds(python: Path, folder: Path, both: tuple[Path, Path], card: bool) -> Row:
-    """What is guaranteed and estimated of the load balancer behind the firewall; on the card, alone."""
+    """Return bounds and estimates of the load balancer behind the firewall; on the card, alone."""
     row: Row = {"card": None, "card_after": None}
     for name, file in zip(("", "_after"), both, strict=True):
         chain = _chain(folder, file)
@@ -153,7 +153,7 @@ def _result(python: Path, *arguments: object) -> dict[str, Any]:
 
 
 def table(python: Path) -> str:
-    """What `slowpath chain optimize` prints of the example."""
+    """Return the output of `slowpath chain optimize` for the example."""
     with tempfile.TemporaryDirectory() as temporary:
         command = [str(python), "-m", "slowpath", "chain", "optimize"]
         run = subprocess.run(

@@ -1,1 +1,1 @@
-"""How near estimates are to measurements: measuring, simpler models, and judging."""
+"""Errors of estimates: measurements, simpler models, and comparison."""

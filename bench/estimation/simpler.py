@@ -13,9 +13,9 @@ from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.observations import observations
 
 Model = Callable[[str], float]
-"""Nanoseconds of a path, by the text of its flow."""
+"""Returns the nanoseconds of a path from the text of its flow."""
 Stored = dict[str, Any]
-"""A path, as its text has it."""
+"""A path, decoded from its text."""
 Counts = Callable[[Stored], Mapping[str, float]]
 
 LATENCY = {
@@ -29,10 +29,10 @@ LATENCY = {
 
 
 class Sum:
-    """What is counted of a path, each at its price, added up."""
+    """A model that counts things of a path and sums their prices."""
 
     def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
-        """Finds the prices by these paths and what they take."""
+        """Fit the prices to the measured times of paths."""
         self._counts = counts
         counted = [counts(json.loads(flow)) for flow in flows]
         self._columns = sorted({name for each in counted for name in each})
@@ -44,17 +44,17 @@ class Sum:
         return [counted.get(name, 0.0) for name in self._columns]
 
     def __call__(self, flow: str) -> float:
-        """Nanoseconds of a path."""
+        """Return the nanoseconds of a path."""
         return float(np.array(self._row(self._counts(json.loads(flow)))) @ self._prices)
 
 
 def constant(flow: Stored) -> Counter[str]:
-    """The kernel's loop, and how many instructions there are."""
+    """Count the kernel's loop and the instructions."""
     return Counter(loop=1, instructions=len(flow["steps"]))
 
 
 def calls(flow: Stored) -> Counter[str]:
-    """The kernel's loop, and what is called."""
+    """Count the kernel's loop and the calls."""
     counts = Counter(loop=1)
     for name, size, zero in flow["calls"]:
         counts[f"{name} {zero}" if "lookup" in name or "delete" in name else name] += 1
@@ -63,14 +63,14 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """The same, and how many instructions there are of each class."""
+    """Count the same and the instructions of each class."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )
 
 
 def chains(flow: Stored) -> Counter[str]:
-    """The same, and the longest chain of instructions that wait for each other."""
+    """Count the same and the longest chain of dependent instructions."""
     ready, longest = [0.0] * 11, 0.0
     for work, reads, writes, _, _, _ in flow["steps"]:
         done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)
@@ -88,7 +88,7 @@ SIMPLER: dict[str, Counts] = {
 
 
 def fitted(directory: str) -> dict[str, Model]:
-    """Simpler models, of the same experiments."""
+    """Fit the simpler models to the experiments of a calibration."""
     run = RunFolder(Path(directory))
     names = [name for name in run.settings()["experiments"] if run.of(name).measured]
     seen = list(observations({name: run.of(name) for name in names}))

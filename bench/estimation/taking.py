@@ -1,4 +1,4 @@
-"""Measures the paths of programs that are estimated to be the slowest."""
+"""Measures the paths with the highest estimates of programs."""
 
 import json
 import math
@@ -22,22 +22,22 @@ from slowpath.measure.sampling import Measured, StopCriteria, measure
 
 
 class Plan(NamedTuple):
-    """What is measured, and for how long."""
+    """What is measured, and how long."""
 
     target: str
-    paths: int  # of a program, at most
+    paths: int  # maximum for a program
     seconds: float  # of each path
-    deadline: float  # seconds that a program is analysed
-    limit: float  # what was measured with more disturbance than this is measured again
+    deadline: float  # seconds for analysing a program
+    limit: float  # measurements that were disturbed more are repeated
     cpu: int | None
 
 
 AGAIN = StopCriteria(1.0, 1.5, 12)
-"""How long paths that may be the slowest are measured together; seconds are of each."""
+"""How long paths that may be the slowest are measured together; `seconds` is for each."""
 
 
 def take(out: Path, files: Sequence[str], plan: Plan) -> None:
-    """Measures, and appends to the file."""
+    """Measure, and append the results to the file."""
     known = dict[tuple[str, str], Program]()
     if out.exists():
         known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
@@ -48,14 +48,14 @@ def take(out: Path, files: Sequence[str], plan: Plan) -> None:
             for program in programs(file, station, known, plan):
                 with out.open("a") as lines:
                     lines.write(json.dumps(program) + "\n")
-                told = f"{len(program['paths'])} paths, limit {program['limit']:.2f}"
-                print(f"{file} {program['program']}: {told}", flush=True)
+                summary = f"{len(program['paths'])} paths, limit {program['limit']:.2f}"
+                print(f"{file} {program['program']}: {summary}", flush=True)
         except InputError as problem:
             print(f"{file}: {problem}", flush=True)
 
 
 def objects(names: Sequence[str]) -> Iterator[str]:
-    """The names of files, also those in files of names."""
+    """Yield the names of files; `@FILE` stands for the names in FILE."""
     for name in names:
         if name.startswith("@"):
             yield from Path(name[1:]).read_text().split()
@@ -66,7 +66,7 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 def programs(
     file: str, station: kernel.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
-    """Those of a file of which something was left to measure."""
+    """Measure and yield the programs of a file that are not finished."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
     for analysed in Session(read_request([file], options)).analyse(RunContext(Stopping())):
         name = analysed.result["program"]
@@ -95,14 +95,14 @@ def programs(
 def first(
     station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
-    """All paths of a program: the limit of disturbance, and what each takes."""
+    """Measure all paths of a program: the limit of disturbance, and a record for each path."""
     quota = StopCriteria(0.01, max(1.0, seconds * len(chosen.cases)))
     outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
     rows = []
     for case, number, found in zip(chosen.cases, chosen.numbers, outcome.subjects, strict=True):
         rank = chosen.record["paths"][number]["rank"] or 1
         estimate = analysed.result["paths"][rank - 1]["estimate"]
-        # Where a call's answer has to be given, the call is not made, and not timed.
+        # A call whose answer is given is not made, and so not timed.
         if found is None or estimate is None or case.answered:
             continue
         rows.append(
@@ -120,7 +120,7 @@ def first(
 
 
 def flow_of(case: kernel.Case) -> str | None:
-    """The text of what the models see of a path."""
+    """Return the text of a path as models see it."""
     flow = targets.flow(case)
     return None if flow is None else flow.text()
 
@@ -128,33 +128,32 @@ def flow_of(case: kernel.Case) -> str | None:
 def decide(
     station: kernel.Station, cases: Sequence[kernel.Case], paths: Sequence[dict[str, Any]]
 ) -> None:
-    """Measures those paths together that may be the slowest, and adds what they take.
+    """Measure the paths that may be the slowest together, and add their times.
 
-    Of many that take nearly the same, the one with the largest time is mostly one that was
-    measured too high, so what chose them does not count any more. There are more loads until it is
-    beyond doubt whether the path that is estimated to be the slowest takes nearly as long as the
-    slowest.
+    Of many paths with nearly the same time, the one with the largest measured time was probably
+    measured too high, so the times that selected them no longer count. Loads are added until it is
+    certain whether the path with the highest estimate takes nearly as long as the slowest.
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]
-    asked = list[tuple[dict[str, Any], kernel.Case]]()
+    selected = list[tuple[dict[str, Any], kernel.Case]]()
     for path in several:
         key = (path["instructions"], path["flow"])
         if key in flows:
             at = flows.index(key)
             flows[at] = (-1, None)
-            asked.append((path, cases[at]))
-    guessed = int(np.argmax([path["estimate"]["ns"] for path, _ in asked]))
+            selected.append((path, cases[at]))
+    guessed = int(np.argmax([path["estimate"]["ns"] for path, _ in selected]))
     quota = AGAIN._replace(
-        seconds=AGAIN.seconds * len(asked), decided=lambda found: is_known(found, guessed)
+        seconds=AGAIN.seconds * len(selected), decided=lambda found: is_known(found, guessed)
     )
-    outcome = measure(KernelBench(station, [case for _, case in asked]), quota, lambda _: True)
-    for (path, _), found in zip(asked, outcome.subjects, strict=True):
+    outcome = measure(KernelBench(station, [case for _, case in selected]), quota, lambda _: True)
+    for (path, _), found in zip(selected, outcome.subjects, strict=True):
         path["again"] = None if found is None else found.loads
 
 
 def is_known(found: Sequence[Measured | None], guessed: int) -> bool:
-    """Whether it is beyond doubt if a path takes nearly as long as the slowest does."""
+    """Return true if it is certain whether the guessed path takes nearly as long as the slowest."""
     one = found[guessed]
     if one is None:
         return True

@@ -1,4 +1,4 @@
-"""Families of generated programs that grow with one number, as listings of the card."""
+"""Families of generated programs that grow with one number, as listings for the card."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Family:
 
 FAMILIES = [
     Family("path-explosion", "counters", (8, 16, 32, 64, 128, 256), path_explosion),
-    # By bit rate, a short chain is the slowest.
+    # By bit rate, a short chain would be the slowest.
     Family(
         "parser-chain",
         "parsers",

@@ -1,14 +1,14 @@
-"""Writes listings of the network flow processor, with labels instead of instruction numbers.
+"""Writes listings for the network flow processor, with labels instead of instruction numbers.
 
-Knows the form of a listing and what every program begins and ends with, nothing else. The start of
-a program, the check of a packet's length and access to a map are those of the driver's compiler.
+Contains only the form of a listing, and the beginning and end of every program. The beginning of a
+program, the check of a packet's length and access to a map are as compiled by the driver.
 """
 
 EXIT = ".15000"
 
 DROP, PASS = 1, 2
 
-# The packet is from gprA_2 to gprA_4, 64 bits each; the map is at gprB_1.
+# The packet is from gprA_2 to gprA_4, 64 bits each; gprB_1 points to the map.
 PROLOGUE = """\
 immed[gprB_22, 0x3fff]
 alu[gprB_22, gprB_22, AND, *l$index1]
@@ -20,7 +20,7 @@ alu[gprA_1, --, B, gprB_23], gpr_wrboth"""
 
 
 class Listing:
-    """A listing that is being written."""
+    """A listing under construction."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment
@@ -32,15 +32,15 @@ class Listing:
         return len(self._insns)
 
     def add(self, insns: str) -> None:
-        """Adds instructions, one a line; branches name labels: `bne[LABEL]`."""
+        """Append instructions, one for each line; branches name labels: `bne[LABEL]`."""
         self._insns += insns.splitlines()
 
     def label(self, name: str) -> None:
-        """Names the next instruction."""
+        """Name the next instruction."""
         self._labels[name] = len(self._insns)
 
     def check_packet(self, pointer: int, length: int, otherwise: str) -> None:
-        """Goes to a label unless the packet has `length` bytes behind the pointer in a register."""
+        """Branch to a label unless the packet has `length` bytes after the pointer in a register."""
         self.immediate("gprB_21", length)
         self.add(f"""\
 alu[gprA_6, gprA_{pointer}, +, gprB_21], gpr_wrboth
@@ -50,13 +50,13 @@ alu[--, gprA_5, -carry, gprB_7]
 bcc[{otherwise}]""")
 
     def immediate(self, register: str, value: int) -> None:
-        """Sets a register to a number below 2^32."""
+        """Set a register to a number below 2^32."""
         self.add(f"immed[{register}, {value & 0xFFFF:#x}]")
         if value >> 16:
             self.add(f"immed_w1[{register}, {value >> 16:#x}]")
 
     def count(self, offset: int) -> None:
-        """Adds one to a counter in the map; gprB_16 has to be one."""
+        """Increment a counter in the map; gprB_16 must be one."""
         self.immediate("gprA_0", offset)
         self.add("""\
 immed[gprA_21, 0x890]
@@ -64,11 +64,11 @@ ld_field[gprA_21, 1100, gprB_16, <<16]
 mem[add_imm, $xfer_0, gprB_1, <<8, gprA_0, 1], indirect_ref""")
 
     def work(self, cycles: int) -> None:
-        """Work that needs nothing and yields nothing."""
+        """Append instructions without inputs or results."""
         self.add("\n".join(["nop"] * cycles))
 
     def exit(self, result: int) -> None:
-        """Ends the program."""
+        """Append the end of the program."""
         self.add(f"immed[gprA_0, {result:#x}], gpr_wrboth\nimmed[gprA_1, 0x0], gpr_wrboth")
         self.add(f"br[{EXIT}]")
 

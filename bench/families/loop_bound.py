@@ -1,8 +1,7 @@
-"""Loop bound: a loop over the bytes of the packet, n at most, as in the A-law examples.
+"""Loop bound: a loop over at most n bytes of the packet, as in the A-law examples.
 
-Every round checks that the packet has another byte, and does one kind of work for bytes from 0x80
-and another one for the byte 0x7f; no byte gets both. So every round is a packet size and has a
-conflict of its own.
+Every round checks that the packet has another byte, and works for bytes from 0x80 and for the byte
+0x7f; no byte is both. So every round adds a packet size and a conflict.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -11,7 +10,7 @@ ETHERNET = 14  # bytes
 
 
 def loop_bound(rounds: int) -> str:
-    """The program with so many rounds."""
+    """Return a listing with `rounds` rounds."""
     listing = Listing(f"a loop over the bytes of the packet, {rounds} at most")
     listing.immediate("gprB_21", rounds)
     listing.add(f"""\

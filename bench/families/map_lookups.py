@@ -1,26 +1,26 @@
-"""Map look-ups: n tables, each read at a place that the packet chooses, and then read again.
+"""Map look-ups: n tables, each read twice at the same place, which the packet selects.
 
-What is zero at first is counted, elsewhere; what is not zero when it is read again is counted too.
-No packet and no map content gets both of a table, as nothing is written to the tables: that takes
-knowing that the counters are behind them.
+The first read counts zeros, the second one counts other values. As nothing is written to the tables,
+no packet and no map content leads to both for a table. To prove this, the analysis must know that
+the counters are stored after the tables.
 """
 
 from families.listing import DROP, PASS, Listing
 
-FIELDS = 8  # words of the packet that keys are made from
+FIELDS = 8  # words of the packet that supply keys
 TABLE = 0x400  # bytes
 ETHERNET = 14
 
 
 def map_lookups(tables: int) -> str:
-    """The program with so many tables, at most 64."""
+    """Return a listing with `tables` tables, at most 64."""
     listing = Listing(f"{tables} tables, each read twice at the same place")
     listing.check_packet(2, ETHERNET + 4 * FIELDS, "drop")
     listing.add("immed[gprA_16, 0x1], gpr_wrboth")
     counters = tables * TABLE
-    for again, branch in enumerate(["bne", "beq"]):
+    for is_second, branch in enumerate(["bne", "beq"]):
         for table in range(tables):
-            place = f"{'again' if again else 'first'}{table}"
+            place = f"{'again' if is_second else 'first'}{table}"
             key = ETHERNET + 4 * (table % FIELDS)
             listing.add(f"""\
 mem[read32_swap, $xfer_0, gprA_2, {key:#x}, 1], ctx_swap[sig1]
@@ -34,7 +34,7 @@ mem[read32_swap, $xfer_0, gprB_1, <<8, gprA_0, 1], ctx_swap[sig1]
 alu[gprA_6, --, B, $xfer_0], gpr_wrboth
 alu[--, gprA_6, OR, 0x0]
 {branch}[{place}]""")
-            listing.count(counters + 4 * (again * tables + table))
+            listing.count(counters + 4 * (is_second * tables + table))
             listing.label(place)
     listing.exit(PASS)
     listing.label("drop")

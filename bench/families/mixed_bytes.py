@@ -1,7 +1,8 @@
-"""Mixed bytes: two bytes of the packet in a shift register, n rounds.
+"""Mixed bytes: two bytes of the packet in a shift register, for n rounds.
 
-Every round shifts by one bit, feeds back what falls out, and works when two bits of the register are
-a certain value. So all rounds depend on the same 16 bits, but no few branches exclude each other.
+Every round shifts by one bit, feeds back the bit that is shifted out, and works if two bits of the
+register have a certain value. So all rounds depend on the same 16 bits, but no small set of branches
+is contradictory.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -11,7 +12,7 @@ FEEDBACK = 0xB400  # of x^16 + x^14 + x^13 + x^11 + 1
 
 
 def mixed_bytes(rounds: int) -> str:
-    """The program with so many rounds."""
+    """Return a listing with `rounds` rounds."""
     listing = Listing(f"{rounds} rounds of a shift register with two bytes of the packet")
     listing.check_packet(2, ETHERNET + 4, "drop")
     listing.immediate("gprB_21", rounds)

@@ -1,12 +1,10 @@
-"""Chain length: n parsers in a row, each of a header whose length is in the header.
+"""Chain length: n parsers in a row, each for a header that contains its length.
 
-Every parser checks that the packet has the next header, moves behind it (4 to 16 bytes, so that
-offsets are no constants), does more work for one type of header than for others, and ends the chain
-at another.
+Every parser checks that the packet has the next header, skips it (4 to 16 bytes, so that offsets are
+not constant), does more work for one type of header, and ends the chain at another type.
 
-In the family of padded headers, the work is only for headers of at least 8 bytes: the packet that a
-path needs is the longer the more work there is on it, and the slowest path is a choice of some
-parsers of n.
+In the family of padded headers, only headers of at least 8 bytes cause work: a path with more work
+needs a longer packet, and the slowest path is a selection of the n parsers.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -15,12 +13,12 @@ ETHERNET = 14  # bytes
 
 
 def parser_chain(headers: int) -> str:
-    """The program with so many parsers."""
+    """Return a listing with `headers` parsers."""
     return _chain(headers, padded=False)
 
 
 def padded_headers(headers: int) -> str:
-    """The same with work for longer headers only."""
+    """Like `parser_chain`, but only headers longer than 4 bytes cause work."""
     return _chain(headers, padded=True)
 
 

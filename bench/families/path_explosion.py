@@ -1,8 +1,8 @@
-"""Path explosion: n bits of the packet each count, then n more count if all of them are zero.
+"""Path explosion: n bits of the packet each count, and n more count if all of them are zero.
 
 The program of this name in table 1 of "Determination of Throughput Guarantees for Processor-based
-SmartNICs" (CoNEXT 2021) for other numbers than its own: all 2^n - 1 paths that count a bit and then
-find all to be zero are impossible, each for two branches.
+SmartNICs" (CoNEXT 2021), for other sizes. All 2^n - 1 paths that count a bit and then find all bits
+to be zero are impossible, each because of two branches.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -11,7 +11,7 @@ WORD = 32  # bits
 
 
 def path_explosion(bits: int) -> str:
-    """The program with so many bits, at most 256."""
+    """Return a listing with `bits` bits, at most 256."""
     words = (bits + WORD - 1) // WORD
     listing = Listing(f"{bits} counted bits, then {bits} more counters if all are zero")
     listing.check_packet(2, 4 * words, "drop")

@@ -1,22 +1,22 @@
-"""Program size: n instructions after unrolling, in a loop that reads a word of the packet a round.
+"""Program size: n instructions after unrolling, in a loop that reads a word of the packet each round.
 
-The body tests the bits of the word one after the other, with a little work for each that is set,
-and at last whether the first one is clear: a conflict a round.
+The body tests the bits of the word one after the other, with a little work for each bit that is set.
+The last test is whether the first bit is clear, which is a conflict in every round.
 """
 
 import math
 
 from families.listing import DROP, PASS, Listing
 
-MOST_ROUNDS = 320  # words that fit into a packet
+MAX_ROUNDS = 320  # words that fit into a packet
 ETHERNET = 14
-AROUND = 7  # instructions of a round besides tests
+AROUND = 7  # instructions of a round except tests
 TEST = 10  # instructions of a test
 
 
 def program_size(instructions: int) -> str:
-    """The program that is about so many instructions long after unrolling."""
-    rounds = min(math.isqrt(instructions), MOST_ROUNDS)
+    """Return a listing with about this number of instructions after unrolling."""
+    rounds = min(math.isqrt(instructions), MAX_ROUNDS)
     tests = round((instructions / rounds - AROUND) / TEST)
     listing = Listing(f"{rounds} rounds of {tests} tests: {instructions} instructions")
     listing.check_packet(2, ETHERNET + 4 * rounds, "drop")

@@ -1,4 +1,4 @@
-"""Topologies made up for measuring: networks of layers, whose nodes run variants of the examples."""
+"""Generated topologies: layered networks whose nodes run variants of the examples."""
 
 import json
 import shutil
@@ -9,8 +9,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/chain"
 
-# Of each kind of program: its source, and the constant of it, in which file, that makes variants
-# others than each other.
+# For each kind of program: its source, the file with the constant that distinguishes variants, the
+# constant, and its replacement.
 KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
     "firewall": ("firewall.bpf.c", "firewall.bpf.c", "POLICY 0x10203", lambda n: f"POLICY {n + 1}"),
     "counter": (
@@ -38,7 +38,7 @@ KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
         lambda n: f"MAX_SERVICES {256 + n}",
     ),
 }
-# The kinds of programs on a layer of the network, in turns; none where packets are forwarded only.
+# The kinds of programs on each layer, alternating; empty if packets are only forwarded.
 LAYERS: list[tuple[str, list[str]]] = [
     ("edge", ["firewall", "port_filter"]),
     ("tor", []),
@@ -48,8 +48,8 @@ LAYERS: list[tuple[str, list[str]]] = [
     ("spine", []),
     ("server", ["balancer"]),
 ]
-# How far apart neighbours on a layer are for paths that follow each other: without a factor in common
-# with most sizes of layers, so that paths meet in ever new ways.
+# Distance on each layer between the nodes of consecutive paths. Most layer sizes have no common factor
+# with them, so paths meet in many different ways.
 STRIDES = [1, 7, 11, 13, 17, 19, 23]
 FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fno-unroll-loops"]
 
@@ -63,7 +63,7 @@ class Programs:
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
     def variant(self, kind: str, number: int) -> Path:
-        """The object of a variant."""
+        """Return the object of a variant."""
         if (kind, number) not in self.made:
             self.made[kind, number] = self._compile(kind, number)
         return self.made[kind, number]
@@ -72,7 +72,7 @@ class Programs:
         source, changed, old, new = KINDS[kind]
         folder = self.folder / f"{kind}.{number}"
         folder.mkdir(parents=True, exist_ok=True)
-        # What examples of chains share with the others is a folder above them.
+        # Headers that chains share with other examples are in the parent folder.
         for header in EXAMPLES.parent.glob("*.h"):
             shutil.copy(header, self.folder)
         for name in {source, changed, *(file.name for file in EXAMPLES.glob("*.h"))}:
@@ -91,36 +91,36 @@ class Programs:
 
 @dataclass(frozen=True)
 class Network:
-    """How large a network is."""
+    """The size of a network."""
 
     nodes: int
     paths: int
-    programs: int  # different ones; nodes share them
+    programs: int  # different ones, which nodes share
 
 
 def layers(nodes: int) -> list[list[str]]:
-    """The nodes of each layer, at least one."""
+    """Return the nodes of each layer, at least one."""
     each = max(1, nodes // len(LAYERS))
     return [[f"{name}-{number}" for number in range(each)] for name, _ in LAYERS]
 
 
 def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    """The nodes, each with the kind and number of its program: variants by turns."""
+    """Yield the nodes, each with the kind and number of its program, alternating between variants."""
     running = sum(1 for _, kinds in LAYERS if kinds)
-    every = enumerate(zip(LAYERS, layers(network.nodes), strict=True))
-    for layer, ((_, kinds), names) in every:
+    numbered = enumerate(zip(LAYERS, layers(network.nodes), strict=True))
+    for layer, ((_, kinds), names) in numbered:
         for number, name in enumerate(names):
             if not kinds:
                 yield name, None
                 continue
             variants = max(1, network.programs // running // len(kinds))
-            # Those of one layer are others than those of the next.
+            # Layers do not share variants.
             variant = 100 * layer + number // len(kinds) % variants
             yield name, (kinds[number % len(kinds)], variant)
 
 
 def write(network: Network, programs: Programs, file: Path) -> list[str]:
-    """Writes the description of a network; the programs that it names."""
+    """Write the description of a network, and return the names of its programs."""
     nodes = list(placed(network))
     wanted = sorted({program for _, program in nodes if program})
     described = {
@@ -141,8 +141,7 @@ def write(network: Network, programs: Programs, file: Path) -> list[str]:
 
 def _path(network: Network, number: int) -> dict[str, object]:
     hops = list[dict[str, object]]()
-    every = zip(LAYERS, layers(network.nodes), STRIDES, strict=True)
-    for (_, kinds), names, stride in every:
+    for (_, kinds), names, stride in zip(LAYERS, layers(network.nodes), STRIDES, strict=True):
         name = names[number * stride % len(names)]
         behind = {"on": ["XDP_PASS"]} if kinds else {"changes": ["ttl", "ethernet_addresses"]}
         hops.append({"node": name} | behind)

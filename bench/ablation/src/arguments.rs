@@ -13,7 +13,7 @@ pub const USAGE: &str = "usage: ablation [--deadline SECONDS] [--repeat N] [--cs
 /// Command-line arguments.
 #[derive(Debug)]
 pub struct Arguments {
-    /// Listings and objects; without any, the examples are used.
+    /// Listings and objects; the examples if empty.
     pub files: Vec<PathBuf>,
     /// Settings of the analysis.
     pub settings: Settings,

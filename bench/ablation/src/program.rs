@@ -1,5 +1,5 @@
-//! Preparation of a program for the search: its intermediate representation, its prices and the
-//! metric. Independent of variants.
+//! Preparation of a program for the search: intermediate representation, prices and metric. It does
+//! not depend on the variant.
 
 use slowpath_bpf::lift::{LiftOptions as ObjectOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramKind};
@@ -20,7 +20,7 @@ const COUNTING: &str = "ebpf";
 /// Settings of the analysis, like the options of `slowpath bound`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Name of the target; the default for objects is both targets.
+    /// Name of the target. Without it, objects are searched for two targets, listings for the card.
     pub target: Option<String>,
     /// `bitrate` (the default) or `packetrate`, or a metric of a counting target.
     pub metric: Option<String>,
@@ -46,7 +46,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads the programs of a file, once for each target. An unusable program has an error with
+    /// Reads the programs of a file, once for each target. The error of an unusable program contains
     /// its name.
     pub fn read(path: &Path, settings: &Settings) -> Vec<Result<Self, String>> {
         let named = |error: &dyn Display| format!("{}: {error}", path.display());

@@ -28,8 +28,8 @@ pub enum End {
 pub struct Run {
     /// Seconds of the search alone, without reading and unrolling.
     pub seconds: f64,
-    /// Number of examined paths; with [`Order::EveryBranch`] that of ends of paths, possible or
-    /// not.
+    /// Number of examined paths; with [`Order::EveryBranch`] the number of path ends, whether
+    /// possible or not.
     pub candidates: u64,
     /// Number of solver queries.
     pub solver_checks: u64,
@@ -75,7 +75,7 @@ impl Run {
         matches!(self.end, End::Exact(_))
     }
 
-    /// Combines two successive runs; the result is the slower of their paths.
+    /// Combines two runs, one after the other; the result is the slower of both paths.
     fn and(self, other: Run) -> Run {
         let end = match (self.end, other.end) {
             (End::Exact(one), End::Exact(other)) => End::Exact(one.max(other)),

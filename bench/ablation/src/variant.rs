@@ -51,7 +51,7 @@ pub fn variants() -> Vec<Variant> {
         leave_out(&mut variant.options);
         variant
     };
-    let asking = without("solver only", |options| {
+    let solver_only = without("solver only", |options| {
         (options.facts, options.guess) = (false, false);
     });
     vec![
@@ -64,7 +64,7 @@ pub fn variants() -> Vec<Variant> {
         Variant { name: "separate components", order: Order::Separate, ..whole },
         Variant { name: "every branch", order: Order::EveryBranch, ..whole },
         Variant { name: "Z3", backend: Backend::Z3, ..whole },
-        asking,
-        Variant { name: "Z3 only", backend: Backend::Z3, ..asking },
+        solver_only,
+        Variant { name: "Z3 only", backend: Backend::Z3, ..solver_only },
     ]
 }

@@ -28,8 +28,8 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("error: {why}");
+        Err(reason) => {
+            eprintln!("error: {reason}");
             ExitCode::FAILURE
         }
     }

@@ -21,6 +21,6 @@ pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     }
     match kernel.load(&object, number) {
         Ok(loaded) => Ok(Box::new(loaded)),
-        Err(why) => Err(failure(why.to_string())),
+        Err(error) => Err(failure(error.to_string())),
     }
 }

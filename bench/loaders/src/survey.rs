@@ -119,9 +119,9 @@ fn attempts(
     input.write_all(&serde_json::to_vec(wanted)?)?;
     drop(input);
     let done = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&done.stdout);
+    let output = String::from_utf8_lossy(&done.stdout);
     let mut attempts: Vec<Attempt> =
-        said.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        output.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     for Wanted { section, program } in wanted.iter().skip(attempts.len()) {
         attempts.push(Attempt {
             section: section.clone(),

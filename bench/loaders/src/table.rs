@@ -60,11 +60,11 @@ fn line(first: &str, cells: [String; 3]) {
     println!("| {first} | {} |", cells.join(" | "));
 }
 
-fn count(columns: &[Vec<&Row>; 3], which: impl Fn(&Row, &Row) -> bool) -> [String; 3] {
+fn count(columns: &[Vec<&Row>; 3], counts: impl Fn(&Row, &Row) -> bool) -> [String; 3] {
     [0, 1, 2].map(|n| {
         // Rows have the same order for every loader, since objects and their programs are ordered.
         let pairs = columns[n].iter().zip(&columns[0]);
-        pairs.filter(|(row, ours)| which(row, ours)).count().to_string()
+        pairs.filter(|(row, ours)| counts(row, ours)).count().to_string()
     })
 }
 

@@ -23,15 +23,15 @@ pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     if let Ok(mut printed) = PRINTED.lock() {
         printed.clear();
     }
-    open_and_load(data, wanted).map_err(|why| Failure {
-        error: why,
+    open_and_load(data, wanted).map_err(|error| Failure {
+        error,
         printed: PRINTED.lock().map_or_else(|_| String::new(), |printed| printed.clone()),
     })
 }
 
 fn open_and_load(data: &[u8], wanted: &Wanted) -> Result<Box<dyn std::any::Any>, String> {
     // The alternate format includes the causes.
-    let text = |why: libbpf_rs::Error| format!("{why:#}");
+    let text = |error: libbpf_rs::Error| format!("{error:#}");
     let ours = Object::parse(data).ok();
     let unsized_names: Vec<&str> = ours.iter().flat_map(unsized_maps).collect();
     let also = ours.as_ref().map(in_slots).unwrap_or_default();

@@ -31,9 +31,9 @@ enum Answer {
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
+        Err(reason) => {
             // The reader may be gone.
-            let _ = writeln!(std::io::stderr(), "error: {why}");
+            let _ = writeln!(std::io::stderr(), "error: {reason}");
             ExitCode::from(2)
         }
     }

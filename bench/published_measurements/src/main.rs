@@ -37,8 +37,8 @@ fn main() -> ExitCode {
             });
             if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(why) => {
-            report(&format!("error: {why}"));
+        Err(reason) => {
+            report(&format!("error: {reason}"));
             ExitCode::from(2)
         }
     }
@@ -117,14 +117,14 @@ fn print_deviations(counts: &str, deviations: &mut Deviations) -> bool {
             continue;
         }
         list.sort_by(f64::total_cmp);
-        let (least, most) = (list[0], list[list.len() - 1]);
-        let optimism = (-least).max(0.0);
-        fine &= optimism <= MAX_OPTIMISM && most <= MAX_PESSIMISM[bottleneck];
+        let (min, max) = (list[0], list[list.len() - 1]);
+        let optimism = (-min).max(0.0);
+        fine &= optimism <= MAX_OPTIMISM && max <= MAX_PESSIMISM[bottleneck];
         report(&format!(
             "{counts}  {:10} {:6.1}% {:15.1}% {:14.1}%",
             ["cores", "dram"][bottleneck],
             100.0 * list[list.len() / 2],
-            100.0 * most.max(0.0),
+            100.0 * max.max(0.0),
             100.0 * optimism,
         ));
         printed = true;
@@ -145,7 +145,7 @@ mod tests {
         let (Some(results), Some(listings)) = (published_results(), published_listings()) else {
             return;
         };
-        let outcome = run(&results, &listings).unwrap_or_else(|why| panic!("{why}"));
+        let outcome = run(&results, &listings).unwrap_or_else(|error| panic!("{error}"));
         assert!(outcome.fine, "a figure is worse than stated in docs/targets.md");
         assert_eq!((outcome.replayed, outcome.measured), (26_189, 21_416));
         Oracle::Results.compared(outcome.replayed, "paths");

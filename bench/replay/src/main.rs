@@ -29,8 +29,8 @@ fn main() -> ExitCode {
     match run(&manifest, &results, arguments.next().as_deref()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            report(&format!("error: {why}"));
+        Err(reason) => {
+            report(&format!("error: {reason}"));
             ExitCode::from(2)
         }
     }

@@ -45,7 +45,9 @@ impl Outcome {
             Outcome::Replayed | Outcome::NoWitness => String::new(),
             Outcome::Answered(on) => on.join(", "),
             Outcome::Open { on, executed } => format!("{}: {executed} executed", on.join(", ")),
-            Outcome::Rejected(why) | Outcome::NotRun(why) | Outcome::Different(why) => why.clone(),
+            Outcome::Rejected(reason) | Outcome::NotRun(reason) | Outcome::Different(reason) => {
+                reason.clone()
+            }
         }
     }
 }

@@ -41,15 +41,18 @@ fn seeds() -> Vec<Vec<u8>> {
 pub fn packets(witness: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut seeds = seeds();
-    let like = witness.is_some();
+    let has_witness = witness.is_some();
     seeds.extend(witness);
     let mut packets = seeds.clone();
     while packets.len() < COUNT {
         // Every second packet is a variant of the witness.
         let last = seeds.len() - 1;
-        let of =
-            if like && packets.len().is_multiple_of(2) { last } else { numbers.below(last + 1) };
-        let mut packet = seeds[of].clone();
+        let number = if has_witness && packets.len().is_multiple_of(2) {
+            last
+        } else {
+            numbers.below(last + 1)
+        };
+        let mut packet = seeds[number].clone();
         for _ in 0..=numbers.below(6) {
             let at = numbers.below(packet.len());
             packet[at] = match numbers.below(3) {

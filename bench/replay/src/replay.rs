@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     let (mut object, number) = match read(entry) {
         Ok(program) => program,
-        Err(why) => return Outcome::Rejected(why),
+        Err(reason) => return Outcome::Rejected(reason),
     };
     choose_sizes(&mut object, surveyed);
-    if let Err(why) = kernel.load(&object, number) {
-        return Outcome::Rejected(why.to_string());
+    if let Err(error) = kernel.load(&object, number) {
+        return Outcome::Rejected(error.to_string());
     }
     let outcome = match surveyed {
         Surveyed::Guarantee(guarantee) => replay_witness(kernel, &object, number, guarantee),
@@ -32,7 +32,7 @@ pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     match exceeding(kernel, &object, number, surveyed) {
         Ok(None) => outcome,
         Ok(Some(how)) => Outcome::Different(how),
-        Err(why) => Outcome::NotRun(why),
+        Err(reason) => Outcome::NotRun(reason),
     }
 }
 
@@ -46,7 +46,7 @@ fn replay_witness(
     let with = |answers: &[Answer]| match kernel.load_counted_with_answers(object, number, answers)
     {
         Ok(counted) => compare(kernel, &counted, guarantee).unwrap_or_else(|outcome| outcome),
-        Err(why) => Outcome::NotRun(why.to_string()),
+        Err(error) => Outcome::NotRun(error.to_string()),
     };
     let outcome = with(&[]);
     let answers = witness::answers(&guarantee.witness);
@@ -71,7 +71,7 @@ fn exceeding(
     number: usize,
     surveyed: &Surveyed,
 ) -> Result<Option<String>, String> {
-    let Some(most) = surveyed.most() else { return Ok(None) };
+    let Some(max) = surveyed.max_instructions() else { return Ok(None) };
     let witness = match surveyed {
         Surveyed::Guarantee(guarantee) => Some(&guarantee.witness),
         _ => None,
@@ -83,9 +83,9 @@ fn exceeding(
         for packet in &packets {
             let run = counted.run(packet, &Context::default());
             let (_, executed) = run.map_err(|e| e.to_string())?;
-            if executed > most {
+            if executed > max {
                 let packet: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
-                return Ok(Some(format!("{executed} instructions, more than {most}: {packet}")));
+                return Ok(Some(format!("{executed} instructions, more than {max}: {packet}")));
             }
         }
     }
@@ -104,7 +104,7 @@ fn read(entry: &Entry) -> Result<(Object, usize), String> {
 
 /// Sets the sizes of maps that the object leaves open: those of the witness, or a default.
 fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
-    const SOME: u64 = 64;
+    const DEFAULT: u64 = 64;
     let witness = match surveyed {
         Surveyed::Guarantee(guarantee) => &guarantee.witness,
         _ => &Value::Null,
@@ -113,8 +113,8 @@ fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
     for map in object.maps.iter_mut().filter(|m| m.max_entries == 0 && !own.contains(&m.kind)) {
         let name = format!("max_entries of {}", map.name);
         let mut given = witness["environment"].as_array().into_iter().flatten();
-        let said = given.find(|given| given["name"] == name);
-        let size = said.and_then(|given| given["value"].as_u64()).unwrap_or(SOME);
+        let stated = given.find(|given| given["name"] == name);
+        let size = stated.and_then(|given| given["value"].as_u64()).unwrap_or(DEFAULT);
         map.max_entries = u32::try_from(size).unwrap_or(u32::MAX).max(1);
     }
 }
@@ -126,7 +126,7 @@ fn compare(
     guarantee: &Guarantee,
 ) -> Result<Outcome, Outcome> {
     let Guarantee { instructions: expected, witness, .. } = guarantee;
-    let different = |why: &dyn std::fmt::Display| Outcome::Different(why.to_string());
+    let different = |error: &dyn std::fmt::Display| Outcome::Different(error.to_string());
     let _installed = witness::install(counted.loaded(), witness).map_err(|e| different(&e))?;
     fill_slots(kernel, counted.loaded(), witness).map_err(|e| different(&e))?;
     pin(witness);

@@ -37,17 +37,17 @@ pub struct Guarantee {
 
 impl Surveyed {
     /// Returns the largest number of instructions of any packet, if known.
-    pub fn most(&self) -> Option<u64> {
+    pub fn max_instructions(&self) -> Option<u64> {
         match self {
             Surveyed::Refused => None,
-            Surveyed::Bound(most) => *most,
+            Surveyed::Bound(max) => *max,
             Surveyed::Guarantee(guarantee) => Some(guarantee.instructions),
         }
     }
 }
 
 pub fn manifest(file: &Path) -> Result<Vec<Entry>, String> {
-    let faulty = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
+    let faulty = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = std::fs::read_to_string(file).map_err(|e| faulty(&e))?;
     serde_json::from_str(&text).map_err(|e| faulty(&e))
 }

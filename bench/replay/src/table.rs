@@ -50,7 +50,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text.push_str(&reasons("answered in place of the kernel", rows, &answered));
     text.push_str(&reasons("open because of", rows, &open));
     let rejected = |outcome: &Outcome| match outcome {
-        Outcome::Rejected(why) => vec![general(why)],
+        Outcome::Rejected(reason) => vec![general(reason)],
         _ => Vec::new(),
     };
     text.push_str(&reasons("rejected by the kernel because", rows, &rejected));
@@ -80,12 +80,12 @@ fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) ->
 }
 
 /// Generalises an error: drops the name of the program, the location and numbers.
-fn general(why: &str) -> String {
-    let why = why.split(" (instruction ").next().unwrap_or(why);
-    let why =
-        why.strip_prefix("program ").and_then(|why| why.split_once(": ")).map_or(why, |w| w.1);
+fn general(error: &str) -> String {
+    let error = error.split(" (instruction ").next().unwrap_or(error);
+    let named = error.strip_prefix("program ").and_then(|rest| rest.split_once(": "));
+    let error = named.map_or(error, |(_, reason)| reason);
     let mut text = String::new();
-    for c in why.chars().take(160) {
+    for c in error.chars().take(160) {
         match c.is_ascii_digit() {
             true if text.ends_with('N') => {}
             true => text.push('N'),

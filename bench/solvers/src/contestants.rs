@@ -34,9 +34,9 @@ fn replay<S>(
             match step {
                 Asked::Clause(literals) => clause(&mut solver, literals),
                 Asked::Question { assumptions, relevant, satisfiable } => {
-                    let said = solve(&mut solver, assumptions, relevant);
-                    if said != *satisfiable {
-                        return Err(format!("step {number}: says {said}, not {satisfiable}"));
+                    let answer = solve(&mut solver, assumptions, relevant);
+                    if answer != *satisfiable {
+                        return Err(format!("step {number}: says {answer}, not {satisfiable}"));
                     }
                 }
             }

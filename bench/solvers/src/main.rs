@@ -28,8 +28,8 @@ use table::Row;
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
-        Err(why) => {
-            eprintln!("{why}\n{}", arguments::USAGE);
+        Err(error) => {
+            eprintln!("{error}\n{}", arguments::USAGE);
             return ExitCode::from(2);
         }
     };
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
     for (name, recordings) in &sets {
         match measured(name, recordings, arguments.repeat) {
             Ok(row) => rows.push(row),
-            Err(why) => {
-                eprintln!("error: {name}: {why}");
+            Err(error) => {
+                eprintln!("error: {name}: {error}");
                 return ExitCode::FAILURE;
             }
         }
@@ -62,7 +62,7 @@ fn measured(name: &str, recordings: &[Recording], repeat: usize) -> Result<Row, 
         for turn in 0..CONTESTANTS.len() {
             let number = (turn + round) % CONTESTANTS.len();
             let taken = (CONTESTANTS[number].replay)(recordings);
-            let taken = taken.map_err(|why| format!("{}: {why}", CONTESTANTS[number].name))?;
+            let taken = taken.map_err(|error| format!("{}: {error}", CONTESTANTS[number].name))?;
             seconds[number].push(taken);
         }
     }

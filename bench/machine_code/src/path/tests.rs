@@ -9,7 +9,7 @@ fn branch(offset: i16) -> Insn {
     Insn::Branch { width: Width::W64, cond: Condition::Eq, dst, src, offset }
 }
 
-/// Builds steps that only tell whether they jump.
+/// Builds steps that contain only whether they jump.
 fn flow(jumps: &[bool]) -> Flow {
     let step = |&jumps: &bool| (String::new(), Vec::new(), None, jumps, None, None);
     Flow { steps: jumps.iter().map(step).collect() }
