@@ -26,7 +26,7 @@ from slowpath.insights.blocks.documents import (
 from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
 from slowpath.insights.source.bpf_steps import lowered, programs, without_other_programs
-from slowpath.insights.source.functions import Block, functions_of
+from slowpath.insights.source.functions import Block, Function, functions_of
 from slowpath.insights.source.map_types import with_known_maps
 
 _KINDS = frozenset({"xdp", UNKNOWN})
@@ -196,19 +196,23 @@ def _function(
     rows = [
         _block(known.get(each), each, blocks.get(each, Counted()), one, language) for each in order
     ]
+    return function_row(function, rows)
+
+
+def function_row(function: Function, blocks: list[PredictedBlock]) -> PredictedFunction:
+    """Return the row of a function with these blocks."""
     return {
         "name": function.shown,
         "file": function.line.file if function.line else "",
         "line": function.line.line if function.line else 0,
-        "blocks": rows,
+        "blocks": blocks,
     }
 
 
 def _block(
     block: Block | None, name: str, counts: Counted, traced: Traced, language: IrModule
 ) -> PredictedBlock:
-    places = [] if block is None else [language.line(one.place) for one in block.instructions]
-    line = next((place for place in places if place is not None), None)
+    line = language.first_line(block)
     packet, state = _resolved(block, counts, traced)
     return {
         "name": name,
@@ -225,8 +229,8 @@ def _block(
             "state": counts.state + state,
             "unknown": counts.unknown - packet - state,
         },
-        "calls": _times(counts.calls),
-        "refused": _times(counts.refused),
+        "calls": times_of(counts.calls),
+        "refused": times_of(counts.refused),
     }
 
 
@@ -260,5 +264,6 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
     return min(packet, counts.unknown - left), left
 
 
-def _times(counts: Counter[str]) -> list[Times]:
+def times_of(counts: Counter[str]) -> list[Times]:
+    """Return the items of a counter, sorted by name."""
     return [{"what": name, "times": times} for name, times in sorted(counts.items())]

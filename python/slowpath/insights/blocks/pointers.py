@@ -6,7 +6,7 @@ from copy import copy
 from typing import Literal, NamedTuple
 
 from slowpath.insights.source.calls import reachable_functions
-from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.functions import Block, Function, Instruction
 from slowpath.insights.source.metadata import Line, Metadata
 from slowpath.insights.source.modules import split_at_commas
 from slowpath.insights.source.operands import arguments, call_target, parts, pointer, result, value
@@ -150,6 +150,11 @@ class IrModule:
     def line(self, place: int | None) -> Line | None:
         """Return the source line of a debug location."""
         return None if place is None else self.metadata.line(place)
+
+    def first_line(self, block: Block | None) -> Line | None:
+        """Return the first known source line of a block; None if there is none."""
+        lines = (self.line(one.place) for one in (block.instructions if block else ()))
+        return next((line for line in lines if line is not None), None)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
         """Return an entry and its callees with the targets of their pointers, by symbol.

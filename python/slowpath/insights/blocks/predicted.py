@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 from slowpath.core.engine.bpf import Given
 from slowpath.insights.blocks import accesses, learnt
+from slowpath.insights.blocks.counted import function_row, times_of
 from slowpath.insights.blocks.documents import (
     PredictedBlock,
     PredictedFunction,
@@ -180,12 +181,7 @@ def _function(
             _from_machine(inside.get(name), name, made.get(name, []), module, known.tree)
             for name in order
         ]
-    return {
-        "name": function.shown,
-        "file": function.line.file if function.line else "",
-        "line": function.line.line if function.line else 0,
-        "blocks": rows,
-    }
+    return function_row(function, rows)
 
 
 def _from_machine(
@@ -219,8 +215,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
     """Return the row of a block without predicted numbers."""
     language = module.language
-    places = [] if block is None else [language.line(one.place) for one in block.instructions]
-    line = next((place for place in places if place is not None), None)
+    line = language.first_line(block)
     found = Counter[str]() if block is None else accesses.calls(block, language.functions)
     calls = Counter[str]()
     for what, times in found.items():
@@ -236,6 +231,6 @@ def _described(block: Block | None, name: str, module: Lowered) -> PredictedBloc
         "high": 0.0,
         "call_instructions": None,
         "accesses": {"packet": 0, "state": 0, "unknown": 0},
-        "calls": [{"what": what, "times": times} for what, times in sorted(calls.items())],
+        "calls": times_of(calls),
         "refused": [],
     }

@@ -95,8 +95,8 @@ class Layouts:
 
     def node(self, symbol: str) -> int | None:
         """Return the node of a global variable's type; None for a split-off part of a variable."""
-        node = self._metadata.node(self._globals.get(symbol))
-        found = None if node is None else self._metadata.node(node.reference("var"))
+        number = self._globals.get(symbol)
+        node, found = self._metadata.node(number), self._metadata.follow(number, "var")
         if node is None or found is None or _FRAGMENT.search(node.fields.get("expr", "")):
             return None
         return found.reference("type")
@@ -106,13 +106,10 @@ class Layouts:
 
         If LLVM split the variable, the name of a part is the member's expression in C.
         """
-        node = self._metadata.node(self._globals.get(symbol))
-        number = None if node is None else node.reference("var")
-        found = self._metadata.node(number)
-        if found is None:
-            return None
-        kind = self.type_of(found.reference("type"))
-        if node is None or kind is None:
+        number = self._globals.get(symbol)
+        node, found = self._metadata.node(number), self._metadata.follow(number, "var")
+        kind = None if found is None else self.type_of(found.reference("type"))
+        if node is None or found is None or kind is None:
             return None
         name = found.text("name")
         fragment = _FRAGMENT.search(node.fields.get("expr", ""))
@@ -139,8 +136,7 @@ class Layouts:
 
     def place(self, symbol: str) -> Line | None:
         """Return the line that declares a global variable; None without debug information."""
-        node = self._metadata.node(self._globals.get(symbol))
-        found = None if node is None else self._metadata.node(node.reference("var"))
+        found = self._metadata.follow(self._globals.get(symbol), "var")
         return None if found is None else self._line(found)
 
     def _line(self, node: Node) -> Line | None:

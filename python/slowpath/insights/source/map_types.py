@@ -78,15 +78,13 @@ def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
 
     `expression` is the node number of the map's variable in `!dbg`.
     """
-    node = metadata.node(expression)
-    variable = None if node is None else metadata.node(node.reference("var"))
+    variable = metadata.follow(expression, "var")
     return [] if variable is None else parts_of(metadata, variable.reference("type"))
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
     """Return the members of a structure with their node numbers; `structure` is its node number."""
-    kind = metadata.node(structure)
-    elements = None if kind is None else metadata.node(kind.reference("elements"))
+    elements = metadata.follow(structure, "elements")
     if elements is None:
         return []
     found = [(number, metadata.node(number)) for number in elements.items if number is not None]
@@ -95,9 +93,7 @@ def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]
 
 def value(metadata: Metadata, number: int) -> int | None:
     """Return the length of the array that a member points to; None if it points to no array."""
-    member = metadata.node(number)
-    pointer = None if member is None else metadata.node(member.reference("baseType"))
-    array = None if pointer is None else metadata.node(pointer.reference("baseType"))
+    array = metadata.follow(number, "baseType", "baseType")
     if array is None or array.text("tag") != "DW_TAG_array_type":
         return None
     elements = metadata.node(array.reference("elements"))

@@ -102,6 +102,13 @@ class Metadata:
             self._nodes[number] = _node(self._written.get(number, ""))
         return self._nodes[number]
 
+    def follow(self, number: int | None, *fields: str) -> Node | None:
+        """Return the node at the end of a chain of references; None if one is missing."""
+        node = self.node(number)
+        for name in fields:
+            node = None if node is None else self.node(node.reference(name))
+        return node
+
     def _of_kind(self, kind: str, having: str = "") -> Iterator[Node]:
         """Yield the nodes of a kind, such as `DICompileUnit`, whose text contains `having`."""
         head = f"!{kind}("
@@ -183,8 +190,7 @@ class Metadata:
 
     def is_own(self, function: int) -> bool:
         """Return true if a function is in the compiled file, or if its file is unknown."""
-        node = self.node(function)
-        unit = None if node is None else self.node(node.reference("unit"))
+        node, unit = self.node(function), self.follow(function, "unit")
         if node is None or unit is None:
             return True
         return self._path(node.reference("file")) == self._path(unit.reference("file"))
@@ -198,9 +204,7 @@ class Metadata:
 
     def parameters(self, function: int) -> list[DeclaredParameter]:
         """Return the declared parameters of a function; none if debug information lacks them."""
-        node = self.node(function)
-        kind = None if node is None else self.node(node.reference("type"))
-        types = None if kind is None else self.node(kind.reference("types"))
+        types = self.follow(function, "type", "types")
         if types is None:
             return []
         named = self._arguments.get(function, {})

@@ -82,9 +82,7 @@ class Allocations:
 
     def _result(self, symbol: str) -> int | None:
         """Return the node number of a function's return type; None if it is unknown or void."""
-        node = self._metadata.node(self._nodes.get(symbol))
-        kind = None if node is None else self._metadata.node(node.reference("type"))
-        types = None if kind is None else self._metadata.node(kind.reference("types"))
+        types = self._metadata.follow(self._nodes.get(symbol), "type", "types")
         return types.items[0] if types is not None and types.items else None
 
     def _pointee(self, number: int | None) -> Type | None:
@@ -115,10 +113,9 @@ class Allocations:
     def _is_untyped(self, symbol: str) -> bool:
         """Return true if a function returns `void *`."""
         node = self._metadata.bare(self._result(symbol))
-        pointer = node is not None and node.text("tag") == "DW_TAG_pointer_type"
-        return (
-            pointer and node is not None and self._metadata.bare(node.reference("baseType")) is None
-        )
+        if node is None or node.text("tag") != "DW_TAG_pointer_type":
+            return False
+        return self._metadata.bare(node.reference("baseType")) is None
 
 
 def result_of(text: str) -> str:
