@@ -1,4 +1,4 @@
-"""What tests of `slowpath insights counts` share: sources, traces, and the command as JSON."""
+"""Helpers for tests of `slowpath insights counts`: sources, traces, and reports of the command."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from slowpath.core.engine.objects import captured
 from slowpath.core.programs.packet import write_pcap
-from support import ROOT, remembered
+from support import ROOT, remembered, slowpath
 
 FOLDER = ROOT / "tests/counts"
 EXAMPLES = ROOT / "examples/insights"
@@ -21,14 +22,14 @@ CONFIGURATIONS = {
 
 
 def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:
-    """The report."""
+    """Return the report of the command."""
     words = ("insights", "counts", source, "--traffic", traffic, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
 
 class Example(NamedTuple):
-    """What was counted of an example over its trace."""
+    """The report on an example with its trace, and the files that the command wrote."""
 
     report: dict[str, Any]
     placement: Path
@@ -40,7 +41,7 @@ _KEPT = TemporaryDirectory()
 
 @cache
 def example(name: str) -> Example:
-    """Counts one of CONFIGURATIONS; whoever asks again gets the same."""
+    """Count one of CONFIGURATIONS, once per process."""
     files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
     _, traffic, *config = setting(name)
     outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
@@ -49,33 +50,66 @@ def example(name: str) -> Example:
 
 
 def setting(name: str) -> tuple[str | Path, ...]:
-    """How an example runs."""
+    """Return the options with which an example runs."""
     return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
 
 
+def error_of(*words: str | Path, code: int = 3) -> str:
+    """Run a command that has to fail with an exit code and without output; return its errors."""
+    run = slowpath(*words, timeout=300)
+    assert (run.returncode, run.stdout) == (code, ""), run.stderr
+    return run.stderr
+
+
 def reported(*words: str | Path) -> dict[str, Any]:
-    """The report of all advice."""
+    """Return the report of `slowpath insights FILE`."""
     read: dict[str, Any] = json.loads(remembered("insights", *words, "--format", "json"))
     return read
 
 
 def as_it_is(name: str) -> dict[str, Any]:
-    """The report on an example."""
+    """Return the report of `slowpath insights FILE` on an example."""
     return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:
-    """A capture of these frames."""
+    """Write a capture with these frames."""
     file = folder / "trace.pcap"
     write_pcap(str(file), packets)
     return file
 
 
 def structures(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Reads and writes by structure."""
+    """Return reads and writes by structure."""
     return {one["structure"]: (one["reads"], one["writes"]) for one in report["structures"]}
 
 
 def calls(report: dict[str, Any]) -> dict[str, int]:
-    """Calls by function."""
+    """Return the number of calls by function."""
     return {one["function"]: one["calls"] for one in report["functions"]}
+
+
+def sent(report: dict[str, Any]) -> dict[int, int]:
+    """Return the number of packets by output."""
+    return {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
+
+
+def results(report: dict[str, Any]) -> dict[int, int]:
+    """Return the number of packets by result of the function."""
+    return {one["result"]: one["packets"] for one in report["fate"]["results"]}
+
+
+def frames_of(file: Path) -> list[bytes]:
+    """Return the frames of a capture."""
+    return [frame for frame, _, _ in captured(str(file))]
+
+
+def element(folder: Path, name: str, body: str) -> Path:
+    """Write the source of a Click element with these members."""
+    source = folder / f"{name.lower()}.cc"
+    source.write_text(
+        f"#include <click/element.hh>\nclass {name} : public Element {{ public:\n"
+        f'const char *class_name() const {{ return "{name}"; }}\n{body} }};\n'
+        f"EXPORT_ELEMENT({name})\n"
+    )
+    return source

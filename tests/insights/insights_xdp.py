@@ -1,4 +1,4 @@
-"""What tests of XDP programs in insights share: programs that run here, and traffic."""
+"""Helpers for tests of XDP programs in insights: runs in user space, and traffic."""
 
 import struct
 from collections.abc import Sequence
@@ -21,33 +21,33 @@ from xdp_kernel import Answer
 
 HERE = Path(__file__).parents[1] / "counts/xdp"
 _VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
-"""Places in a frame that decide what programs do: kinds, fragments, protocols, ports."""
+"""Offsets in a frame of bytes that programs examine: EtherType, fragment, protocol, ports."""
 
 
-class Kept(NamedTuple):
-    """What a map has afterwards."""
+class MapState(NamedTuple):
+    """A map after a run: its definition and entries, with sizes in bytes."""
 
     kind: int
     key: int
     value: int
     entries: dict[bytes, bytes]
-    most: int
+    max_entries: int
     flags: int
     extra: int
 
 
 class Ran(NamedTuple):
-    """A program that has run over packets, one after the other."""
+    """The results of a program on a sequence of packets, and its maps after the last one."""
 
     program: str
     answers: list[Answer]
-    maps: dict[str, Kept]
+    maps: dict[str, MapState]
 
 
 def ran(
     source: Path, packets: Sequence[bytes], maps: MapsFile | None = None, entry: str | None = None
 ) -> Ran:
-    """Runs a program in a process of its own."""
+    """Run a program on packets in a separate process."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         return pool.submit(_ran, source, packets, maps, entry).result()
 
@@ -63,7 +63,7 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
     results = execution.each(packets_of(packets), RunSettings())
     answers = [Answer(result or 0, arena.packet()) for result in results]
     kept = {
-        one.map.name: Kept(
+        one.map.name: MapState(
             one.map.kind,
             one.map.key,
             one.map.value_size,
@@ -78,12 +78,12 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
 
 
 def packets_of(frames: Sequence[bytes]) -> list[Captured]:
-    """Frames as they are read from a trace, a second apart."""
+    """Return frames as a trace has them, with intervals of one second."""
     return [Captured(one, len(one), at * 10**9) for at, one in enumerate(frames)]
 
 
 def traffic(count: int, seed: int) -> list[bytes]:
-    """Frames of UDP and TCP over IPv4 and IPv6, some with VLANs, some cut short, some random."""
+    """Return UDP and TCP frames over IPv4 and IPv6; some have a VLAN, a random byte, or are cut."""
     draw = noise_of(seed)
     found = []
     for _ in range(count):
@@ -97,7 +97,7 @@ def traffic(count: int, seed: int) -> list[bytes]:
 
 
 def requests(count: int, seed: int) -> list[bytes]:
-    """Frames for `helpers.bpf.c`."""
+    """Return random frames for `helpers.bpf.c`."""
     draw = noise_of(seed)
     return [
         bytes(12)
@@ -110,7 +110,10 @@ def requests(count: int, seed: int) -> list[bytes]:
 
 
 def orders(count: int, seed: int, kinds: bytes = b"") -> list[bytes]:
-    """Frames for programs that look at bytes from 14 on: `kinds` are the last ones."""
+    """Return frames whose byte 14 selects the work of a program, at random or from `kinds`.
+
+    The frames with `kinds` come last; bytes from 15 on are random.
+    """
     draw = noise_of(seed)
     drawn = bytes(draw.randrange(0, 8) for _ in range(count)) + kinds
     sizes = [draw.randrange(0, 60) if draw.randrange(0, 20) == 0 else 60 for _ in drawn]

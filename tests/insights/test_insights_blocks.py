@@ -1,4 +1,4 @@
-"""Blocks that are counted: against the listing of the whole program, and clang's own object."""
+"""Counts by block, compared with the listing of the whole program and with clang's object."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from insights_counted import error_of
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.clang import compile_c
@@ -31,7 +32,7 @@ EXAMPLES = sorted(
 
 
 def predicted(file: Path | str, *options: str) -> dict[str, Any]:
-    """The report."""
+    """Return the report of `slowpath insights blocks`."""
     words = ("insights", "blocks", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
@@ -43,7 +44,7 @@ def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=str)
 def test_blocks_add_up_to_what_is_compiled(file: Path) -> None:
-    """The listing of the object that clang makes at once has all instructions of all blocks."""
+    """The listing of the object that clang makes in one step has the instructions of all blocks."""
     [program] = predicted(file)["programs"]
     blocks = blocks_of(program)
     made = slowpath("compile", file, "--map-abi", "call", "--format", "json")
@@ -78,7 +79,7 @@ def test_steps_make_the_object_that_clang_makes_at_once() -> None:
 
 
 def test_a_variable_may_be_called_as_values_without_names_are(tmp_path: Path) -> None:
-    """LLVM calls the values of a variable `n` `n.1` and so on."""
+    """LLVM names the values of a variable `n`: `n.1`, `n.2` and so on."""
     source = tmp_path / "n.bpf.c"
     source.write_text(
         "#include <linux/bpf.h>\n"
@@ -96,7 +97,7 @@ def test_a_variable_may_be_called_as_values_without_names_are(tmp_path: Path) ->
 
 
 def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
-    """The same program with and without what is refused takes the same everywhere else."""
+    """A program with and without unsupported operations has the same counts in all other blocks."""
     source = """
         #include <linux/bpf.h>
         #include <bpf/bpf_helpers.h>
@@ -155,7 +156,7 @@ GLOBALS = """
 
 
 def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> None:
-    """Wherever they are, and whatever stands in for their addresses."""
+    """Stand-ins for the addresses of variables do not change how accesses are classified."""
     file = tmp_path / "globals.bpf.c"
     file.write_text(GLOBALS % "table[data[13] & 63]++;")
     [program] = predicted(file)["programs"]
@@ -171,7 +172,7 @@ def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> Non
 
 
 def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language() -> None:
-    """An element of one of two maps, six bytes of which are read at once there."""
+    """The pointer is to an element of one of two maps; the block reads six bytes of it at once."""
     [program] = predicted(Path("examples/quic_lb.bpf.c"))["programs"]
     rows = {block["name"]: block for block in blocks_of(program)}
     block = rows["if.end73"]
@@ -180,50 +181,50 @@ def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language()
 
 
 def test_the_code_generator_says_it_of_pointers_of_any_kind_in_these_words() -> None:
-    """What stands in for such an access is chosen by the sentence, not by a code."""
+    """The product recognises such a refusal by its text, as it has no code."""
     file = "examples/firewall.bpf.o"
     found = objects.read_object(file, (ROOT / file).read_bytes())
     options = analyses.Options(map_abi="call")
-    with pytest.raises(analyses.RefusedError) as said:
+    with pytest.raises(analyses.RefusedError) as caught:
         analyses.compiled(
             objects.Subject(file, found, 0, None),
             targets.builtin_target(TARGET),
             options,
             Stopping(),
         )
-    assert OF_ANY_KIND in [one["reason"] for one in said.value.refusals]
+    assert OF_ANY_KIND in [one["reason"] for one in caught.value.refusals]
 
 
 def test_all_that_is_refused_is_found_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How often a program is compiled does not depend on how much of it the card has not."""
-    compiled, done = analyses.compiled, list[int]()
+    """The number of compilations does not depend on the number of unsupported operations."""
+    compiled, compilations = analyses.compiled, list[int]()
 
-    def once_more(*given: Any) -> Any:
-        done[-1] += 1
-        return compiled(*given)
+    def counting(*arguments: Any) -> Any:
+        compilations[-1] += 1
+        return compiled(*arguments)
 
-    monkeypatch.setattr(analyses, "compiled", once_more)
+    monkeypatch.setattr(analyses, "compiled", counting)
     for times in (1, 60):
-        done.append(0)
+        compilations.append(0)
         file = tmp_path / f"{times}.bpf.c"
         more = "".join(f"table[data[{20 + at}] % 60]++;" for at in range(times))
         file.write_text(GLOBALS % more)
-        asked = Question(str(file), None, "call", Clang(), "exact")
-        module = load(asked, compile_to_ir(asked.file, asked.clang))
+        question = Question(str(file), None, "call", Clang(), "exact")
+        module = load(question, compile_to_ir(question.file, question.clang))
         [program] = module.programs
-        blocks = blocks_of(dict(count(asked, module, program, Stopping())))
+        blocks = blocks_of(dict(count(question, module, program, Stopping())))
         refused = Counter[str]()
         for block in blocks:
             refused.update({one["what"]: one["times"] for one in block["refused"]})
         assert refused["a remainder: the card has no instruction for it"] == times
         assert refused["a global variable: the card has no global data"] > 2 * times
-    assert done[0] == done[1] <= 4
+    assert compilations[0] == compilations[1] <= 4
 
 
 def test_nothing_becomes_unreachable_by_what_stands_in() -> None:
-    """No branch is decided by a value that stands in for one that nobody knows."""
+    """The values of stand-ins are unknown to the code generator, so they decide no branch."""
     for name in ("tunnel", "flow_monitor", "ddos_filter", "dns_cache"):
         [program] = predicted(f"examples/{name}.bpf.c")["programs"]
         for block in blocks_of(program):
@@ -256,12 +257,9 @@ def test_csv_has_what_json_has() -> None:
 def test_wrong_input_is_named(tmp_path: Path) -> None:
     broken = tmp_path / "broken.bpf.c"
     broken.write_text("#include <linux/bpf.h>\nint f(void) { return x; }\n")
-    run = slowpath("insights", "blocks", broken)
-    assert run.returncode == 3
-    assert "broken.bpf.c:2" in run.stderr
-    run = slowpath("insights", "blocks", "examples/count_min.bpf.c", "--entry", "other")
-    assert run.returncode == 3
-    assert "'other'; it has count_min" in run.stderr
+    assert "broken.bpf.c:2" in error_of("insights", "blocks", broken)
+    words = ("insights", "blocks", "examples/count_min.bpf.c")
+    assert "'other'; it has count_min" in error_of(*words, "--entry", "other")
 
 
 def test_inline_assembly_is_counted_where_it_stands(tmp_path: Path) -> None:

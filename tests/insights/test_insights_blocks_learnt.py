@@ -1,4 +1,4 @@
-"""Blocks in words, and what the learnt model makes of them."""
+"""Blocks as words, predictions of the learnt models, and labels of the training data."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
+from insights_counted import error_of
 from slowpath.insights.blocks.learnt import AdditiveModel, group, shipped_model
 from slowpath.insights.blocks.learnt import shipped_tree as grown_tree
 from slowpath.insights.blocks.pointers import IrModule
@@ -56,7 +57,8 @@ out:
 """
 
 
-def said(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
+def words_of(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
+    """Return the words, packet accesses and state accesses of each block of `f`."""
     module = str(llvm.parse_assembly(text))
     functions = functions_of(llvm.parse_assembly(module))
     traced = IrModule(module, functions).traced("f", ["context"])["f"]
@@ -64,17 +66,20 @@ def said(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
 
 
 def test_words_have_no_names_and_say_where_to() -> None:
-    words, packet, state = said()["read"]
-    assert (packet, state) == (3, 2)  # two bytes of four are read with others; a write ends that
+    words, packet, state = words_of()["read"]
+    assert (packet, state) == (
+        3,
+        2,
+    )  # one read also fetches the next field; after a write, none does
     assert "load packet 2" in words
     assert "load packet 1 again" in words
     assert "load packet 1" in words
     assert "store packet 1 small" in words
     assert "load state 8" in words
-    assert "add 16 half kept" in words  # what it overwrites is needed behind it
+    assert "add 16 half kept" in words  # later code needs the operand that it overwrites
     assert "xor 16 value wide" in words
     assert not any("%" in word for word in words)
-    entry, packet, state = said()["entry"]
+    entry, packet, state = words_of()["entry"]
     assert (packet, state) == (0, 0)
     assert entry[0] == "entry"
     assert "choose 32 small" in entry
@@ -86,7 +91,7 @@ def test_names_do_not_matter() -> None:
     for name in ("end", "far", "data", "short", "last"):
         for end in " ,\n":
             other = other.replace(f"%{name}{end}", f"%other.{name}{end}")
-    assert said(other) == said()
+    assert words_of(other) == words_of()
 
 
 def test_weights_are_added_up() -> None:
@@ -109,13 +114,13 @@ def test_shipped_model_is_small_and_knows_words() -> None:
     assert file.stat().st_size < 1 << 20
     model = shipped_model()
     assert all(weight >= 0 for weight in model.weights.values())
-    guess = model.predict(said()["read"][0])
+    guess = model.predict(words_of()["read"][0])
     assert 0 <= guess.low <= guess.instructions <= guess.high
 
 
 @pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
 def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
-    """By block and of whole programs; docs/insights.md has more of them."""
+    """Predictions of blocks and of whole programs are near the counts (see docs/insights.md)."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
@@ -141,22 +146,19 @@ def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
         "  flow->packets++; flow->bytes += length;\n"
         "  return data[12] == 8; }\n"
     )
-    run = slowpath("insights", "blocks", file, "--model", "learnt", "--format", "json")
-    assert run.returncode == 0, run.stderr
-    [program] = json.loads(run.stdout)["programs"]
+    [program] = predicted(file, "--model", "learnt")["programs"]
     [block] = program["functions"][0]["blocks"]
     assert block["accesses"] == {"packet": 1, "state": 4, "unknown": 0}
     assert block["low"] <= block["instructions"] <= block["high"]
     run = slowpath("insights", "blocks", file)
     assert run.returncode == 0, run.stderr
     assert "(predicted by a learnt model)\n  not counted: " in run.stdout
-    run = slowpath("insights", "blocks", file, "--model", "exact")
-    assert run.returncode == 3
-    assert "parameter 2 (data) of f is neither packet nor length" in run.stderr
+    error = error_of("insights", "blocks", file, "--model", "exact")
+    assert "parameter 2 (data) of f is neither packet nor length" in error
 
 
 def pairs(file: str, folder: Path) -> list[list[Any]]:
-    """What the bench makes of a source: blocks and instructions, each with what was counted."""
+    """Return the bench's training data for a source: blocks and instructions with their counts."""
     needs_clang()
     manifest, out = folder / "manifest.json", folder / "pairs.jsonl"
     manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
@@ -169,7 +171,7 @@ def pairs(file: str, folder: Path) -> list[list[Any]]:
 
 
 def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
-    """The rules for both are those of the code generator, wherever variables are."""
+    """Predictions for local variables and calls follow the code generator's rules exactly."""
     file = tmp_path / "deep.bpf.c"
     kinds = ("bytes", "halves", "words", "longs")
     places = [f"d.{kind}[{at}]" for kind in kinds for at in (0, 3, 7, 11)]
@@ -194,18 +196,18 @@ def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
         char _license[] SEC("license") = "GPL";
     """)
     rows = [row for row in pairs(str(file), tmp_path) if row[1] == "instruction"]
-    ruled = [
+    predicted_by_rule = [
         (words, pieces, taken)
         for _, _, _, words, pieces, _, taken, *_, refused in rows
         if words in (["load", "stack"], ["store", "stack"], ["call", "own"]) and not refused
     ]
-    assert [one for one in ruled if one[1] != one[2]] == []
-    assert len(ruled) > 2 * len(places)
-    assert {pieces for _, pieces, _ in ruled} >= {1, 2, 3, 6, 7, 11}
+    assert [one for one in predicted_by_rule if one[1] != one[2]] == []
+    assert len(predicted_by_rule) > 2 * len(places)
+    assert {pieces for _, pieces, _ in predicted_by_rule} >= {1, 2, 3, 6, 7, 11}
 
 
 def test_what_the_card_refuses_is_seen_beforehand(tmp_path: Path) -> None:
-    """Which accesses it refuses, and how factors lie, are rules of the code generator."""
+    """The code generator's rules decide which accesses it refuses and how products are computed."""
     file = tmp_path / "refused.bpf.c"
     file.write_text("""
         #include <linux/bpf.h>
@@ -252,13 +254,13 @@ def test_what_the_card_refuses_is_seen_beforehand(tmp_path: Path) -> None:
 
 
 def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
-    """The bench's labels, by instruction and by block, add up to what the command says."""
+    """The bench's labels by instruction, and those by block, add up to the command's total."""
     file = "examples/flow_monitor.bpf.c"
     rows = pairs(file, tmp_path)
     [program] = predicted(Path(file))["programs"]
     assert {row[1] for row in rows} == {"block", "instruction"}
-    for what in ("block", "instruction"):  # the seventh is what is counted
-        assert sum(row[6] for row in rows if row[1] == what) == program["instructions"]
+    for kind in ("block", "instruction"):  # column 6 is the label
+        assert sum(row[6] for row in rows if row[1] == kind) == program["instructions"]
 
 
 def test_predictions_have_the_same_order_in_every_process() -> None:
@@ -266,7 +268,7 @@ def test_predictions_have_the_same_order_in_every_process() -> None:
     source = str(ROOT / "examples/insights/web_generator.cc")
     words = ["insights", "blocks", source, "--model", "learnt", "--format", "json"]
 
-    def said_with(seed: str) -> Any:
+    def report_with(seed: str) -> Any:
         run = subprocess.run(
             [sys.executable, "-m", "slowpath", *words],
             env=os.environ | {"PYTHONHASHSEED": seed},
@@ -275,6 +277,6 @@ def test_predictions_have_the_same_order_in_every_process() -> None:
         )
         return json.loads(run.stdout)
 
-    first, *others = map(said_with, ("1", "2"))
+    first, *others = map(report_with, ("1", "2"))
     assert len(first["programs"][0]["functions"]) > 5
     assert others == [first]

@@ -1,4 +1,4 @@
-"""LLVM's language to BPF in process: as clang does it, and what the back end refuses."""
+"""LLVM IR lowered to BPF by llvmlite: comparison with clang, and rejected functions."""
 
 import json
 import time
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
+from insights_counted import error_of
 from slowpath.core.errors import StoppedError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import backend
@@ -24,7 +25,7 @@ from slowpath.insights.blocks.lowering import (
     machine_of,
 )
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
-from support import ROOT, slowpath
+from support import ROOT
 from test_insights_blocks import blocks_of, predicted
 
 llvm = pytest.importorskip("llvmlite.binding")
@@ -43,7 +44,7 @@ entry:
 
 
 def learnt(file: Path | str, *options: str) -> dict[str, Any]:
-    """The only program of a source, as it is predicted."""
+    """Return the prediction for the only program of a source."""
     [program] = predicted(file, "--model", "learnt", *options)["programs"]
     assert program["model"] == "learnt"
     for block in blocks_of(program):
@@ -52,7 +53,7 @@ def learnt(file: Path | str, *options: str) -> dict[str, Any]:
 
 
 def operations(machine: Machine, function: str) -> list[str]:
-    """The first words of a function's instructions."""
+    """Return the first word of each instruction of a function."""
     [(name, rows)] = described(machine, function, [], {})
     assert name == function
     return [one.words[0] for one in rows]
@@ -60,7 +61,7 @@ def operations(machine: Machine, function: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["alaw2ulaw", "chain/counter", "count_min", "flow_monitor"])
 def test_both_back_ends_make_nearly_the_same(name: str) -> None:
-    """By block, of whatever versions of LLVM both are: all but one instruction in fifty."""
+    """The versions of LLVM may differ; at most one instruction in fifty is in another block."""
     needs_clang()
     file = str(ROOT / f"examples/{name}.bpf.c")
     text = compile_to_ir(file, Clang())
@@ -188,14 +189,12 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
         [block] = program["functions"][0]["blocks"]
         assert block["bpf"] == 3
     file.write_text(f"{HEAD}define nonsense")
-    run = slowpath("insights", "blocks", file, "--model", "learnt")
-    assert run.returncode == 3
-    assert "x.ll:3:" in run.stderr
+    assert "x.ll:3:" in error_of("insights", "blocks", file, "--model", "learnt")
     assert block["instructions"] == pytest.approx(5, abs=1.5)
 
 
 def test_who_is_refused_is_found_out_where_it_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the back end died without a word."""
+    """The back end fails here without a message, so that it does not name the function."""
     attempt = backend._attempt
 
     def silent(text: str, file: str, until: float | None) -> tuple[tuple[str, bytes] | None, str]:

@@ -1,4 +1,4 @@
-"""Plain functions and elements, counted as programs: against twins that are programs, and sums."""
+"""Plain functions and elements, wrapped and counted as programs; compared with real programs."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compiler import accepted_compilers, needs_clang
-from insights_counted import EXAMPLES
+from insights_counted import EXAMPLES, error_of
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
@@ -68,7 +68,7 @@ def test_a_function_takes_what_its_twin_that_is_a_program_takes(tmp_path: Path) 
     assert taken(body) == taken(rest)
     assert len(body) > 8
     assert entry["accesses"] == first["accesses"]
-    assert entry["instructions"] <= first["instructions"]  # which reads the packet's ends, too
+    assert entry["instructions"] <= first["instructions"]  # `first` also reads the packet's ends
     assert other["wrapper"] > 0
     framework = sum(block["call_instructions"] for block in blocks_of(other))
     assert other["instructions"] + framework + other["wrapper"] + other["around"] == other["total"]
@@ -94,19 +94,19 @@ def test_elements_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
 def test_the_model_sees_accesses_of_elements_as_they_are_counted(name: str) -> None:
-    """Which are its object's and which its packets' stands in the source; and how many."""
+    """The model assigns accesses to the element's object or its packets as the exact counts do."""
     [exact] = predicted(EXAMPLES / f"{name}.cc")["programs"]
     [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
     assert exact["model"] == "exact"
-    assert not any("Packet" in one["name"] for one in learnt["functions"])  # which is apart
+    assert not any("Packet" in one["name"] for one in learnt["functions"])  # framework calls
     counted = {one["name"]: one for one in exact["functions"][0]["blocks"]}
-    said = {one["name"]: one for one in learnt["functions"][0]["blocks"]}
-    both = counted.keys() & said.keys()
-    assert len(both) > len(said) / 2
-    # Instructions of BPF are what it goes by; without, it would go by LLVM's language.
-    assert all(said[one]["bpf"] is not None for one in both)
+    guessed = {one["name"]: one for one in learnt["functions"][0]["blocks"]}
+    both = counted.keys() & guessed.keys()
+    assert len(both) > len(guessed) / 2
+    # The model predicts from BPF instructions, not from LLVM IR.
+    assert all(guessed[one]["bpf"] is not None for one in both)
     sure = [one for one in both if not counted[one]["accesses"]["unknown"]]
-    accesses = [(counted[one]["accesses"], said[one]["accesses"]) for one in sure]
+    accesses = [(counted[one]["accesses"], guessed[one]["accesses"]) for one in sure]
     same = [one["packet"] == other["packet"] for one, other in accesses]
     assert sum(same) >= 0.9 * len(same)
     assert sum(one["state"] for one, _ in accesses) == pytest.approx(
@@ -124,15 +124,15 @@ def test_state_and_calls_of_a_plain_function_are_listed() -> None:
 
 def test_what_takes_no_packet_is_learnt_and_said() -> None:
     report = predicted("tests/accelerators/crc.c")
-    ways = {one["entry"]: (one["model"], one["why"]) for one in report["programs"]}
-    assert {way for way, _ in ways.values()} == {"exact", "learnt"}
-    assert all((way == "exact") == (why is None) for way, why in ways.values())
+    models = {one["entry"]: (one["model"], one["why"]) for one in report["programs"]}
+    assert {model for model, _ in models.values()} == {"exact", "learnt"}
+    assert all((model == "exact") == (why is None) for model, why in models.values())
     strict = predicted("tests/accelerators/crc.c", "--model", "exact")
     assert {one["entry"] for one in strict["programs"]} == {
-        name for name, (way, _) in ways.items() if way == "exact"
+        name for name, (model, _) in models.items() if model == "exact"
     }
     assert {one["entry"]: one["reason"] for one in strict["uncounted"]} == {
-        name: why for name, (_, why) in ways.items() if why is not None
+        name: why for name, (_, why) in models.items() if why is not None
     }
 
 
@@ -162,20 +162,17 @@ def test_one_program_that_cannot_be_counted_does_not_end_the_others(tmp_path: Pa
     both = predicted(file)["programs"]
     assert [(one["entry"], one["model"]) for one in both] == [("fine", "exact"), ("deep", "learnt")]
     assert both[1]["why"] == left["reason"]
-    run = slowpath("insights", "blocks", file, "--model", "exact", "--entry", "deep")
-    assert run.returncode == 3
-    assert left["reason"] in run.stderr
+    error = error_of("insights", "blocks", file, "--model", "exact", "--entry", "deep")
+    assert left["reason"] in error
 
 
 def test_wrong_sources_are_named_with_their_lines(tmp_path: Path) -> None:
     file = tmp_path / "broken.cc"
     file.write_text("#include <click/element.hh>\nint f() { return x; }\n")
-    run = slowpath("insights", "blocks", file)
-    assert (run.returncode, "broken.cc:2" in run.stderr) == (3, True)
+    assert "broken.cc:2" in error_of("insights", "blocks", file)
     file.write_text("int f(const unsigned char *data, int length) { return data[length]; }\n")
-    run = slowpath("insights", "blocks", file, "--entry", "g")
-    assert run.returncode == 3
-    assert "there is no function 'g'; it has f" in run.stderr
+    error = error_of("insights", "blocks", file, "--entry", "g")
+    assert "there is no function 'g'; it has f" in error
 
 
 UNCOUNTED = {
@@ -198,14 +195,12 @@ def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
     [program] = predicted(file)["programs"]
     assert program["model"] == "learnt"
     assert UNCOUNTED[source] in program["why"]
-    run = slowpath("insights", "blocks", file, "--model", "exact")
-    assert run.returncode == 3
-    assert UNCOUNTED[source] in run.stderr
+    assert UNCOUNTED[source] in error_of("insights", "blocks", file, "--model", "exact")
 
 
 @pytest.mark.parametrize("kind", [("-S", "ll"), ("-c", "bc")], ids=lambda kind: kind[1])
 def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: Path) -> None:
-    """What clang writes for others has blocks, values and parameters with numbers only."""
+    """In modules that clang writes, blocks, values and parameters have numbers instead of names."""
     source, module = tmp_path / "hits.c", tmp_path / f"hits.{kind[1]}"
     source.write_text(
         "static unsigned hits[4];\n"
@@ -242,7 +237,7 @@ NEWER = """define i32 @process(ptr %0, i32 %1) {
 def test_a_module_that_only_newer_compilers_read_is_learnt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the oldest compiler that is installed and accepted."""
+    """The test uses the oldest installed compiler that slowpath accepts."""
     file = tmp_path / "newer.ll"
     file.write_text(NEWER)
     needs_clang()
@@ -260,15 +255,13 @@ def test_a_module_that_only_newer_compilers_read_is_learnt(
     assert re.match(r"clang: .*newer\.ll:6:\d+: error: ", program["why"])
     assert "the command" not in program["why"]
     assert predicted(file, "--model", "learnt")["programs"] == [{**program, "why": None}]
-    run = slowpath("insights", "blocks", file, "--model", "exact")
-    assert (run.returncode, "newer.ll:6" in run.stderr) == (3, True)
+    assert "newer.ll:6" in error_of("insights", "blocks", file, "--model", "exact")
 
 
 def test_a_module_that_nothing_reads_is_named(tmp_path: Path) -> None:
     file = tmp_path / "newer.ll"
     file.write_text("define i32 @process(\n")
-    run = slowpath("insights", "blocks", file)
-    assert (run.returncode, "newer.ll: clang: " in run.stderr) == (3, True)
+    assert "newer.ll: clang: " in error_of("insights", "blocks", file)
 
 
 LIKE_PROGRAMS = {
@@ -299,8 +292,7 @@ def test_programs_that_do_not_compile_are_named_with_their_lines(way: str, tmp_p
         "#include <linux/bpf.h>\n#ifdef __bpf__\n#error no BPF\n#endif\n"
         '__attribute__((section("xdp"), used)) int f(struct xdp_md *ctx) { return 2; }\n'
     )
-    run = slowpath("insights", "blocks", file, "--model", way)
-    assert (run.returncode, "program.c:3" in run.stderr) == (3, True)
+    assert "program.c:3" in error_of("insights", "blocks", file, "--model", way)
 
 
 @pytest.mark.parametrize("folder", ["include", "include/x/bits"])
@@ -340,15 +332,15 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
 
 
 def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the process that predicts, nothing came."""
+    """The worker process stops before it sends a result."""
     monkeypatch.setattr(UnitWorker, "run", lambda *_: "total deadline")
-    asked = Question("f.c", None, "call", Clang(), "auto")
+    question = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
-        blocks_run.examine(asked, 1.0, None, Stopping())
+        blocks_run.examine(question, 1.0, None, Stopping())
 
 
 def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
-    """With and without a call, the other blocks take the same."""
+    """Whatever the call, the other blocks have the same counts."""
     source = """
         #include <stdint.h>
         #include <string.h>
@@ -385,7 +377,7 @@ def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
 
 
 def test_pointers_from_calls_are_not_said_to_be_of_several_kinds(tmp_path: Path) -> None:
-    """What stands in for a call returns a number: nobody knows what is behind it."""
+    """The stand-in for a call returns a number, so the kind of the returned pointer is unknown."""
     file = tmp_path / "f.c"
     file.write_text("""
         #include <stdint.h>
@@ -475,7 +467,7 @@ def test_what_a_main_calls_to_try_it_is_what_takes_packets(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["uint16_t", "uint8_t", "int16_t"])
 def test_a_small_result_may_be_zero(kind: str, tmp_path: Path) -> None:
-    """Calls that take a result for extended, which no function of BPF has extended, never are."""
+    """In BPF, callees do not extend small results, so the code must not assume that they do."""
     file = tmp_path / "small.c"
     file.write_text(
         "#include <stdint.h>\n#include <stddef.h>\n"
@@ -488,7 +480,7 @@ def test_a_small_result_may_be_zero(kind: str, tmp_path: Path) -> None:
         "  return data[23] == 17 ? 2 : 3;\n}\n"
     )
     [program] = predicted(file, "--model", "exact")["programs"]
-    behind = [one for one in blocks_of(program) if one["line"] == 12]
-    assert sum(one["instructions"] for one in behind) > 0
-    assert sum(one["accesses"]["packet"] for one in behind) == 1
-    assert not any(one["refused"] for one in behind)
+    last = [one for one in blocks_of(program) if one["line"] == 12]
+    assert sum(one["instructions"] for one in last) > 0
+    assert sum(one["accesses"]["packet"] for one in last) == 1
+    assert not any(one["refused"] for one in last)

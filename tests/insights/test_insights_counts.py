@@ -1,10 +1,11 @@
-"""Counts of functions that run over traces, beside counts that come about another way."""
+"""Counts of functions over traces, compared with independent counts of the same accesses."""
 
 import json
 import shutil
 import struct
 import subprocess
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,10 @@ from insights_counted import (
     FOLDER,
     calls,
     counted,
+    element,
     example,
+    frames_of,
+    sent,
     structures,
     trace,
 )
@@ -91,19 +95,19 @@ def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: 
 
 
 def test_tables_and_members_of_an_element_are_told_apart() -> None:
-    """What the NAT of the examples must do follows from its trace alone."""
+    """The expected counts of the example's NAT follow from its trace."""
     report = example("nat").report
     fate, found = report["fate"], structures(report)
-    sent = {one["output"]: one["packets"] for one in fate["outputs"]}
+    outputs = sent(report)
     packets = report["traffic"]["packets"]
-    assert sum(sent.values()) + fate["killed"] == packets
+    assert sum(outputs.values()) + fate["killed"] == packets
     outside, flows = Counter[bytes](), set[bytes]()
     for packet in frames_of(NAT):
         inside = packet[26:29] == bytes((10, 0, 0))
         outside[b"out" if inside else b"in"] += 1
         if inside:
             flows.add(packet[26:38])
-    assert (sent[0], sent[1]) == (outside[b"out"], outside[b"in"])
+    assert (outputs[0], outputs[1]) == (outside[b"out"], outside[b"in"])
     assert found["NAT::_translated"] == (packets, packets)
     by_name = {one["structure"]: one for one in report["structures"]}
     assert by_name["NAT::_flows"]["entries_written"] == len(flows)
@@ -116,15 +120,6 @@ def test_tables_and_members_of_an_element_are_told_apart() -> None:
     assert list(members)[:3] == ["[].created", "[].inside._addr", "[].inside_port"]
     looked = "nic::Table<IPFlowID, unsigned short, 1024U, 4U>::look_up"
     assert calls(report)[looked] == outside[b"out"]
-
-
-def frames_of(file: Path) -> list[bytes]:
-    data, at, found = file.read_bytes(), 24, list[bytes]()
-    while at < len(data):
-        size = struct.unpack_from("<I", data, at + 8)[0]
-        found.append(data[at + 16 : at + 16 + size])
-        at += 16 + size
-    return found
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -142,7 +137,7 @@ def test_the_whole_way_from_source_to_advice(name: str) -> None:
 
 
 def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
-    """The struct of the NAT in the advised order: what was announced for it is then counted."""
+    """The NAT with its struct in the advised order has the accesses that the advice announced."""
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
     def advised(out: Path) -> dict[str, object]:
@@ -171,13 +166,8 @@ def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
 
 
 def test_reports_for_people_and_tables() -> None:
-    words = (
-        "insights",
-        "counts",
-        "tests/counts/histogram.c",
-        "--traffic",
-        "examples/insights/nat.pcap",
-    )
+    traffic = ("--traffic", "examples/insights/nat.pcap")
+    words = ("insights", "counts", "tests/counts/histogram.c", *traffic)
     for form, extension in (("table", "txt"), ("csv", "csv")):
         run = slowpath(*words, "--format", form)
         assert (run.returncode, run.stderr) == (0, "")
@@ -202,16 +192,13 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
         "more": True,
     }
     assert structures(report)["histogram"] == (60, 60)
-    source = tmp_path / "heap.cc"
-    source.write_text(
-        "#include <click/element.hh>\n"
-        "struct Node { Node *next; int n; };\n"
-        "class Keeper : public Element { public: Keeper() : _first(0) {}\n"
-        'const char *class_name() const { return "Keeper"; }\n'
+    source = element(
+        tmp_path,
+        "Keeper",
+        "struct Node { Node *next; int n; }; Keeper() : _first(0) {}\n"
         "void push(int, Packet *p) { Node *made = (Node *) malloc(sizeof(Node));\n"
         "made->next = _first; made->n = p->length(); _first = made; }\n"
-        "Node *_first; };\n"
-        "EXPORT_ELEMENT(Keeper)\n"
+        "Node *_first;",
     )
     report = counted(source, cut)
     notes = report["notes"]
@@ -222,7 +209,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
 
 
 def test_sizes_of_tables_are_told_to_clang() -> None:
-    """Of the NAT, whose table of flows then has eight slots, most flows find none."""
+    """With two buckets, the NAT's table of flows has eight slots, too few for most flows."""
     flags = "--cflags=-DSLOWPATH_BUCKETS=2"
     report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"], flags)
     by_name = {one["structure"]: one for one in report["structures"]}
@@ -252,16 +239,13 @@ def test_memory_of_both_languages_is_there(tmp_path: Path) -> None:
 
 
 def test_times_are_those_of_the_trace(tmp_path: Path) -> None:
-    source = tmp_path / "clock.cc"
-    source.write_text(
-        "#include <click/element.hh>\n"
-        "class Clock : public Element { public:\n"
-        'const char *class_name() const { return "Clock"; }\n'
+    source = element(
+        tmp_path,
+        "Clock",
         "int process(Packet *p) {\n"
         "int ok = p->timestamp_anno() == Timestamp::now();\n"
         "p->kill(); return ok * Timestamp::now().usec(); }\n"
-        "void push(int, Packet *p) { process(p); } };\n"
-        "EXPORT_ELEMENT(Clock)\n"
+        "void push(int, Packet *p) { process(p); }",
     )
     report = counted(source, NAT, "--entry", "Clock::process", "--packets", "3")
     assert [one["result"] for one in report["fate"]["results"]] == [0, 250, 500]
@@ -272,7 +256,7 @@ PROCESS = "int process(const uint8_t *p, int n) {\n"
 
 
 def in_c(folder: Path, text: str, *options: str | Path) -> dict[str, Any]:
-    """The report on a source in C and the trace of the NAT."""
+    """Return the report on a source in C and the trace of the NAT."""
     file = folder / "nf.c"
     file.write_text(HEAD + text)
     return counted(file, NAT, *options)
@@ -292,14 +276,11 @@ def test_variables_of_the_same_name_are_two(tmp_path: Path) -> None:
 
 
 def test_bits_are_members_together(tmp_path: Path) -> None:
-    source = tmp_path / "bits.cc"
-    source.write_text(
-        "#include <click/element.hh>\n"
-        "class Bits : public Element { public:\n"
-        'const char *class_name() const { return "Bits"; }\n'
+    source = element(
+        tmp_path,
+        "Bits",
         "Packet *simple_action(Packet *p) { _odd = p->length() & 1; _n += _odd; return p; }\n"
-        "bool _active : 1; bool _odd : 1; uint32_t _n; };\n"
-        "EXPORT_ELEMENT(Bits)\n"
+        "bool _active : 1; bool _odd : 1; uint32_t _n;",
     )
     report = counted(source, NAT)
     assert set(structures(report)) == {"Bits::_active:1+_odd:1", "Bits::_n"}
@@ -309,56 +290,49 @@ def test_bits_are_members_together(tmp_path: Path) -> None:
 def test_elements_have_the_ports_that_they_declare(
     tmp_path: Path, options: tuple[str, ...], outputs: int
 ) -> None:
-    source = tmp_path / "tee.cc"
-    source.write_text(
-        "#include <click/element.hh>\n"
-        "class T : public Element { public:\n"
-        'const char *class_name() const { return "T"; }\n'
+    source = element(
+        tmp_path,
+        "T",
         'const char *port_count() const { return "1/1-"; }\n'
         "void push(int, Packet *p) { for (int i = 1; i < noutputs(); i++)\n"
         "if (Packet *q = p->clone()) output(i).push(q);\n"
-        "output(0).push(p); } };\n"
-        "EXPORT_ELEMENT(T)\n"
+        "output(0).push(p); }",
     )
-    fate = counted(source, NAT, *options)["fate"]
-    assert [one["output"] for one in fate["outputs"]] == list(range(outputs))
+    assert list(sent(counted(source, NAT, *options))) == list(range(outputs))
 
 
 @pytest.mark.parametrize(("options", "unmade"), [((), 5), (("--cflags=-DSLOWPATH_PACKETS=32",), 0)])
 def test_elements_have_as_many_buffers_as_is_asked(
     tmp_path: Path, options: tuple[str, ...], unmade: int
 ) -> None:
-    source = tmp_path / "flood.cc"
-    source.write_text(
-        "#include <click/element.hh>\n"
-        "class T : public Element { public:\n"
-        'const char *class_name() const { return "T"; }\n'
+    source = element(
+        tmp_path,
+        "T",
         "void push(int, Packet *p) { Packet *made[20]; int i;\n"
         "for (i = 0; i < 20; i++) made[i] = p->clone();\n"
         "for (i = 0; i < 20; i++) if (made[i]) made[i]->kill();\n"
-        "p->kill(); } };\n"
-        "EXPORT_ELEMENT(T)\n"
+        "p->kill(); }",
     )
     report = counted(source, NAT, "--packets", "1", *options)
     assert report["fate"]["unmade"] == unmade
-    told = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
-    assert any(note.startswith(told) for note in report["notes"]) == (unmade > 0)
+    note = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
+    assert any(one.startswith(note) for one in report["notes"]) == (unmade > 0)
 
 
 @pytest.mark.parametrize(
     ("text", "touched"),
     [
-        # An entry of an array is not the array.
+        # An access to an array's entry does not cover the array.
         (
             "struct { uint32_t n; uint32_t e[64]; uint32_t m; } t;",
             "t.n++; t.e[p[0] & 63]++; t.m++;",
         ),
-        # What is packed stands where C would not put it.
+        # Members of a packed structure are not at the offsets that C chooses.
         (
             "struct __attribute__((packed)) { uint8_t a; uint64_t b; uint32_t c; } t;",
             "t.a++; t.c++;",
         ),
-        # An order without names is none that can be written down.
+        # Source code cannot state an order of members without names.
         ("struct { uint32_t n; union { uint32_t x; float y; }; uint32_t m; } t;", "t.n++; t.m++;"),
     ],
 )
@@ -404,7 +378,7 @@ def test_a_crc_is_counted_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
-    """Which nobody calls, so that it is compiled and never run."""
+    """The source does not call these functions, so they compile but never run."""
     report = in_c(
         tmp_path,
         "#include <linux/ip.h>\n#include <string.h>\nuint32_t lengths;\n"
@@ -425,12 +399,11 @@ def test_packets_that_strip_leaves_nothing_of_are_told(tmp_path: Path) -> None:
 
 
 def test_a_deadline_leaves_what_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that jumps in front of the eighth packet; counts are those of seven."""
-    asked = [0]
+    """The clock jumps before the eighth packet, so the report counts seven packets."""
+    readings = count(1)
 
     def clock() -> float:
-        asked[0] += 1
-        return 0.0 if asked[0] <= 8 else 1e12
+        return 0.0 if next(readings) <= 8 else 1e12
 
     monkeypatch.setattr(execution, "time", SimpleNamespace(monotonic=clock))
     found = run(str(FOLDER / "histogram.c"), str(NAT))

@@ -1,11 +1,10 @@
-"""What `slowpath insights counts` refuses, and what it says of functions that do not end well."""
+"""Errors of `slowpath insights counts`: invalid sources, options and files, and failing runs."""
 
 from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, FOLDER
-from support import slowpath
+from insights_counted import EXAMPLES, FOLDER, error_of
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -26,12 +25,12 @@ ELEMENT = (
 )
 
 
-def said(folder: Path, name: str, text: str, *options: str) -> str:
+def error_in(folder: Path, name: str, text: str, *options: str) -> str:
+    """Return the error for a source with this name and text."""
     file = folder / name
     file.write_text(text)
-    run = slowpath("insights", "counts", file, "--traffic", TRAFFIC, *options, timeout=120)
-    assert (run.returncode, run.stdout) == (3, "")
-    return run.stderr.replace(f"{folder}/", "")
+    error = error_of("insights", "counts", file, "--traffic", TRAFFIC, *options)
+    return error.replace(f"{folder}/", "")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def said(folder: Path, name: str, text: str, *options: str) -> str:
     ],
 )
 def test_functions_that_cannot_be_run(tmp_path: Path, text: str, expected: str) -> None:
-    error = said(tmp_path, "nf.c", text)
+    error = error_in(tmp_path, "nf.c", text)
     assert error.startswith("error: nf.c:")
     assert expected in error
     assert error.count("\n") == 1
@@ -128,7 +127,7 @@ def test_functions_that_cannot_be_run(tmp_path: Path, text: str, expected: str) 
 def test_elements_that_cannot_be_run(
     tmp_path: Path, options: tuple[str, ...], expected: str
 ) -> None:
-    assert expected in said(tmp_path, "nf.cc", f"{ELEMENT}EXPORT_ELEMENT(A)\n", *options)
+    assert expected in error_in(tmp_path, "nf.cc", f"{ELEMENT}EXPORT_ELEMENT(A)\n", *options)
 
 
 def test_a_method_without_an_element(tmp_path: Path) -> None:
@@ -137,7 +136,7 @@ def test_a_method_without_an_element(tmp_path: Path) -> None:
     )
     text = text[: text.index("v.push_back")] + "int n; Vector<int, 8> v; };\n"
     text += "Packet *A::simple_action(Packet *p) { return p; }\n"
-    error = said(tmp_path, "nf.cc", text, "--entry", "A::simple_action")
+    error = error_in(tmp_path, "nf.cc", text, "--entry", "A::simple_action")
     assert "A::simple_action is a method, and nothing is exported; EXPORT_ELEMENT(A) makes" in error
 
 
@@ -153,20 +152,16 @@ def test_files_that_are_no_traces(tmp_path: Path) -> None:
         (cut, "it is cut off"),
         (tmp_path / "none", "it cannot be read: No such file or directory"),
     ):
-        run = slowpath("insights", "counts", source, "--traffic", file)
-        assert (run.returncode, run.stdout) == (3, "")
-        assert run.stderr.startswith(f"error: {file}: ")
-        assert expected in run.stderr
+        error = error_of("insights", "counts", source, "--traffic", file)
+        assert error.startswith(f"error: {file}: ")
+        assert expected in error
 
 
 def test_nothing_that_is_read_is_overwritten(tmp_path: Path) -> None:
     words = ("insights", "counts", FOLDER / "histogram.c", "--traffic", TRAFFIC)
     for option in ("--placement-out", "--coalescing-out"):
-        run = slowpath(*words, option, TRAFFIC)
-        assert run.returncode == 2
-        assert "is read, and would be overwritten" in run.stderr
+        assert "is read, and would be overwritten" in error_of(*words, option, TRAFFIC, code=2)
     out = tmp_path / "out.json"
-    run = slowpath(*words, "--placement-out", out, "--coalescing-out", out)
-    assert run.returncode == 2
-    assert f"{out} is written for --placement-out as well" in run.stderr
+    error = error_of(*words, "--placement-out", out, "--coalescing-out", out, code=2)
+    assert f"{out} is written for --placement-out as well" in error
     assert not out.exists()

@@ -1,4 +1,4 @@
-"""Names of DPDK that sources of today use, beside published values and what others compute."""
+"""Names in the DPDK headers, compared with published values and independent computations."""
 
 import subprocess
 from collections.abc import Iterator
@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, counted, trace
+from insights_counted import EXAMPLES, counted, error_of, frames_of, results, trace
 from slowpath.insights.source.framework import FIND, HEADERS, address_form
-from support import ROOT, slowpath
-from test_insights_counts import frames_of
+from support import ROOT
 from test_insights_dpdk import compiler
 
 pytest.importorskip("llvmlite.binding")
@@ -39,7 +38,7 @@ VALUES = {
     "sizeof(((struct rte_ipv6_hdr *)0)->src_addr)": 16,
 }
 HASHES = [(0x323E8FC2, 0x51CCC178), (0xD718262A, 0xC626B0EA), (0xD2D0A5DE, 0x5C2B394A)]
-"""Without and with ports: Microsoft's vectors to verify an implementation of RSS."""
+"""Hashes without and with ports: Microsoft's vectors for the verification of RSS."""
 OLD = """#include <rte_ip.h>
 #include <rte_lpm6.h>
 int handle(struct rte_mbuf *packet)
@@ -65,8 +64,8 @@ int handle(struct rte_mbuf *packet)
 
 
 @pytest.fixture(scope="module", params=[(), ("-DSLOWPATH_DPDK_IPV6",)], ids=["bytes", "struct"])
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return what a program with the headers prints, with either form of addresses."""
+def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the output of `names.c`, compiled with either form of IPv6 addresses."""
     made = tmp_path_factory.mktemp("names") / "names"
     flags = ("-O1", "-w", "-fno-strict-aliasing", *FIND, *request.param)
     subprocess.run([compiler(), *flags, "-o", made, SOURCE], check=True)
@@ -74,31 +73,31 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return run.stdout.splitlines()
 
 
-def rows(told: list[str], kind: str) -> Iterator[list[str]]:
-    return (line.split()[1:] for line in told if line.startswith(f"{kind} "))
+def rows(lines: list[str], kind: str) -> Iterator[list[str]]:
+    return (line.split()[1:] for line in lines if line.startswith(f"{kind} "))
 
 
-def test_names_have_their_values(told: list[str]) -> None:
-    found = dict(line.rsplit(" ", 1) for line in told[: len(VALUES)])
+def test_names_have_their_values(lines: list[str]) -> None:
+    found = dict(line.rsplit(" ", 1) for line in lines[: len(VALUES)])
     assert found == {name: str(value) for name, value in VALUES.items()}
 
 
-def test_the_hash_of_receive_side_scaling(told: list[str]) -> None:
-    found = [tuple(map(int, row)) for row in rows(told, "hash")]
+def test_the_hash_of_receive_side_scaling(lines: list[str]) -> None:
+    found = [tuple(map(int, row)) for row in rows(lines, "hash")]
     assert found == [(short, long, long) for short, long in HASHES]
 
 
-def test_masks_of_addresses(told: list[str]) -> None:
+def test_masks_of_addresses(lines: list[str]) -> None:
     address = int(IPv6Address("2001:db8:ffff:fedc:1234:5678:9abc:def0"))
-    found = list(rows(told, "mask"))
+    found = list(rows(lines, "mask"))
     assert len(found) == 129
     for depth, row in enumerate(found):
         masked = address >> (128 - depth) << (128 - depth)
         assert row == [str(depth), "1", "0", str(depth), f"{masked:032x}"]
 
 
-def test_approximations_have_the_smallest_denominator(told: list[str]) -> None:
-    found = list(rows(told, "approx"))
+def test_approximations_have_the_smallest_denominator(lines: list[str]) -> None:
+    found = list(rows(lines, "approx"))
     assert len(found) == 99
     for row in found:
         alpha, within = Fraction(float(row[0])), Fraction(float(row[1]))
@@ -116,10 +115,9 @@ def test_addresses_have_the_form_of_the_source(
     source = tmp_path / "nf.c"
     source.write_text(text)
     assert address_form(str(source), text.encode(), ()) == form
-    sent = frames_of(EXAMPLES / "nat.pcap")[:40]
-    results = counted(source, trace(tmp_path, sent))["fate"]["results"]
-    expected = sorted({one[38] ^ one[22] for one in sent})
-    assert sorted(one["result"] for one in results if one["result"] is not None) == expected
+    frames = frames_of(EXAMPLES / "nat.pcap")[:40]
+    expected = sorted({one[38] ^ one[22] for one in frames})
+    assert sorted(results(counted(source, trace(tmp_path, frames)))) == expected
 
 
 def test_headers_of_a_source_tell_its_form(tmp_path: Path) -> None:
@@ -135,12 +133,9 @@ def test_headers_of_a_source_tell_its_form(tmp_path: Path) -> None:
 def test_a_header_that_is_not_there(tmp_path: Path) -> None:
     source = tmp_path / "nf.c"
     source.write_text("#include <rte_flow_classify.h>\nint handle(struct rte_mbuf *packet);\n")
-    run = slowpath("insights", "counts", source, "--traffic", EXAMPLES / "nat.pcap")
-    assert run.returncode == 3
-    assert "'rte_flow_classify.h' file not found" in run.stderr
-    assert (
-        "headers of slowpath stand in for those of DPDK 22.11, and rte_flow_classify" in run.stderr
-    )
-    assert "--cflags=-IFOLDER adds a folder with one of your own" in run.stderr
-    assert all(f" {one}," in run.stderr for one in ("ethdev", "ip6", "thash"))
+    error = error_of("insights", "counts", source, "--traffic", EXAMPLES / "nat.pcap")
+    assert "'rte_flow_classify.h' file not found" in error
+    assert "headers of slowpath stand in for those of DPDK 22.11, and rte_flow_classify" in error
+    assert "--cflags=-IFOLDER adds a folder with one of your own" in error
+    assert all(f" {one}," in error for one in ("ethdev", "ip6", "thash"))
     assert (HEADERS / "dpdk/rte_thash.h").exists()

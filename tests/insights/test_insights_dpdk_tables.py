@@ -1,4 +1,4 @@
-"""Tables of DPDK's headers, beside what their users see of them."""
+"""Tables of the DPDK headers, compared with a model of their specified behaviour."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -25,21 +25,21 @@ NO_ENTRY, INVALID, NO_SPACE = -2, -22, -28
 
 
 class _Tables:
-    """A hash table and prefixes, as their users see them."""
+    """A model of a hash table and of a table of prefixes."""
 
     def __init__(self) -> None:
         self.keys = set[bytes]()
         self.prefixes = dict[tuple[int, int], int]()
 
     def may_return(self, one: bytes, found: int) -> bool:
-        """Whether this can be what a packet leads to, which then has happened."""
+        """Return true if a packet can have the result `found`; then also apply its operation."""
         return (self._of_keys if one[0] < 3 else self._of_prefixes)(one, found)
 
     def _of_keys(self, one: bytes, found: int) -> bool:
         key = one[1:6]
         there = key in self.keys
         if one[0] == 0:
-            if found == NO_SPACE:  # buckets of four are full before ten keys are there
+            if found == NO_SPACE:  # a bucket of four can be full before the table has ten keys
                 return not there and len(self.keys) >= 4
             self.keys.add(key)
             return found == len(self.keys) <= 10
@@ -86,7 +86,7 @@ _OPERATIONS = st.lists(
 
 @cache
 def tables_run() -> Execution:
-    """`touch`, ready to run; forks of this process run it, each with tables of its own."""
+    """Return `touch`, ready to run; forked processes run it with separate tables."""
     source = load_source(str(FOLDER / "tables.cc"), Clang(()))
     unit = CompiledUnit(source)
     chosen = choose_entry(source.file, unit.functions, None)
@@ -94,7 +94,7 @@ def tables_run() -> Execution:
 
 
 def results_of(sent: list[bytes]) -> list[int | None]:
-    """What `touch` returns, packet by packet."""
+    """Return the result of `touch` for each packet."""
     return list(tables_run().each([Captured(one, len(one), None) for one in sent], RunSettings()))
 
 

@@ -1,12 +1,11 @@
-"""Packets of DPDK that are neither sent nor freed yet, and the buffers that they are in."""
+"""DPDK packets that wait to be sent or freed, and the buffers that they occupy."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from insights_counted import EXAMPLES, counted, trace
-from support import ROOT, slowpath
+from insights_counted import EXAMPLES, counted, error_of, sent, trace
+from support import ROOT
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -24,14 +23,13 @@ DELAYS = FOLDER / "delays.c"
 def test_packets_that_wait_when_the_trace_is_over(
     tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, where: str
 ) -> None:
-    sent = trace(tmp_path, [bytes(64)] * 22)
-    report = counted(FURTHER, sent, "--entry", entry)
+    report = counted(FURTHER, trace(tmp_path, [bytes(64)] * 22), "--entry", entry)
     fate = report["fate"]
     left = 22 - sum(outputs.values()) - killed
-    assert {one["output"]: one["packets"] for one in fate["outputs"]} == outputs
+    assert sent(report) == outputs
     assert (fate["killed"], fate["kept"], fate["waiting"]) == (killed, 0, left)
-    told = f"{left} packets wait in {where} when the trace is over: neither sent nor freed"
-    assert any(told in note for note in report["notes"])
+    note = f"{left} packets wait in {where} when the trace is over: neither sent nor freed"
+    assert any(note in one for one in report["notes"])
 
 
 SLOW = """#include <rte_ethdev.h>
@@ -57,51 +55,47 @@ def test_the_buffer_of_a_packet_that_waits_is_no_other_packets(tmp_path: Path) -
 
 
 def in_turns(folder: Path, period: int, count: int = 1200) -> Path:
-    """Packets whose first byte, and no other, says which of a period they are, nearly."""
+    """Return packets that repeat with a period; only their first bytes differ (modulo 251)."""
     return trace(folder, [bytes([at % period % 251]) + bytes(63) for at in range(count)])
-
-
-def outputs_of(report: dict[str, Any]) -> dict[int, int]:
-    return {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
 
 
 def test_hundreds_of_packets_may_wait(tmp_path: Path) -> None:
     report = counted(DELAYS, in_turns(tmp_path, 200), "--entry", "delayed")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({0: 1000}, 200)
-    [told] = report["notes"]
-    assert told.startswith("200 packets wait in line")
+    assert (sent(report), report["fate"]["waiting"]) == ({0: 1000}, 200)
+    [note] = report["notes"]
+    assert note.startswith("200 packets wait in line")
 
 
 def test_packets_that_find_no_room_to_wait_are_told(tmp_path: Path) -> None:
-    """All are in some number, and the function has sent none of them twice."""
+    """Each packet is counted once: sent, overwritten, or waiting."""
     words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
     gone, waiting = report["notes"]
     assert gone.startswith("73 packets were neither sent nor freed when later ones got the buffers")
     assert gone.endswith("128 wait at most (--cflags=-DSLOWPATH_TURNS=...)")
     assert waiting.startswith("127 packets wait in line")
-    assert sum(outputs_of(report).values()) + 73 + 127 == 1200
+    assert sum(sent(report).values()) + 73 + 127 == 1200
 
 
 def test_packets_that_are_given_back_leave_room_for_one_that_waits(tmp_path: Path) -> None:
-    """It waits behind another one, whose address alone is in a variable."""
-    sent = trace(tmp_path, [bytes([at == 1]) + bytes(63) for at in range(3000)])
-    report = counted(DELAYS, sent, "--entry", "given_back")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({1: 1}, 1)
-    [told] = report["notes"]
-    assert told.startswith("1 packet waits in one")
+    """A variable only has the address of the packet before it, which links to the waiting one."""
+    traffic = trace(tmp_path, [bytes([at == 1]) + bytes(63) for at in range(3000)])
+    report = counted(DELAYS, traffic, "--entry", "given_back")
+    assert (sent(report), report["fate"]["waiting"]) == ({1: 1}, 1)
+    [note] = report["notes"]
+    assert note.startswith("1 packet waits in one")
 
 
 def test_copies_that_give_way_while_somebody_has_them_are_told(tmp_path: Path) -> None:
-    sent = in_turns(tmp_path, 300)
-    report = counted(DELAYS, sent, "--entry", "copied")
+    traffic = in_turns(tmp_path, 300)
+    report = counted(DELAYS, traffic, "--entry", "copied")
     assert (report["fate"]["kept"], report["fate"]["waiting"]) == (0, 255)
     assert report["notes"][0].startswith(
         "45 buffers were given to later packets that it made while earlier ones may still have been"
     )
-    assert sum(outputs_of(report).values()) + 255 + 45 == 1200
-    report = counted(DELAYS, sent, "--entry", "copied", "--cflags=-DSLOWPATH_PACKETS=400")
-    assert (outputs_of(report), report["fate"]["waiting"]) == ({0: 900}, 300)
+    assert sum(sent(report).values()) + 255 + 45 == 1200
+    report = counted(DELAYS, traffic, "--entry", "copied", "--cflags=-DSLOWPATH_PACKETS=400")
+    assert (sent(report), report["fate"]["waiting"]) == ({0: 900}, 300)
     assert len(report["notes"]) == 1
 
 
@@ -114,13 +108,13 @@ def test_copies_that_nobody_has_are_lost(tmp_path: Path) -> None:
 
 
 def test_how_many_buffers_there_are_is_not_said_wrongly(tmp_path: Path) -> None:
-    sent = in_turns(tmp_path, 7, 1)
+    traffic = in_turns(tmp_path, 7, 1)
     for packets_, unmade in (256, 44), (280, 20), (300, 0):
         words = ("--entry", "flooded", f"--cflags=-DSLOWPATH_PACKETS={packets_}")
-        report = counted(DELAYS, sent, *words)
+        report = counted(DELAYS, traffic, *words)
         assert report["fate"]["unmade"] == unmade
-        told = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
-        assert [note.startswith(told) for note in report["notes"]] == [True] * (unmade > 0)
+        note = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
+        assert [one.startswith(note) for one in report["notes"]] == [True] * (unmade > 0)
 
 
 DATAGRAMS = """#include <rte_ethdev.h>
@@ -145,16 +139,14 @@ void join(struct rte_mbuf *m)
 def test_datagrams_that_find_no_room(tmp_path: Path) -> None:
     source = tmp_path / "f.c"
     source.write_text(DATAGRAMS)
-    sent = in_turns(tmp_path, 1, 400)
-    report = counted(source, sent)
+    traffic = in_turns(tmp_path, 1, 400)
+    report = counted(source, traffic)
     refused = report["fate"]["refused"]
     assert refused + report["fate"]["waiting"] == 400
-    said = "of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
-    assert said in report["notes"][0]
-    more = counted(source, sent, "--cflags=-DSLOWPATH_DATAGRAMS=8192")
+    remedy = "of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
+    assert remedy in report["notes"][0]
+    more = counted(source, traffic, "--cflags=-DSLOWPATH_DATAGRAMS=8192")
     assert more["fate"]["refused"] < refused / 4
-    ran = slowpath(
-        "insights", "counts", source, "--traffic", sent, "--cflags=-DSLOWPATH_DATAGRAMS=2"
-    )
-    assert ran.returncode == 3
-    assert "SLOWPATH_DATAGRAMS is less than a bucket has: take 4 or more" in ran.stderr
+    words = ("--traffic", traffic, "--cflags=-DSLOWPATH_DATAGRAMS=2")
+    error = error_of("insights", "counts", source, *words)
+    assert "SLOWPATH_DATAGRAMS is less than a bucket has: take 4 or more" in error

@@ -1,4 +1,4 @@
-"""Elements that use what is around elements of Click, run over traces."""
+"""Click elements over traces that use queues, rates, headers, configurations and second names."""
 
 import struct
 from collections import Counter
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, counted, structures, trace
+from insights_counted import EXAMPLES, counted, error_of, frames_of, sent, structures, trace
 from slowpath.core.engine.objects import captured
 from slowpath.insights.source.framework import aliases
 from support import ROOT, slowpath
@@ -18,16 +18,9 @@ FOLDER = ROOT / "tests/click"
 NAT = EXAMPLES / "nat.pcap"
 
 
-def fate_of(report: dict[str, object]) -> dict[int, int]:
-    """Packets by output."""
-    fate = report["fate"]
-    assert isinstance(fate, dict)
-    return {one["output"]: one["packets"] for one in fate["outputs"]}
-
-
 @pytest.mark.parametrize("capacity", [1, 3, 15])
 def test_a_queue_keeps_as_many_as_fit(tmp_path: Path, capacity: int) -> None:
-    """Beside the same in Python; the element is also known by a second name."""
+    """A queue in Python computes the expected counts; the element also has a second name."""
     frames = [bytes(60 + at) for at in range(50)]
     report = counted(
         FOLDER / "queue.cc",
@@ -44,7 +37,7 @@ def test_a_queue_keeps_as_many_as_fit(tmp_path: Path, capacity: int) -> None:
         else:
             kept.append(len(frame))
     expected = {0: out, 1: lost}
-    assert fate_of(report) == {port: count for port, count in expected.items() if count}
+    assert sent(report) == {port: count for port, count in expected.items() if count}
     assert out > 0
     assert report["fate"]["killed"] == len(frames)
     assert report["fate"]["made"] == out + lost
@@ -58,20 +51,19 @@ def test_a_queue_says_what_it_does_not_take(tmp_path: Path) -> None:
     frames = trace(tmp_path, [bytes(60)])
     for config, reason in (("16", "CAPACITY is at most 15"), ("x", "CAPACITY")):
         words = ("--traffic", frames, "--config", config)
-        run = slowpath("insights", "counts", FOLDER / "queue.cc", *words)
-        assert run.returncode == 3
-        assert f"Keeper does not take its configuration ({config}): {reason}" in run.stderr
+        error = error_of("insights", "counts", FOLDER / "queue.cc", *words)
+        assert f"Keeper does not take its configuration ({config}): {reason}" in error
 
 
 def test_a_meter_lets_a_rate_through() -> None:
-    """Beside the flows, and the tokens, of the trace in Python."""
+    """Flows and a token bucket in Python compute the expected counts."""
     report = counted(
         FOLDER / "rates.cc",
         NAT,
         *("--config", "service, 100, BURST 2", "--cflags=-DSLOWPATH_BUCKETS=16"),
     )
     flows, packets = dict[bytes, int](), Counter[str]()
-    level, filled = 2000, 0  # thousandths of tokens; milliseconds
+    level, filled = 2000, 0  # thousandths of tokens; time of the last refill in milliseconds
     for frame, _, nanoseconds in captured(str(NAT)):
         tcp = frame[12:14] == b"\x08\0" and frame[23] == 6
         at = 14 + 4 * (frame[14] & 15)
@@ -90,7 +82,7 @@ def test_a_meter_lets_a_rate_through() -> None:
         level -= 1000 * enough
         packets["0" if enough else "1"] += 1
     assert len(flows) > 3
-    assert fate_of(report) == {int(at): packets[at] for at in "01" if packets[at]}
+    assert sent(report) == {int(at): packets[at] for at in "01" if packets[at]}
     assert {"killed": packets["killed"], "refused": packets["refused"]} == {
         name: report["fate"][name] for name in ("killed", "refused")
     }
@@ -107,18 +99,18 @@ def test_a_meter_knows_the_names_of_its_class() -> None:
 
 
 def test_headers_that_are_made_are_right(tmp_path: Path) -> None:
-    frames = [one for one, _, _ in captured(str(NAT)) if one[12:14] == b"\x08\0" and one[23] == 17]
+    frames = [one for one in frames_of(NAT) if one[12:14] == b"\x08\0" and one[23] == 17]
     report = counted(
         FOLDER / "headers.cc",
         trace(tmp_path, frames),
         *("--config", "192.0.2.1, 2001:db8::1, 02:00:00:00:00:01", "--entry", "Answers::check"),
     )
     assert report["fate"]["results"] == [{"result": 0, "packets": len(frames)}]
-    assert fate_of(report) == dict.fromkeys(range(3), len(frames))
+    assert sent(report) == dict.fromkeys(range(3), len(frames))
 
 
 def test_a_configuration_arrives_as_it_is(tmp_path: Path) -> None:
-    """Long texts, too, as one argument or several; what holds them stays as large as it was."""
+    """Long texts arrive complete, as one or several arguments; the element's size is constant."""
     frames = trace(tmp_path, [bytes(60)])
     options = ("--entry", "Speaker::tell", "--config")
     cases = [("x" * 300, 300_000), ("x" * 4095, 4_095_000), ("yyyy, " * 200 + "x", 4_200)]
@@ -140,9 +132,7 @@ def test_a_configuration_arrives_as_it_is(tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_is_told(tmp_path: Path, config: str, expected: str) -> None:
     words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
-    run = slowpath("insights", "counts", FOLDER / "speaker.cc", *words)
-    assert run.returncode == 3
-    assert expected in run.stderr
+    assert expected in error_of("insights", "counts", FOLDER / "speaker.cc", *words)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Elements in the manner of FastClick: batches, flows, and elements that need others."""
+"""Elements for FastClick over traces: batches, flows, and elements that need other elements."""
 
 import ctypes
 import struct
@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, counted, structures, trace
+from insights_counted import EXAMPLES, counted, error_of, frames_of, sent, structures, trace
 from insights_native import native
-from slowpath.core.engine.objects import captured
 from slowpath.insights.source.framework import companions, package_flags
-from support import ROOT, slowpath
+from support import ROOT
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -22,20 +21,13 @@ MINE = FOLDER / "elements/mine"
 NAT = EXAMPLES / "nat.pcap"
 
 
-def fate_of(report: dict[str, object]) -> dict[int, int]:
-    """Return packets by output."""
-    fate = report["fate"]
-    assert isinstance(fate, dict)
-    return {one["output"]: one["packets"] for one in fate["outputs"]}
-
-
 def test_an_element_of_batches_alone_gets_packets(tmp_path: Path) -> None:
-    """An element that has push_batch and no push; batches are of one packet."""
+    """The element has `push_batch` but no `push`; each batch has one packet."""
     lengths = [60, 61, 99, 100, 101, 102, 104, 107, 200]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
     report = counted(FOLDER / "batches.cc", traffic, "--config", "100")
     kept = Counter(one % 2 for one in lengths if one >= 100)
-    assert fate_of(report) == {0: kept[0], 1: kept[1]}
+    assert sent(report) == {0: kept[0], 1: kept[1]}
     assert report["fate"]["killed"] == 3
     assert structures(report)["Parity::_seen"] == (6, 6)
 
@@ -50,17 +42,20 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def row(rows: ctypes.CDLL) -> Callable[[str, int, int], str]:
-    """Return a function that says which packets are in which batch afterwards."""
+    """Return a function that applies an operation to a batch of `count` packets.
 
-    def call(what: str, count: int, number: int) -> str:
-        told: bytes = rows.row(what.encode(), count, number)
-        return told.decode()
+    The function returns the resulting batches in the format of `text_of`.
+    """
+
+    def call(operation: str, count: int, number: int) -> str:
+        text: bytes = rows.row(operation.encode(), count, number)
+        return text.decode()
 
     return call
 
 
-def told(*rows: list[int]) -> str:
-    """Return the text of rows.cc for batches with these packets."""
+def text_of(*rows: list[int]) -> str:
+    """Return the text that `rows.cc` prints for batches with these packets."""
     return "".join(
         f"[{len(one)}:{''.join(f' {at}' for at in one)} | {one[-1]}]" if one else "[0:]"
         for one in rows
@@ -70,26 +65,26 @@ def told(*rows: list[int]) -> str:
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("number", [0, 1, 2, 4, 7])
 def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, number: int) -> None:
-    """Beside lists of Python, packets at the begin, in the middle and at the end."""
+    """Python lists compute the expected batches; the packet is first, inside, last or absent."""
     every = list(range(count))
     others = [one for one in every if one != number]
-    behind = [one for one in every if one > number]
+    after = [one for one in every if one > number]
     before = [one for one in every if one < number]
-    assert row("drop", count, number) == told(others, [one for one in every if one == number])
-    parts = [before, behind] if number in every else [every]
-    assert row("split", count, number) == told(*[one for one in parts if one])
+    assert row("drop", count, number) == text_of(others, [one for one in every if one == number])
+    parts = [before, after] if number in every else [every]
+    assert row("split", count, number) == text_of(*[one for one in parts if one])
     first = every[: max(number, 1)]
-    assert row("cut", count, number) == told(first, every[len(first) :])
-    assert row("until", count, number) == told([*before, *every[number : number + 1]])
-    assert row("join", count, number) == told(every)
+    assert row("cut", count, number) == text_of(first, every[len(first) :])
+    assert row("until", count, number) == text_of([*before, *every[number : number + 1]])
+    assert row("join", count, number) == text_of(every)
     classes = [[one for one in every if one % number == of] for of in range(1, number)]
     if number:
-        assert row("classes", count, number) == told(*[one for one in classes if one])
-    assert row("double", count, 0) == told([one for at in every for one in (at, at)])
+        assert row("classes", count, number) == text_of(*[one for one in classes if one])
+    assert row("double", count, 0) == text_of([one for at in every for one in (at, at)])
 
 
 def test_headers_behind_ipv6_are_followed(rows: ctypes.CDLL) -> None:
-    """Hop-by-hop options of 16 bytes, a fragment, and UDP; then a packet that ends before it."""
+    """The packet has hop-by-hop options of 16 bytes, a fragment header and UDP; then UDP is cut."""
     hop, fragment, udp = bytes([44, 1]) + bytes(14), bytes([17, 0]) + bytes(6), bytes(8)
     packet = bytes(6) + bytes([0, 64]) + bytes(32) + hop + fragment + udp
     assert rows.headers6(packet, len(packet)) == b" 0@40 44@56 17@64"
@@ -103,7 +98,7 @@ def test_numbers_with_the_low_byte_first(rows: ctypes.CDLL) -> None:
 
 
 def flow_of(frame: bytes) -> bytes:
-    """Return what flows.cc takes for the flow of a frame of Ethernet."""
+    """Return the flow of an Ethernet frame as `flows.cc` defines it: addresses and ports."""
     if frame[12:14] != b"\x08\0":
         return b""
     at = 14 + 4 * (frame[14] & 15)
@@ -115,26 +110,26 @@ def flow_of(frame: bytes) -> bytes:
 
 @pytest.mark.parametrize("first", [1, 3])
 def test_flows_have_state_of_their_own(first: int) -> None:
-    """Beside flows that Python tells apart."""
+    """A counter of flows in Python computes the expected counts."""
     report = counted(FOLDER / "flows.cc", NAT, "--config", str(first))
     seen, expected = Counter[bytes](), Counter[int]()
-    for frame, _, _ in captured(str(NAT)):
+    for frame in frames_of(NAT):
         flow = flow_of(frame)
         expected[int(seen[flow] >= first)] += 1
         seen[flow] += 1
     assert len(seen) > 3
-    assert fate_of(report) == {port: count for port, count in expected.items() if count}
+    assert sent(report) == {port: count for port, count in expected.items() if count}
     assert report["fate"]["evicted"] == 0
     (table,) = (one for one in report["structures"] if one["structure"] == "FirstOfFlow::_flows")
     assert table["entries_written"] == len(seen)
 
 
 def test_an_element_is_compiled_with_those_that_it_needs(tmp_path: Path) -> None:
-    """The push of a base class and an element asked by name, each of another source."""
+    """The element needs a base class's `push` and an element by name, each from another source."""
     lengths = [60, 70, 80, 90, 100]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
     report = counted(MINE / "gate.cc", traffic, "--config", "Limits(70, MOST 90)")
-    assert fate_of(report) == {0: 3, 1: 2}
+    assert sent(report) == {0: 3, 1: 2}
     found = structures(report)
     assert found["Gate::_packets"] == (5, 5)
     assert found["Limits::_asked"] == (5, 5)
@@ -147,27 +142,26 @@ def test_an_element_is_compiled_with_those_that_it_needs(tmp_path: Path) -> None
         in (report["notes"])
     )
     other = counted(MINE / "gate.cc", traffic, "--entry", "Open::simple_action")
-    assert fate_of(other) == {0: 5}
+    assert sent(other) == {0: 5}
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "reason"),
     [
         ("Missing(1, 2)", "no other element of this class is compiled"),
         ("Limits(1)", "MOST"),
         ("Open", "no other element of this class is compiled"),
     ],
 )
-def test_an_element_that_is_not_there_is_told(tmp_path: Path, config: str, said: str) -> None:
+def test_an_element_that_is_not_there_is_told(tmp_path: Path, config: str, reason: str) -> None:
     words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
-    run = slowpath("insights", "counts", MINE / "gate.cc", *words)
-    assert run.returncode == 3
-    assert "Gate does not take its configuration" in run.stderr
-    assert said in run.stderr
+    error = error_of("insights", "counts", MINE / "gate.cc", *words)
+    assert "Gate does not take its configuration" in error
+    assert reason in error
 
 
 def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
-    """Those that others need come first; what is included itself is not compiled twice."""
+    """A source precedes the sources that need it; an included source is not compiled again."""
     gate = MINE / "gate.cc"
     found = companions(str(gate), gate.read_bytes(), ())
     assert [one.name for one in found] == ["limits.cc", "counting.cc"]
@@ -185,7 +179,7 @@ def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
 
 
 def test_one_that_does_not_compile_is_left_out(tmp_path: Path) -> None:
-    """An element that compiles by itself is not refused for what is beside it."""
+    """An element compiles even if the source next to its header does not."""
     (tmp_path / "plain.hh").write_text("#include <click/element.hh>\n")
     (tmp_path / "plain.cc").write_text('#include "plain.hh"\nnonsense;\n')
     source = tmp_path / "alone.cc"
@@ -194,11 +188,11 @@ def test_one_that_does_not_compile_is_left_out(tmp_path: Path) -> None:
         '    const char *class_name() const { return "Alone"; }\n'
         "    Packet *simple_action(Packet *p) { return p; }\n};\nEXPORT_ELEMENT(Alone)\n"
     )
-    assert fate_of(counted(source, trace(tmp_path, [bytes(60)]))) == {0: 1}
+    assert sent(counted(source, trace(tmp_path, [bytes(60)]))) == {0: 1}
 
 
 def test_frames_of_a_radio_become_frames_of_ethernet(tmp_path: Path) -> None:
-    """Frame control, addresses and LLC of IEEE 802.11 and 802.2, byte by byte."""
+    """The frames have frame control, addresses and LLC of IEEE 802.11 and 802.2."""
 
     def frame(first: int, second: int, link: bytes = b"\xaa\xaa\x03\0\0\0\x08\0") -> bytes:
         addresses = b"".join(bytes([at]) * 6 for at in (1, 2, 3))
@@ -213,5 +207,5 @@ def test_frames_of_a_radio_become_frames_of_ethernet(tmp_path: Path) -> None:
         b"\x08\x01",
     ]
     report = counted(FOLDER / "radio.cc", trace(tmp_path, frames))
-    assert fate_of(report) == {0: 2, 1: 1, 2: 1}
+    assert sent(report) == {0: 2, 1: 1, 2: 1}
     assert report["fate"]["killed"] == 2

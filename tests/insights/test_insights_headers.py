@@ -1,4 +1,4 @@
-"""What the headers for elements have, beside the same in Python."""
+"""Classes and functions of the Click headers, compared with equivalents in Python."""
 
 import ctypes
 import hashlib
@@ -33,14 +33,14 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str | None]:
-    """Calls a function that gives a text, or none."""
+    """Return a function that calls a C function by name and returns its text, or None."""
     library = native(tmp_path_factory.mktemp("texts"), FOLDER / "texts.cc")
 
     def call(name: str, *words: str | int) -> str | None:
         function = getattr(library, name)
         function.restype = ctypes.c_char_p
-        given = [one.encode() if isinstance(one, str) else ctypes.c_long(one) for one in words]
-        found = function(*given)
+        arguments = [one.encode() if isinstance(one, str) else ctypes.c_long(one) for one in words]
+        found = function(*arguments)
         return None if found is None else found.decode()
 
     call.library = library  # type: ignore[attr-defined]
@@ -64,7 +64,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 SLOTS = 8
-"""Of the allocator of the test."""
+"""Slots of the allocator in `containers.cc`."""
 STEPS = st.lists(
     st.tuples(st.sampled_from(("set", "erase", "get", "odd", "front")), st.integers(0, 14)),
     max_size=60,
@@ -76,9 +76,9 @@ STEPS = st.lists(
 def test_a_container_of_objects_is_a_dict_with_an_order(
     containers: ctypes.CDLL, steps: list[tuple[str, int]]
 ) -> None:
-    """Four buckets: objects are behind each other; eight slots: some are refused."""
+    """Four buckets make objects share a bucket; with eight slots, some objects are refused."""
     containers.reset()
-    expected, refused = dict[int, int](), 0  # in the order of the row
+    expected, refused = dict[int, int](), 0  # in the order of the container's list
     for value, (action, key) in enumerate(steps):
         if action == "set":
             room = key in expected or len(expected) < SLOTS
@@ -265,7 +265,7 @@ def test_integers_that_do_not_fit_are_told(texts: Any) -> None:
     digits=st.integers(0, 6),
 )
 def test_times_in_all_units(texts: Any, value: Decimal, unit: str, digits: int) -> None:
-    """What is finer than the unit that is asked for is left out before a minute is 60 seconds."""
+    """Digits finer than the requested unit are dropped before conversion of minutes and hours."""
     times = {"ms": Fraction(1, 1000), "us": Fraction(1, 1000000), "m": 60, "h": 3600}
     scale = times.get(unit.strip(), 1)
     if isinstance(scale, int):
@@ -441,7 +441,7 @@ def test_texts_are_as_long_as_they_are_told_to_be(texts: Any) -> None:
 def test_texts_change_alone(
     texts: Any, sizes: list[int], steps: list[tuple[int, int, int, int]]
 ) -> None:
-    """Copies are not changed with what they are copies of, however long they are."""
+    """A change to a text does not change its copies, whatever their length."""
     library = texts.library
     library.kept_as.restype = ctypes.c_char_p
     expected = [("abcdefghij" * 40)[:size] for size in sizes]
@@ -508,7 +508,7 @@ def test_sorting(numbers: ctypes.CDLL, items: list[int], up: bool) -> None:
 
 
 def added(data: bytes) -> int:
-    """The sum of RFC 1071 in Python, in network byte order."""
+    """Return the checksum of RFC 1071 in network byte order."""
     padded = data + bytes(len(data) % 2)
     words = [int.from_bytes(padded[at : at + 2], "big") for at in range(0, len(padded), 2)]
     total = sum(words)
@@ -538,7 +538,7 @@ def test_sums_with_pseudo_headers(
     found = numbers.pseudo_sum(bytes(header), data, len(data))
     assert swapped(found) % 0xFFFF == added(pseudo + data) % 0xFFFF
     pseudo = ends + bytes(2) + size + bytes([0, 0, 0, protocol])
-    before = int.from_bytes(data[2:4], "little")  # a field of the data, which is left out
+    before = int.from_bytes(data[2:4], "little")  # a field that the sum leaves out
     zeroed = data[:2] + bytes(2) + data[4:]
     found = numbers.pseudo_sum6(
         *(ends[:16], ends[16:], protocol, data, len(data), ctypes.c_uint16(before))
@@ -570,7 +570,7 @@ def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
 def test_averages_of_what_comes_in_a_jiffy(
     numbers: ctypes.CDLL, steps: list[tuple[int, int]]
 ) -> None:
-    """Beside exact numbers, of which whole ones lose less than one sixteenth of 2^-10 each time."""
+    """Fractions compute exact averages; integers lose less than 2^-14 at each update."""
     now = 1_000_000_000
     numbers.set_now(now)
     numbers.begin(0, 0)
@@ -588,7 +588,7 @@ def test_averages_of_what_comes_in_a_jiffy(
 
 
 def test_gaps_let_a_rate_through(numbers: ctypes.CDLL) -> None:
-    """Ten thousand packets each second ask; a rate of 1,000 lets as many go, evenly."""
+    """Of 10,000 packets per second, a rate of 1,000 lets 1,000 pass at even intervals."""
     numbers.begin(1000, 0)
     went = list[int]()
     for tick in range(30_000):

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from insights_counted import EXAMPLES, counted, trace
+from insights_counted import EXAMPLES, counted, frames_of, trace
 from slowpath.core.schema.validation import schema
 from slowpath.insights.advice.report import advice_text
 from support import GOLDEN, ROOT, check_golden, remembered
 from test_accelerators import examined
-from test_insights_counts import frames_of
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")

@@ -1,4 +1,4 @@
-"""Parts of reverse porting: operands, layouts, records, and the tables of the headers."""
+"""Parts of `slowpath insights counts`: operands, splitting of text, layouts, records, tables."""
 
 import ctypes
 from collections import Counter
@@ -20,6 +20,7 @@ np = pytest.importorskip("numpy")
 from slowpath.core.errors import InputError  # noqa: E402
 from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
 from slowpath.insights.source.layouts import Field, Spot, Type, descend, locate  # noqa: E402
+from slowpath.insights.source.modules import bracketed_prefix, split_at_commas  # noqa: E402
 from slowpath.insights.source.operands import Access, accesses, callee_of  # noqa: E402
 from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, AccessSite  # noqa: E402
 from slowpath.insights.trace.memory import Area, MemoryMap, Structure  # noqa: E402
@@ -92,6 +93,35 @@ def test_copies_read_and_write() -> None:
     assert callee_of("%1 = call i32 %2(ptr @f)") is None
 
 
+NAMES = st.text(st.sampled_from("ab,()[]{}<> .\\"), max_size=8).map(lambda name: f'%"{name}"')
+"""Quoted names, which may contain commas and brackets as names of C++ templates do."""
+PARTS = st.recursive(
+    st.one_of(st.sampled_from(["i32 0", "ptr %p", "ptr null", "align 8"]), NAMES),
+    lambda one: st.tuples(st.sampled_from(["()", "[]", "{}", "<>"]), st.lists(one)).map(
+        lambda made: made[0][0] + ", ".join(made[1]) + made[0][1]
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(PARTS, min_size=1))
+def test_parts_are_those_that_were_put_together(parts: list[str]) -> None:
+    assert split_at_commas(", ".join(parts)) == parts
+
+
+@given(st.lists(PARTS), st.sampled_from(["()", "[]", "{}", "<>"]), st.text("ab,(]>", max_size=5))
+def test_what_a_bracket_encloses_ends_where_it_is_closed(
+    parts: list[str], kind: str, rest: str
+) -> None:
+    inside = kind[0] + ", ".join(parts) + kind[1]
+    assert bracketed_prefix(inside + rest) == inside
+
+
+def test_what_is_not_closed_is_all() -> None:
+    assert bracketed_prefix("(i32 0") == "(i32 0"
+    assert split_at_commas("") == [""]
+
+
 BYTE, WORD = Type("uint8_t", 1), Type("uint32_t", 4)
 MAC = Type("", 6, element=BYTE, length=6)
 ENTRY = Type(
@@ -121,7 +151,7 @@ def test_members_are_found_by_offset() -> None:
 
 
 def test_records_are_put_together_as_one_by_one() -> None:
-    """Random records, in any portions; beside them, a loop that looks at each."""
+    """A loop over random records computes the expected counts; batches of any size agree."""
     memory = MemoryMap(
         sorted(
             [
@@ -158,9 +188,9 @@ def test_records_are_put_together_as_one_by_one() -> None:
 
 
 def test_blocks_are_counted_by_the_calls_around_them() -> None:
-    """Random calls within each other, some without an end, in any portions; beside them, a stack.
+    """A stack of random nested calls computes the expected counts; batches of any size agree.
 
-    Block 0 begins a packet, which ends all calls.
+    Some calls lack a return. Block 0 begins a packet, which ends all calls.
     """
     draw = noise_of(11)
     for _ in range(50):
@@ -242,7 +272,7 @@ def _expected(
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """The tables of the headers, in this process."""
+    """Return a library with functions that use the headers' tables."""
     library = native(tmp_path_factory.mktemp("tables"), FOLDER / "tables.cc")
     for name in ("map_find", "map_size", "map_sum", "table_get", "table_size", "table_sum"):
         getattr(library, name).restype = ctypes.c_long

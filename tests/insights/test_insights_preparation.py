@@ -1,4 +1,4 @@
-"""Sources as LLVM's intermediate language: functions, types and lines, loops, calls."""
+"""Sources as LLVM IR: functions, types, lines, loops, calls, and the choice of the compiler."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from slowpath.insights.source.functions import (  # noqa: E402
     Function,
     loops,
 )
-from slowpath.insights.source.sources import (  # noqa: E402  # noqa: E402
+from slowpath.insights.source.sources import (  # noqa: E402
     Source,
     is_for_kernel,
     is_xdp,
@@ -142,7 +142,7 @@ def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path:
 
 
 def test_programs_may_be_in_files_beside_a_source(tmp_path: Path) -> None:
-    """As in xdp-filter, where each program is a few definitions and an include."""
+    """In xdp-filter, for example, each program is a few definitions and an include."""
     whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
     (tmp_path / "within").mkdir()
     (tmp_path / "within/program.h").write_text(f'#include "../again.h"\n{whole}')
@@ -187,7 +187,7 @@ def graph(edges: dict[str, tuple[str, ...]]) -> Function:
 
 
 def test_loops_are_those_of_dominance_by_removal() -> None:
-    """A header dominates what cannot be reached without it."""
+    """A loop header dominates a block if the block becomes unreachable without the header."""
     noise = noise_of(4)
     for _ in range(150):
         names = [f"b{at}" for at in range(7)]

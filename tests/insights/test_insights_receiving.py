@@ -1,13 +1,13 @@
-"""Functions of DPDK whose loops receive packets themselves, and which of several gets packets."""
+"""DPDK functions with a receive loop, the choice of the entry, and `--setup`."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from insights_counted import calls, counted, structures, trace
+from insights_counted import calls, counted, error_of, results, sent, structures, trace
 from support import ROOT, slowpath
+from test_insights_blocks import predicted
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -22,7 +22,7 @@ def packets(folder: Path, count: int = PACKETS) -> Path:
 
 
 def test_a_loop_receives_all_packets_by_bursts_from_all_ports(tmp_path: Path) -> None:
-    """Of 100 packets, 32 on port 0, 32 on 1, 32 on 0 and 4 on 1; each goes to the other one."""
+    """Bursts of 32, 32, 32 and 4 packets alternate between two ports, and leave by the other."""
     report = counted(LOOPS, packets(tmp_path), "--entry", "all_ports")
     fate = report["fate"]
     assert report["traffic"]["packets"] == PACKETS
@@ -52,7 +52,7 @@ def test_bursts_are_as_long_as_is_asked(tmp_path: Path, burst: int, times: int) 
     ],
 )
 def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) -> None:
-    """No packet of a burst gets the buffer of another one, as no more come than there are."""
+    """A burst is never larger than the number of buffers, so no buffer is reused within it."""
     report = counted(LOOPS, packets(tmp_path, 250), "--entry", "all_at_once", f"--cflags={flags}")
     assert calls(report)["rte_eth_rx_burst"] == times
     assert report["fate"]["outputs"] == [{"output": 1, "packets": 250}]
@@ -60,11 +60,10 @@ def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) 
 
 
 def test_what_takes_long_before_it_receives_may_take_longer(tmp_path: Path) -> None:
-    sent = packets(tmp_path)
-    ran = slowpath("insights", "counts", LOOPS, "--traffic", sent, "--entry", "takes_long")
-    assert ran.returncode == 3
-    assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in ran.stderr
-    report = counted(LOOPS, sent, "--entry", "takes_long", "--blocks", "200000000")
+    traffic = packets(tmp_path)
+    error = error_of("insights", "counts", LOOPS, "--traffic", traffic, "--entry", "takes_long")
+    assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in error
+    report = counted(LOOPS, traffic, "--entry", "takes_long", "--blocks", "200000000")
     assert report["fate"]["killed"] == PACKETS
 
 
@@ -90,13 +89,13 @@ def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
     words = ("--entry", "into_a_queue", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(LOOPS, packets(tmp_path, 200), *words)
     assert report["fate"]["waiting"] == 128
-    said = "72 packets were neither sent nor freed when later ones got the buffers, so that those "
-    said += "bytes are gone: 128 wait at most (--cflags=-DSLOWPATH_TURNS=...), and there is one "
-    assert any(note.startswith(said) for note in report["notes"])
+    note = "72 packets were neither sent nor freed when later ones got the buffers, so that those "
+    note += "bytes are gone: 128 wait at most (--cflags=-DSLOWPATH_TURNS=...), and there is one "
+    assert any(one.startswith(note) for one in report["notes"])
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "expected"),
     [
         ("has_nothing_to_do", "has_nothing_to_do has ended and received no packet (rte_eth_rx"),
         ("never_receives", "before it has received a packet: more than 67,108,864 blocks ran"),
@@ -106,12 +105,11 @@ def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
         ("worker", "worker takes no packet; "),
     ],
 )
-def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, said: str) -> None:
+def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, expected: str) -> None:
     words = ("--traffic", packets(tmp_path), "--entry", entry)
-    ran = slowpath("insights", "counts", LOOPS, *words, timeout=120)
-    assert ran.returncode == 3
-    assert said in ran.stderr
-    where = re.search(r"loops\.c:(\d+): ", ran.stderr)
+    error = error_of("insights", "counts", LOOPS, *words)
+    assert expected in error
+    where = re.search(r"loops\.c:(\d+): ", error)
     assert where is not None
     lines = LOOPS.read_text().splitlines()
     start = next(at for at, line in enumerate(lines, 1) if f" {entry}(" in line)
@@ -120,7 +118,7 @@ def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, said: str)
 
 
 @pytest.mark.parametrize(
-    ("flags", "entry", "said"),
+    ("flags", "entry", "note"),
     [
         (
             "",
@@ -143,41 +141,38 @@ def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, said: str)
     ],
 )
 def test_what_is_called_back_does_not_compete(
-    tmp_path: Path, flags: str, entry: str, said: str
+    tmp_path: Path, flags: str, entry: str, note: str
 ) -> None:
     report = counted(BACK, packets(tmp_path), f"--cflags=-w{flags}")
     assert report["entry"] == entry
-    assert said in report["notes"]
-    assert report["fate"]["outputs"] == [{"output": 1, "packets": PACKETS}]
+    assert note in report["notes"]
+    assert sent(report) == {1: PACKETS}
 
 
 def test_a_loop_and_what_watches_all_packets_are_both_named(tmp_path: Path) -> None:
     words = ("--traffic", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
-    ran = slowpath("insights", "counts", BACK, *words)
-    assert ran.returncode == 3
-    assert "has several functions that no other calls" in ran.stderr
-    assert ran.stderr.rstrip().endswith("core, watch")
+    error = error_of("insights", "counts", BACK, *words)
+    assert "has several functions that no other calls" in error
+    assert error.rstrip().endswith("core, watch")
 
 
 def test_what_is_called_back_may_be_named(tmp_path: Path) -> None:
     words = ("--traffic", packets(tmp_path), "--entry", "unsent")
-    ran = slowpath("insights", "counts", BACK, *words)
-    assert ran.returncode == 3
-    assert "parameter 3 (given) of unsent: points to nothing that is known" in ran.stderr
+    error = error_of("insights", "counts", BACK, *words)
+    assert "parameter 3 (given) of unsent: points to nothing that is known" in error
 
 
 def test_a_loop_is_predicted_and_says_why_it_is_not_counted() -> None:
-    words = ("--entry", "all_ports", "--format", "json")
-    [program] = json.loads(slowpath("insights", "blocks", LOOPS, *words).stdout)["programs"]
+    [program] = predicted(LOOPS, "--entry", "all_ports")["programs"]
     assert program["model"] == "learnt"
     assert "all_ports receives packets itself, and a program of the card gets one" in program["why"]
 
 
 def test_the_report_advises_on_a_loop(tmp_path: Path) -> None:
     words = ("--traffic", packets(tmp_path), "--entry", "all_ports")
-    said = slowpath("insights", LOOPS, *words, timeout=120)
-    assert said.returncode == 0, said.stderr
-    assert "for all_ports on 100 packets" in said.stdout
+    run = slowpath("insights", LOOPS, *words, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert "for all_ports on 100 packets" in run.stdout
 
 
 def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
@@ -194,7 +189,7 @@ def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
 
 
 def test_main_does_not_receive(tmp_path: Path) -> None:
-    """Its arguments are those of a command line, and what it sets up is not there."""
+    """No command line is available for `main`'s arguments, and its set-up would be missing."""
     source = tmp_path / "f.c"
     source.write_text(
         "#include <rte_ethdev.h>\n"
@@ -203,10 +198,9 @@ def test_main_does_not_receive(tmp_path: Path) -> None:
         "\tfor (;;) rte_pktmbuf_free_bulk(m, rte_eth_rx_burst(0, 0, m, 8));\n}\n"
     )
     for words in (), ("--entry", "main"):
-        ran = slowpath("insights", "counts", source, "--traffic", packets(tmp_path), *words)
-        assert ran.returncode == 3
-        assert "f.c:2: main receives packets itself, and does not run, as nobody" in ran.stderr
-        assert "have its loop in a function of its own, and in one of RTE_INIT" in ran.stderr
+        error = error_of("insights", "counts", source, "--traffic", packets(tmp_path), *words)
+        assert "f.c:2: main receives packets itself, and does not run, as nobody" in error
+        assert "have its loop in a function of its own, and in one of RTE_INIT" in error
 
 
 def test_ports_say_what_packets_are(tmp_path: Path) -> None:
@@ -215,10 +209,9 @@ def test_ports_say_what_packets_are(tmp_path: Path) -> None:
         "#include <rte_mbuf.h>\nint f(struct rte_mbuf *m) { return (int)m->packet_type; }\n"
     )
     ethernet, ipv4 = bytes(12) + b"\x08\x00", bytes([0x45, *bytes(8), 17, *bytes(10)])
-    sent = trace(tmp_path, [ethernet + ipv4 + bytes(30), bytes(60), ethernet + ipv4 + bytes(40)])
+    traffic = trace(tmp_path, [ethernet + ipv4 + bytes(30), bytes(60), ethernet + ipv4 + bytes(40)])
     for flags, types in ((), {0x211: 2, 1: 1}), (("--cflags=-DSLOWPATH_TYPES=0",), {0: 3}):
-        found = counted(source, sent, *flags)["fate"]["results"]
-        assert {one["result"]: one["packets"] for one in found} == types
+        assert results(counted(source, traffic, *flags)) == types
 
 
 HANDED = FOLDER / "handed.c"
@@ -226,11 +219,11 @@ SETTING_UP = (
     "make_routes(0); cores->queues = 2; cores->ports[1] = 3; cores->routes = tables[0]; "
     "rte_lpm_add(tables[0], RTE_IPV4(10, 1, 0, 0), 16, 1)"
 )
-"""The set-up that main of another file would do."""
+"""The set-up that `main`, in another file, would do."""
 
 
 def routed(folder: Path) -> tuple[Path, int]:
-    """Return a trace of IPv4 packets, and how many of them the route of SETTING_UP is for."""
+    """Return a trace of IPv4 packets, and how many of them match the route of SETTING_UP."""
     frames = []
     for at in range(PACKETS):
         header = bytearray(20)
@@ -242,17 +235,17 @@ def routed(folder: Path) -> tuple[Path, int]:
 
 
 def test_who_a_loop_hands_packets_to_gets_them(tmp_path: Path) -> None:
-    """Neither what is called back nor what the other calls; state is of another file."""
+    """Callbacks and callees of `forward_all` do not get packets; its state is in another file."""
     report = counted(HANDED, packets(tmp_path))
     note = "forward_all got the packets, as route_loop hands it what it receives; --entry names"
     assert any(one.startswith(note) for one in report["notes"])
     note = "core of forward_all is cores, which another file defines: zeros but for what --setup"
     assert any(one.startswith(note) for one in report["notes"])
-    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
+    assert sent(report) == {0: PACKETS}
 
 
 def test_a_header_may_have_who_gets_packets(tmp_path: Path) -> None:
-    """As in DPDK's l3fwd: the file has the loop and a function that is called back."""
+    """As in DPDK's l3fwd, the source file only has the loop and a callback."""
     lines = HANDED.read_text().splitlines(keepends=True)
     first = next(at for at, line in enumerate(lines) if line.startswith("static inline void forw"))
     last = next(at for at, line in enumerate(lines) if line.startswith("int route_loop"))
@@ -261,20 +254,19 @@ def test_a_header_may_have_who_gets_packets(tmp_path: Path) -> None:
     source.write_text("".join([*lines[:first], '#include "forward.h"\n', *lines[last:]]))
     report = counted(source, packets(tmp_path))
     assert report["entry"] == "forward_all"
-    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
-    said = slowpath("insights", "blocks", source, "--model", "learnt", "--format", "json")
-    entries = [one["entry"] for one in json.loads(said.stdout)["programs"]]
-    assert {"forward_all", "look"} <= {*entries}
+    assert sent(report) == {0: PACKETS}
+    programs = predicted(source, "--model", "learnt")["programs"]
+    assert {"forward_all", "look"} <= {one["entry"] for one in programs}
 
 
 def test_code_sets_up_what_main_of_another_file_does(tmp_path: Path) -> None:
-    """Static variables, and those of other files, in the function and in the loop."""
+    """The code sets static variables and those of other files, for the function and the loop."""
     traffic, to_one = routed(tmp_path)
-    bursts = {0: 32 + 32, 3: 32 + 4}  # of both queues in turns
+    bursts = {0: 32 + 32, 3: 32 + 4}  # packets by port; the two queues alternate
     for entry in ("forward_all", "route_loop"):
         words = ("--entry", entry, "--setup", SETTING_UP)
         report = counted(HANDED, traffic, *words)
-        outputs = {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
+        outputs = sent(report)
         assert outputs[1] == to_one
         assert sum(outputs.values()) == PACKETS
         assert calls(report)["rte_lpm_lookup"] == PACKETS
@@ -289,12 +281,12 @@ def test_functions_and_code_set_up_together(tmp_path: Path) -> None:
     traffic, _ = routed(tmp_path)
     words = ("--setup", "cores->routes = tables[0]", "--setup", "make_routes")
     report = counted(HANDED, traffic, *words)
-    assert report["fate"]["outputs"] == [{"output": 0, "packets": PACKETS}]
+    assert sent(report) == {0: PACKETS}
     assert calls(report)["rte_lpm_lookup"] == PACKETS
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (("--entry", "route_loop"), "set up by --setup, with a function or code ('conf[0].queues"),
         (("--setup", "cores->nothing = 1"), "no member named 'nothing' in 'struct core'"),
@@ -303,17 +295,15 @@ def test_functions_and_code_set_up_together(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_set_up_is_told(
-    tmp_path: Path, options: tuple[str, ...], said: str
+    tmp_path: Path, options: tuple[str, ...], expected: str
 ) -> None:
-    ran = slowpath("insights", "counts", HANDED, "--traffic", packets(tmp_path), *options)
-    assert ran.returncode == 3
-    assert said in ran.stderr
-    assert "handed.c" in ran.stderr
+    error = error_of("insights", "counts", HANDED, "--traffic", packets(tmp_path), *options)
+    assert expected in error
+    assert "handed.c" in error
 
 
 @pytest.mark.parametrize("code", ["cores->queues = 1; // one", "make(2);\nmake(3)"])
 def test_set_up_code_that_a_line_cannot_have_is_refused(tmp_path: Path, code: str) -> None:
     words = ("--traffic", packets(tmp_path), "--setup", code)
-    ran = slowpath("insights", "counts", HANDED, *words)
-    assert ran.returncode == 2
-    assert "--setup': is one line of C without //; give it once for each line" in ran.stderr
+    error = error_of("insights", "counts", HANDED, *words, code=2)
+    assert "--setup': is one line of C without //; give it once for each line" in error

@@ -1,4 +1,4 @@
-"""State that packets only read, and calls of one function that are counted apart."""
+"""State that packets only read, allocated state, and counts of one function's calls by line."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 
 def packets(count: int, seed: int) -> list[bytes]:
-    """Frames of at least 34 bytes, half of them of protocol 17."""
+    """Return frames of at least 34 bytes; about half have IP protocol 17 (UDP)."""
     draw = noise_of(seed)
     found = []
     for _ in range(count):
@@ -101,7 +101,7 @@ def test_allocated_nodes_get_a_memory(tmp_path: Path) -> None:
     sizes = {one["structure"]: one["size_bytes"] for one in report["structures"]}
     [case] = json.loads(placement.read_text())["cases"]
     assert {one["name"]: one["size_bytes"] for one in case["structures"]} == sizes
-    # One node for each prefix of the routes: 20 bits that differ in the last 6 and the first 2.
+    # One node for each prefix of the routes: 64 routes of 20 bits, and four of 2 bits.
     routes = {f"{0x0A000000 + (at << 12):032b}"[:20] for at in range(64)}
     routes |= {f"{at:02b}" for at in range(4)}
     prefixes = {one[:length] for one in routes for length in range(len(one) + 1)}

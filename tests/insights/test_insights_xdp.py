@@ -1,11 +1,11 @@
-"""XDP programs over traces: as in the running kernel, and counts that are known."""
+"""XDP programs over traces, compared with the running kernel and with known counts."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, calls, counted, structures, trace
+from insights_counted import EXAMPLES, calls, counted, error_of, reported, structures, trace
 from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
 from slowpath.core.engine.errors import MapsFile
@@ -29,8 +29,8 @@ def test_examples_do_what_they_do_in_the_kernel(tmp_path: Path, name: str) -> No
 
 
 def test_helpers_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
-    packets = requests(3000, 2)
-    compare(HERE / "helpers.bpf.c", packets, tmp_path)
+    compare(HERE / "helpers.bpf.c", requests(3000, 2), tmp_path)
+    compare(HERE / "rounds.bpf.c", orders(300, 5), tmp_path)  # loops
 
 
 def test_filled_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
@@ -50,12 +50,8 @@ def test_tail_calls_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
         for before, after in zip(packets, answers, strict=True)
         if len(before) > 24 and before[14] == 2
     ]
-    assert set(added) == {33}  # as many as the kernel lets programs call
+    assert set(added) == {33}  # the kernel's limit on tail calls
     compare(HERE / "steps.bpf.c", packets, tmp_path, None, "first")
-
-
-def test_loops_of_helpers_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
-    compare(HERE / "rounds.bpf.c", orders(300, 5), tmp_path)
 
 
 def test_queues_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
@@ -95,7 +91,7 @@ def test_counts_are_those_of_the_source(tmp_path: Path) -> None:
     by_name = {one["structure"]: one for one in report["structures"]}
     members = {one["member"]: one for one in by_name["kinds"]["members"]}
     assert members["[].value.packets"]["reads"] == 200 - different
-    assert members["[].value.packets"]["writes"] == 200  # new ones are written as a whole
+    assert members["[].value.packets"]["writes"] == 200  # new entries are written as a whole
     assert members["[].value.bytes"]["reads"] == 0
     assert members["[].tag"]["writes"] == different
     assert by_name["kinds"]["entries_written"] == different
@@ -126,13 +122,7 @@ def test_what_sources_in_the_wild_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["flow_monitor", "firewall", "count_min"])
 def test_reports_advise_on_maps(name: str) -> None:
-    traffic_ = EXAMPLES / "udp_counter.pcap"
-    run = slowpath(
-        *("insights", SHOWN / f"{name}.bpf.c", "--traffic", traffic_, "--format", "json"),
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    report = reported(SHOWN / f"{name}.bpf.c", "--traffic", EXAMPLES / "udp_counter.pcap")
     assert report["traffic"]["unit"] == "instructions of the card"
     assert {"cores", "placement"} <= {one["kind"] for one in report["advice"]}
     sizes = {one["structure"]: one["size_bytes"] for one in report["structures"]}
@@ -173,9 +163,7 @@ def test_maps_that_nobody_filled_are_told(tmp_path: Path) -> None:
     assert counted(HERE / "rules.bpf.c", file)["notes"] == told
     notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
     assert notes == [f"maps hold entries to begin with: seen 1 ({maps})", *told[::2]]
-    words = ("insights", HERE / "rules.bpf.c", "--traffic", file, "--format", "json")
-    report = json.loads(slowpath(*words, timeout=300).stdout)
-    assert report["traffic"]["notes"] == told
+    assert reported(HERE / "rules.bpf.c", "--traffic", file)["traffic"]["notes"] == told
 
 
 def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
@@ -209,14 +197,11 @@ def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
 
 
 def test_a_report_has_the_maps_and_the_programs_that_are_called_last(tmp_path: Path) -> None:
-    """Instructions are those of all programs that ran, each with its own blocks."""
+    """The report counts the instructions of all programs that ran, each with its own blocks."""
     file = trace(tmp_path, orders(200, 9))
-    common = ("--traffic", file, "--entry", "first", "--format", "json")
     sums = []
     for maps in ((), ("--maps", HERE / "steps.toml")):
-        run = slowpath("insights", HERE / "steps.bpf.c", *common, *maps, timeout=300)
-        assert run.returncode == 0, run.stderr
-        report = json.loads(run.stdout)
+        report = reported(HERE / "steps.bpf.c", "--traffic", file, "--entry", "first", *maps)
         assert report["traffic"]["unit"] == "instructions of the card"
         lines = {one["line"]: one["instructions_per_packet"] for one in report["lines"]}
         text = (HERE / "steps.bpf.c").read_text().splitlines()
@@ -271,10 +256,9 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
     )
     maps.write_text(WRONG_MAPS[said])
     file = trace(tmp_path, frames(b"1"))
-    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
-    assert run.returncode == 3
-    assert f"{maps}: {said}" in run.stderr
-    assert run.stderr.count("\n") == 1
+    error = error_of("insights", "counts", source, "--traffic", file, "--maps", maps)
+    assert f"{maps}: {said}" in error
+    assert error.count("\n") == 1
 
 
 def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -285,12 +269,11 @@ def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
     maps.write_text("kinds = [{ others = 1 }]\n")
     file = trace(tmp_path, frames(b"1"))
     words = ("insights", "counts", source, "--traffic", file)
-    run = slowpath(*words, "--maps", maps)
-    assert run.returncode == 3
+    error = error_of(*words, "--maps", maps)
     said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
-    assert f"error: {source}: {said}" in run.stderr
-    assert "stack limit" in run.stderr
-    assert run.stderr.count("\n") == 1
+    assert f"error: {source}: {said}" in error
+    assert "stack limit" in error
+    assert error.count("\n") == 1
     assert slowpath(*words).returncode == 0
 
 
@@ -302,25 +285,24 @@ def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
     )
     maps.write_text("kinds = [{ others = 1 }]\n")
     file = trace(tmp_path, frames(b"1"))
-    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
-    assert run.returncode == 3
-    assert f"{maps}: map kinds: there is no map of this name" in run.stderr
+    error = error_of("insights", "counts", source, "--traffic", file, "--maps", maps)
+    assert f"{maps}: map kinds: there is no map of this name" in error
 
 
 def test_an_object_is_made_only_where_maps_are_read_in_it() -> None:
     plain = str(HERE / "table.bpf.c")
     assert load_runnable(plain, Clang()).object == b""
     assert load_runnable(plain, Clang(), filled=True).object
-    for name in ("steps", "nested"):  # which have programs, and maps, in maps
+    for name in ("steps", "nested"):  # they have program arrays and maps of maps
         assert load_runnable(str(HERE / f"{name}.bpf.c"), Clang()).object
 
 
 KEYS = {4: "few", 8: "words", 13: "odd"}
-"""By bytes of a key, a hash map."""
+"""Names of hash maps, by the size of their keys in bytes."""
 
 
 def test_keys_that_are_made_up_are_those_of_measure(tmp_path: Path) -> None:
-    """`others` have the same keys here and there: packets that bring them find them there."""
+    """Packets with the keys of synthetic entries find them in insights and in `measure`."""
     needs_kernel()
     source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
     maps_, looks = "", ""
@@ -341,24 +323,24 @@ def test_keys_that_are_made_up_are_those_of_measure(tmp_path: Path) -> None:
         'char LICENSE[] SEC("license") = "GPL";\n'
     )
     maps.write_text("".join(f"{name} = [{{ others = 4 }}]\n" for name in KEYS.values()))
-    asked = [(size, number) for size in KEYS for number in (3, 4)]
+    requests_ = [(size, number) for size in KEYS for number in (3, 4)]
     frames_ = [
         bytes(14) + bytes([size]) + made_up(number, size) + bytes(45 - size)
-        for size, number in asked
+        for size, number in requests_
     ]
-    # The program writes nothing: packets find the same, one after the other.
+    # The program writes no map, so all packets find the initial entries.
     answers = ran(source, frames_, MapsFile(str(maps), maps.read_text())).answers
-    for (size, number), frame, here in zip(asked, frames_, answers, strict=True):
+    for (size, number), frame, here in zip(requests_, frames_, answers, strict=True):
         write_pcap(str(file), [frame])
         words = ("measure", source, "--pcap", file, "--maps", maps, "--format", "json")
         quick = ("--seconds", "0.1", "--cache", "hot", "--no-stretches")
         run = slowpath(*words, *quick, timeout=300)
         traced = json.loads(run.stdout)["results"][0]["trace"]
         [path] = traced["paths"] or [{"action": ""}]
-        # The interpreter takes it that nobody looks for these keys; only the kernel has them.
-        there = path["action"] == "XDP_TX" or traced["disagreements"] == 1
-        assert there == (number < 4), (size, number)
-        assert (here.result == 3) == there
+        # The interpreter has no synthetic entries, so finding one in the kernel is a disagreement.
+        found = path["action"] == "XDP_TX" or traced["disagreements"] == 1
+        assert found == (number < 4), (size, number)
+        assert (here.result == 3) == found
 
 
 def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
@@ -387,9 +369,8 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
     file = trace(tmp_path, frames(b"1"))
     plain = ROOT / "tests/advice/filter.c"
     for words in (("insights", "counts", plain), ("insights", plain)):
-        run = slowpath(*words, "--traffic", file, "--maps", HERE / "rules.toml")
-        assert run.returncode == 2
-        assert "'--maps': is for XDP programs in C" in run.stderr
+        error = error_of(*words, "--traffic", file, "--maps", HERE / "rules.toml", code=2)
+        assert "'--maps': is for XDP programs in C" in error
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
     assert "'--maps': is for a function that runs; --traffic is missing" in run.stderr
 
@@ -400,10 +381,7 @@ def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
     [proved] = json.loads(run.stdout)["proved"]
     assert (proved["function"], proved["kind"]) == ("castagnoli", "crc")
     file = trace(tmp_path, orders(50, 10))
-    words = ("insights", HERE / "only.bpf.c", "--traffic", file, "--format", "json")
-    run = slowpath(*words, timeout=300)
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    report = reported(HERE / "only.bpf.c", "--traffic", file)
     assert report["traffic"]["unit"] == "instructions of the card"
     advised = [one for one in report["advice"] if one["certainty"] == "proved"]
     assert "Let the CRC engine do castagnoli" in [one["title"] for one in advised]
@@ -451,7 +429,7 @@ def test_what_cannot_be_done_is_said_with_its_line(tmp_path: Path, said: str) ->
 
 
 def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
-    """Before its first section, it has no program; what it includes says what it is."""
+    """The source ends before its first program; its includes show that it is for the kernel."""
     text = (HERE / "table.bpf.c").read_text()
     source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
     source.write_text(f"{text[: text.index('SEC(')]}\nstatic int half(")
@@ -461,15 +439,14 @@ def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
         ("insights", "accelerators", source),
         ("insights", "blocks", source),
     ):
-        run = slowpath(*words)
-        assert run.returncode == 3, words
-        assert "cut.c:" in run.stderr
-        assert "-target bpf" in run.stderr, run.stderr
-        assert run.stderr.count("\n") == 1
+        error = error_of(*words)
+        assert "cut.c:" in error
+        assert "-target bpf" in error, error
+        assert error.count("\n") == 1
 
 
 def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) -> None:
-    """Clang names files by what they have in common with the folder that it runs in."""
+    """File names in clang's debug information depend on the folder in which it runs."""
     (tmp_path / "here").mkdir()
     source = tmp_path / "wrong.bpf.c"
     source.write_text(
@@ -488,11 +465,10 @@ def test_helpers_are_not_the_users(tmp_path: Path) -> None:
     assert {one["function"] for one in report["blocks"] if not one["support"]} == {"table"}
     helpers = {one["function"] for one in report["functions"] if one["support"]}
     assert helpers == {"bpf_map_lookup_elem", "bpf_map_update_elem"}
-    words = ("insights", HERE / "table.bpf.c", "--traffic", file, "--format", "json")
-    advised = json.loads(slowpath(*words, timeout=300).stdout)
+    advised = reported(HERE / "table.bpf.c", "--traffic", file)
     assert advised["loops"] == []
     state = {one["structure"] for one in advised["structures"]}
-    assert state == {"kinds", "verdicts", "total"}  # and no licence
+    assert state == {"kinds", "verdicts", "total"}  # without the licence
     assert {one["function"] for one in advised["accesses"]} == {"table"}
     run = slowpath("insights", "counts", HERE / "table.bpf.c", "--traffic", file, "--entry", "no")
     assert "there is no function 'no'; it has table" in run.stderr

@@ -1,13 +1,12 @@
 """XDP programs with iterators, maps in maps, bloom filters, and tail calls in functions."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from insights_counted import counted, structures, trace
+from insights_counted import counted, error_of, reported, structures, trace
 from insights_xdp import HERE, orders, ran
 from running_kernel import needs_kernel
 from slowpath.core.engine.errors import MapsFile
@@ -15,6 +14,7 @@ from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of
 from support import slowpath
+from test_insights_blocks import blocks_of, predicted
 from xdp_compared import compare
 from xdp_kernel import loads
 
@@ -43,24 +43,20 @@ def test_open_coded_iterators_do_what_they_do_in_the_kernel(tmp_path: Path) -> N
     answers = compare(HERE / "turns.bpf.c", orders(400, 21), tmp_path)
     assert {one.result for one in answers} >= {1, 3}
     codes = {one.packet[28] for one in answers if len(one.packet) >= 40}
-    assert codes == {0, 256 - 7, 256 - 22}  # fine, too many turns, and an end before the start
+    assert codes == {0, 256 - 7, 256 - 22}  # success, too many iterations, end before start
 
 
 def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
-    """The kernel's functions are not the card's, and what is around them is."""
+    """The card lacks the kernel's functions; the code around their calls is counted."""
     file = trace(tmp_path, orders(100, 21))
-    words = ("insights", HERE / "turns.bpf.c", "--traffic", file, "--format", "json")
-    run = slowpath(*words, timeout=300)
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    report = reported(HERE / "turns.bpf.c", "--traffic", file)
     assert report["traffic"]["unit"] == "instructions of the card"
     text = (HERE / "turns.bpf.c").read_text().splitlines()
     inside = next(at for at, one in enumerate(text, 1) if "sum * 31" in one)
     lines = {one["line"]: one["instructions_per_packet"] for one in report["lines"]}
     assert lines[inside] > 0
-    run = slowpath("insights", "blocks", HERE / "turns.bpf.c", "--format", "json")
-    [program] = json.loads(run.stdout)["programs"]
-    blocks = [one for function in program["functions"] for one in function["blocks"]]
+    [program] = predicted(HERE / "turns.bpf.c")["programs"]
+    blocks = blocks_of(program)
     lacks = {one["what"] for block in blocks for one in block["refused"]}
     for name in ("new", "next", "destroy"):
         assert f"bpf_iter_num_{name}, which the card does not have" in lacks
@@ -105,20 +101,19 @@ def test_bloom_filters_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
 def test_values_in_bloom_filters_are_told(tmp_path: Path) -> None:
     report = counted(HERE / "filters.bpf.c", trace(tmp_path, orders(50, 23)), "--maps", FILTERS)
     said = "maps hold entries to begin with: addresses 62, keys 300, pairs 2"
-    assert report["notes"] == [f"{said} ({FILTERS})"]  # none on a random seed, which they lack
+    assert report["notes"] == [f"{said} ({FILTERS})"]  # these filters have no random seed
 
 
 def test_more_values_than_can_be_put_in_are_refused(tmp_path: Path) -> None:
     maps, packets = tmp_path / "maps.toml", trace(tmp_path, orders(3, 1))
     maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
     source = HERE / "filters.bpf.c"
-    run = slowpath("insights", "counts", source, "--traffic", packets, "--maps", maps)
-    assert run.returncode == 3
-    assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in run.stderr
+    error = error_of("insights", "counts", source, "--traffic", packets, "--maps", maps)
+    assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in error
 
 
 def test_how_many_a_bloom_filter_finds_by_chance_is_told(tmp_path: Path) -> None:
-    """Hashes without a seed are one case of those with a random one."""
+    """The reported share is near the share of packets that a filter with seed 0 finds by chance."""
     source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"
     source.write_text(
         f"{HEAD}struct {{ __uint(type, 30); __uint(max_entries, 60); __uint(map_extra, 2);"
@@ -146,10 +141,10 @@ def test_tail_calls_in_functions_do_what_they_do_in_the_kernel(tmp_path: Path) -
     packets = orders(400, 24)
     answers = compare(HERE / "within.bpf.c", packets, tmp_path)
     whole = [(x, y) for x, y in zip(packets, answers, strict=True) if len(x) >= 24]
-    # Called once for the packet, until there may be no more, with all that is in between.
+    # The program calls itself up to the kernel's limit on tail calls.
     deep = {after.packet[18] - x[18] & 0xFF for x, after in whole if x[14] == x[15] & 7 == 1}
     assert deep == {33}
-    assert {y.packet[22] for x, y in whole if x[14] == 2} == {42}  # there is no such program
+    assert {y.packet[22] for x, y in whole if x[14] == 2} == {42}  # the slot is empty
     assert {y.packet[22] for x, y in whole if x[14] == 0} == {3}
 
 
@@ -201,11 +196,9 @@ def test_maps_of_maps_that_hold_nothing_are_told(tmp_path: Path) -> None:
 
 
 def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> None:
-    """A program that comes back to itself by a function runs 33 times, with its instructions."""
+    """A program that calls itself from a function runs 33 times; each run counts."""
     source = HERE / "within.bpf.c"
-    run = slowpath("insights", "blocks", source, "--format", "json")
-    assert run.returncode == 0, run.stderr
-    found = {one["entry"]: one for one in json.loads(run.stdout)["programs"]}
+    found = {one["entry"]: one for one in predicted(source)["programs"]}
     assert found.keys() == {"other", "deeper", "fixed", "first"}
     own = {
         (program, function["name"]): function["blocks"]
@@ -216,18 +209,16 @@ def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> N
     lacks = {each["what"] for block in own["first", "inside"] for each in block["refused"]}
     assert "bpf_tail_call, which the card does not have" in lacks
     sums = []
-    for slot in (1, 2):  # of itself, and of nobody
+    for slot in (1, 2):  # the program itself, and an empty slot
         packet = bytes(14) + bytes([1, slot]) + bytes(10)
         file = trace(tmp_path, [packet] * 3)
-        run = slowpath("insights", source, "--traffic", file, "--format", "json", timeout=300)
-        assert run.returncode == 0, run.stderr
-        report = json.loads(run.stdout)
+        report = reported(source, "--traffic", file)
         assert report["traffic"]["unit"] == "instructions of the card"
         sums.append(report["traffic"]["instructions"])
-    # After these, no call is left: `beside` goes on behind its own, and `other` does not run.
-    behind = own["first", "beside"][-1]["instructions"]
-    again = 32 * found["deeper"]["instructions"] + behind - found["other"]["instructions"]
-    assert sums[0] - sums[1] == pytest.approx(again)
+    # Then the limit is reached: `beside` continues after its call, and `other` does not run.
+    rest = own["first", "beside"][-1]["instructions"]
+    difference = 32 * found["deeper"]["instructions"] + rest - found["other"]["instructions"]
+    assert sums[0] - sums[1] == pytest.approx(difference)
 
 
 SLOT = 'struct inner held SEC(".maps");\n'
@@ -251,9 +242,8 @@ def test_what_the_kernel_does_not_load_is_refused(tmp_path: Path, said: str) -> 
         "\treturn bpf_map_lookup_elem(&outer, &key) ? XDP_PASS : XDP_DROP;\n}\n"
         'char LICENSE[] SEC("license") = "GPL";\n'
     )
-    run = slowpath("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
-    assert run.returncode == 3
-    assert f"{source}:5: map outer: {said}" in run.stderr
+    error = error_of("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
+    assert f"{source}:5: map outer: {said}" in error
     needs_kernel()
     made = tmp_path / "unfit.o"
     made.write_bytes(compile_c(str(source), Clang()))
@@ -289,21 +279,20 @@ def test_what_maps_of_maps_cannot_hold_is_said(tmp_path: Path, said: str) -> Non
     )
     maps.write_text(f"{content}\n")
     words = ("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
-    run = slowpath(*words, "--maps", maps)
-    assert run.returncode == 3
-    assert said in run.stderr
-    assert run.stderr.count("\n") == 1
+    error = error_of(*words, "--maps", maps)
+    assert said in error
+    assert error.count("\n") == 1
 
 
-def programs(*names: str, called: str = "jumps") -> str:
-    """A source whose last program calls others by an array."""
+def programs(*names: str) -> str:
+    """Return a source with these programs, and `start`, which makes a tail call by an array."""
     declared = "".join(f"int {one}(struct xdp_md *ctx);\n" for one in ("behind", "last"))
     bodies = "".join(
         f'SEC("xdp") int {one}(struct xdp_md *ctx) {{ return XDP_TX; }}\n' for one in names
     )
     start = (
         'SEC("xdp") int start(struct xdp_md *ctx)\n{\n'
-        f"\tbpf_tail_call(ctx, &{called}, 2);\n\treturn XDP_DROP;\n}}\n"
+        "\tbpf_tail_call(ctx, &jumps, 2);\n\treturn XDP_DROP;\n}\n"
     )
     return f"{HEAD}{declared}{JUMPS}{bodies}{start}"
 
@@ -319,18 +308,15 @@ def test_the_only_program_that_no_array_has_is_taken(tmp_path: Path) -> None:
     assert report["fate"]["results"] == [{"result": 3, "packets": 5, "action": "XDP_TX"}]
     named = counted(source, file, "--entry", "behind")
     assert (named["entry"], named["notes"]) == ("behind", [])
-    run = slowpath("insights", source, "--traffic", file, "--format", "json", timeout=300)
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["traffic"]["unit"] == "instructions of the card"
+    assert reported(source, "--traffic", file)["traffic"]["unit"] == "instructions of the card"
 
 
 def test_of_several_programs_that_no_array_has_one_is_named(tmp_path: Path) -> None:
     source, file = tmp_path / "chains.bpf.c", trace(tmp_path, orders(5, 1))
     source.write_text(programs("behind", "last", "beside"))
-    run = slowpath("insights", "counts", source, "--traffic", file)
-    assert run.returncode == 3
+    error = error_of("insights", "counts", source, "--traffic", file)
     said = "has 2 XDP programs that no array of programs has; name one with --entry: beside, start"
-    assert said in run.stderr
+    assert said in error
     maps = tmp_path / "maps.toml"
     maps.write_text(
         'jumps = [{ key = 0, program = "behind" }, { key = 2, program = "last" },'

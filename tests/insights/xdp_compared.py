@@ -1,10 +1,10 @@
-"""XDP programs in insights and in the running kernel: results, packets and maps are the same."""
+"""Comparison of XDP programs in insights with the running kernel: results, packets and maps."""
 
 from collections import defaultdict
 from itertools import islice
 from pathlib import Path
 
-from insights_xdp import Kept, ran
+from insights_xdp import MapState, ran
 from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.core.engine.errors import MapsFile
@@ -15,11 +15,11 @@ from slowpath.insights.trace.xdp_map_contents import made_up
 from slowpath.insights.trace.xdp_maps import ARRAY, BLOOM, HASH, LPM, LRU, QUEUE, STACK
 from xdp_kernel import Answer, Loaded
 
-Given = list[dict[str, str | int]]
+Entries = list[dict[str, str | int]]
 TIMED = {"flows": 16}
-"""By map, the first bytes of values that do not depend on the clock."""
+"""Maps whose values end with times, and the number of bytes before the times."""
 EVICTING = {"few": 3, "some": 10}
-"""Maps that are full, with their most entries: which ones they lose is not that of the kernel."""
+"""Full maps with their largest number of entries; the kernel evicts other entries than slowpath."""
 _INNER = ".inner"
 
 
@@ -30,68 +30,61 @@ def compare(
     maps: Path | None = None,
     entry: str | None = None,
 ) -> list[Answer]:
-    """Runs packets here and in the kernel."""
+    """Run packets in insights and in the kernel, and check that both agree; return the results."""
     needs_kernel()
-    told = None if maps is None else MapsFile(str(maps), maps.read_text())
-    here = ran(source, packets, told, entry)
+    maps_file = None if maps is None else MapsFile(str(maps), maps.read_text())
+    here = ran(source, packets, maps_file, entry)
     made = folder / "program.o"
     made.write_bytes(compile_c(str(source), Clang()))
     kernel = Loaded(made, here.program)
     try:
-        if told is not None:
+        if maps_file is not None:
             for name, kept in here.maps.items():
-                if "#" in name:  # the object has it not
-                    sizes = (kept.key, kept.value, kept.most)
+                if "#" in name:  # an inner map that the object does not define
+                    sizes = (kept.key, kept.value, kept.max_entries)
                     kernel.make(name, kept.kind, sizes, kept.flags, kept.extra)
             read = read_object(str(made), made.read_bytes())
-            for name, entries in _by_map(run_maps(str(made), read, told)).items():
+            for name, entries in _by_map(run_maps(str(made), read, maps_file)).items():
                 kernel.fill(name, _written_out(entries, here.maps[name]))
         for number, (one, found) in enumerate(zip(packets, here.answers, strict=True)):
             assert found == kernel.run(one), f"packet {number}: {one.hex()}"
         for name, kept in here.maps.items():
             if kept.kind in (HASH, LRU, ARRAY, LPM):
                 size = TIMED.get(name, kept.value)
-                wanted = kernel.entries(name, kept.key, kept.value)
+                expected = kernel.entries(name, kept.key, kept.value)
                 if name in EVICTING:
-                    assert max(len(kept.entries), len(wanted)) <= EVICTING[name], name
+                    assert max(len(kept.entries), len(expected)) <= EVICTING[name], name
                     continue
-                assert _cut(kept.entries, size) == _cut(wanted, size), name
+                assert _cut(kept.entries, size) == _cut(expected, size), name
     finally:
         kernel.close()
     compared("kernel", len(packets), "packets of XDP programs")
     return here.answers
 
 
-def _by_map(found: dict[str, Given]) -> dict[str, Given]:
-    """Entries of `--maps`, those of maps in maps of maps by their own names; these are behind."""
+def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
+    """Return the entries of `--maps` by map; inner maps have their own names and come last."""
     own = {name: each for name, each in found.items() if not name.endswith(_INNER)}
-    inner = defaultdict[str, Given](list)
+    inner = defaultdict[str, Entries](list)
     for name, each in found.items():
         for one in each if name.endswith(_INNER) else []:
             inner[str(one["map"])].append({key: one[key] for key in one if key != "map"})
     return {**own, **inner}
 
 
-def _written_out(entries: Given, kept: Kept) -> Given:
-    """Entries with those that are only counted as `docs/maps.md` and `measure` make them up."""
+def _written_out(entries: Entries, kept: MapState) -> Entries:
+    """Return the entries, with `others` replaced by the synthetic entries of `docs/maps.md`."""
     count = sum(int(one.get("others", 0)) for one in entries)
     value = "5a" * kept.value
-    made: Given = [{"value": value}] * count
+    made: Entries = [{"value": value}] * count
     if kept.kind in (QUEUE, STACK):
         return [*entries, *made]
     what, size = ("value", kept.value) if kept.kind == BLOOM else ("key", kept.key)
     known = {one.get(what) for one in entries}
-    keys = (_key(number, size) for number in range(count + len(known)))
-    further = islice((key for key in keys if key not in known), count)
-    made = [
-        {"value": key} if kept.kind == BLOOM else {"key": key, "value": value} for key in further
-    ]
+    keys = (made_up(number, size).hex() for number in range(count + len(known)))
+    new = islice((key for key in keys if key not in known), count)
+    made = [{"value": key} if kept.kind == BLOOM else {"key": key, "value": value} for key in new]
     return [*entries, *made]
-
-
-def _key(number: int, size: int) -> str:
-    """One that is made up; `measure` makes up the same (`test_insights_xdp.py`)."""
-    return made_up(number, size).hex()
 
 
 def _cut(entries: dict[bytes, bytes], size: int) -> dict[bytes, bytes]:

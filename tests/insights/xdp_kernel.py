@@ -1,4 +1,4 @@
-"""An XDP program in the running kernel, packet by packet, with what its maps hold: by libbpf."""
+"""Runs XDP programs in the running kernel through libbpf, and reads and writes their maps."""
 
 import ctypes
 import errno
@@ -12,7 +12,7 @@ import oracles
 
 _ROOM = 1 << 16
 _STACK, _OF_MAPS = 23, (12, 13)
-"""Of `enum bpf_map_type`."""
+"""Numbers of `enum bpf_map_type`."""
 
 
 class _Options(ctypes.Structure):
@@ -37,7 +37,7 @@ class _Options(ctypes.Structure):
     )
 
 
-class _Made(ctypes.Structure):
+class _MapOptions(ctypes.Structure):
     """`struct bpf_map_create_opts`."""
 
     _fields_ = (
@@ -51,14 +51,14 @@ class _Made(ctypes.Structure):
 
 
 class Answer(NamedTuple):
-    """What became of a packet."""
+    """The result of a program for a packet, and the packet afterwards."""
 
     result: int
     packet: bytes
 
 
 def loads(file: Path) -> bool:
-    """Whether libbpf and the kernel take an object."""
+    """Return true if libbpf and the kernel load an object."""
     lib = _library()
     opened = c_void_p(lib.bpf_object__open_file(str(file).encode(), None))
     taken = opened.value is not None and lib.bpf_object__load(opened) == 0
@@ -81,7 +81,7 @@ def _library() -> ctypes.CDLL:
 
 
 class Loaded:
-    """A program that the kernel has; close it."""
+    """A program in the kernel, with its object; `close` releases both."""
 
     def __init__(self, file: Path, program: str) -> None:
         self._lib = _library()
@@ -94,9 +94,9 @@ class Loaded:
         self._program = self._lib.bpf_program__fd(c_void_p(found))
 
     def run(self, packet: bytes) -> Answer:
-        """One packet."""
+        """Run the program on a packet."""
         data, out = ctypes.create_string_buffer(packet), ctypes.create_string_buffer(_ROOM)
-        asked = _Options(
+        options = _Options(
             size=ctypes.sizeof(_Options),
             data_in=ctypes.addressof(data),
             data_out=ctypes.addressof(out),
@@ -104,53 +104,55 @@ class Loaded:
             data_size_out=_ROOM,
             repeat=1,
         )
-        code = self._lib.bpf_prog_test_run_opts(self._program, ctypes.byref(asked))
+        code = self._lib.bpf_prog_test_run_opts(self._program, ctypes.byref(options))
         assert code == 0, f"the kernel does not run {len(packet)} bytes: {code}"
-        return Answer(asked.result, out.raw[: asked.data_size_out])
+        return Answer(options.result, out.raw[: options.data_size_out])
 
     def make(
         self, name: str, kind: int, sizes: tuple[int, int, int], flags: int, extra: int
     ) -> None:
-        """Makes a map that maps of maps may hold: bytes of a key and of a value, most entries."""
-        asked = _Made(size=ctypes.sizeof(_Made), flags=flags, extra=extra)
-        made = self._lib.bpf_map_create(kind, None, *sizes, ctypes.byref(asked))
+        """Create an inner map; `sizes` are bytes of a key, bytes of a value, and max_entries."""
+        options = _MapOptions(size=ctypes.sizeof(_MapOptions), flags=flags, extra=extra)
+        made = self._lib.bpf_map_create(kind, None, *sizes, ctypes.byref(options))
         assert made >= 0, f"the kernel does not make {name}: {errno.errorcode[-made]}"
         self._inner[name] = made, kind
 
     def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
-        """Puts entries of `--maps` into a map; those of queues come out in their order.
+        """Put entries of `--maps` into a map; queues and stacks return them in the given order.
 
-        What the object has put into a map of maps is taken out.
+        The entries replace those that the object put into a map of maps.
         """
         map_, found = self._map(name), self._found(name)
         kind = self._lib.bpf_map__type(found) if found else self._inner[name][1]
         if kind in _OF_MAPS:
-            for there in self.keys(name):
-                self._lib.bpf_map_delete_elem(map_, there)
+            for key in self.keys(name):
+                self._lib.bpf_map_delete_elem(map_, key)
         for one in entries[::-1] if kind == _STACK else entries:
-            key = bytes.fromhex(str(one["key"])) if "key" in one else None
+            index = bytes.fromhex(str(one["key"])) if "key" in one else None
             if "program" in one:
-                program = str(one["program"]).encode()
-                there = self._lib.bpf_object__find_program_by_name(self._object, program)
-                value = self._lib.bpf_program__fd(c_void_p(there)).to_bytes(4, "little")
+                name_ = str(one["program"]).encode()
+                program = self._lib.bpf_object__find_program_by_name(self._object, name_)
+                value = self._lib.bpf_program__fd(c_void_p(program)).to_bytes(4, "little")
             elif "map" in one:
                 value = self._map(str(one["map"])).to_bytes(4, "little")
             elif "value" in one:
                 value = bytes.fromhex(str(one["value"]))
             else:
                 continue
-            code = self._lib.bpf_map_update_elem(map_, key, value, c_uint64(0))
+            code = self._lib.bpf_map_update_elem(map_, index, value, c_uint64(0))
             assert code == 0, f"the kernel does not take {one} for {name}: {errno.errorcode[-code]}"
 
     def keys(self, name: str) -> list[bytes]:
-        """Keys of 4 bytes that a map has, of arrays all."""
+        """Return the keys of a map with 4-byte keys; for an array, all indices."""
         found, following = list[bytes](), ctypes.create_string_buffer(4)
-        while self._lib.bpf_map_get_next_key(self._map(name), _last(found), following) == 0:
-            found.append(following.raw)
+        last = None
+        while self._lib.bpf_map_get_next_key(self._map(name), last, following) == 0:
+            last = following.raw
+            found.append(last)
         return found
 
     def entries(self, name: str, key: int, value: int) -> dict[bytes, bytes]:
-        """What a map has, with keys and values of so many bytes."""
+        """Return the entries of a map; `key` and `value` are the sizes in bytes."""
         return dict(self._entries(name, key, value))
 
     def _entries(self, name: str, key: int, value: int) -> Iterator[tuple[bytes, bytes]]:
@@ -163,7 +165,7 @@ class Loaded:
             at = ctypes.create_string_buffer(following.raw[:key], key)
 
     def _found(self, name: str) -> c_void_p | None:
-        """A map of the object; None: it is one that was made."""
+        """Return the object's map with this name; None if the object has none."""
         found = self._lib.bpf_object__find_map_by_name(self._object, name.encode())
         return c_void_p(found) if found else None
 
@@ -172,11 +174,7 @@ class Loaded:
         return self._inner[name][0] if found is None else int(self._lib.bpf_map__fd(found))
 
     def close(self) -> None:
-        """Gives it back."""
+        """Close the inner maps and the object."""
         for made, _ in self._inner.values():
             os.close(made)
         self._lib.bpf_object__close(self._object)
-
-
-def _last(keys: Sequence[bytes]) -> bytes | None:
-    return keys[-1] if keys else None
