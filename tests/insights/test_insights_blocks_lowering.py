@@ -146,7 +146,7 @@ def test_shipped_tree_is_small_and_takes_nothing_less_than_nothing() -> None:
     tree = shipped_tree()
     assert tree.taken(["move", "register 64"]).instructions == 2
     assert tree.taken(["load", "packet", "shared", "32", "0", "bare"]) == Costs(1, 0, 0, 0)
-    for bits in ("32", "64"):  # a product of narrow numbers takes the same in any width
+    for bits in ("32", "64"):  # narrow factors cost the same in both widths
         assert tree.taken(["*", "half", bits, "register"]).instructions == 4
         assert tree.taken(["*", "word", bits, "register"]).instructions == 7
 

@@ -47,7 +47,7 @@ class Lowered(NamedTuple):
 
     language: IrModule
     machine: Machine
-    shown: dict[str, str]  # names of functions in the source
+    shown: dict[str, str]  # names in the source by symbol of a function
 
 
 def predicted_programs(question: Question) -> Iterator[PredictedProgram]:

@@ -74,9 +74,9 @@ def _reason(name: str, kind: int, flags: int) -> str:
 
 
 def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """Return the members of a map's definition by node number.
+    """Return the members of a map's definition with their node numbers.
 
-    `expression` is the node number of the map's variable in `!dbg`.
+    `expression` is the number in the `!dbg` of the map's variable.
     """
     variable = metadata.follow(expression, "var")
     return [] if variable is None else parts_of(metadata, variable.reference("type"))

@@ -113,7 +113,7 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbac
         result, left = packet(number, one)
         ran, kept = ran + 1, kept + left
         if result is not None:
-            results[int(result)] += 1  # converts bool, too
+            results[int(result)] += 1  # a result may be a bool
     return PacketFate(ran, kept, results)
 
 
