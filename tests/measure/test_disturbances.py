@@ -1,4 +1,4 @@
-"""Each known disturbance of a measurement: found where it is, and only there."""
+"""Each disturbance is reported if, and only if, the machine has it."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +21,7 @@ CALM_TIME = {
 
 
 def _calm() -> Any:
-    """The record of a run on a machine without any disturbance."""
+    """Return the environment of a run without any disturbance."""
     record: Any = environment.begin(3, files=Files(Path("/nowhere"))).end()
     record["kernel"]["clock_source"] = "tsc"
     record["kernel"]["bpf"] |= {"jit_enable": 1, "jit_harden": 0, "stats_enabled": 0}
@@ -37,7 +37,7 @@ def _calm() -> Any:
 
 
 def _with(place: str, value: object) -> Environment:
-    """The record of a calm machine but for one fact."""
+    """Return the environment of a calm machine with another value at a place: `run.throttled`."""
     record: Any = _calm()
     *folders, key = place.split(".")
     at = record
@@ -53,7 +53,7 @@ def test_a_calm_machine_has_no_disturbance() -> None:
     assert disturbances.of(_calm()) == []
 
 
-def test_nothing_known_is_no_disturbance() -> None:
+def test_an_unknown_machine_has_no_disturbance() -> None:
     nothing = environment.begin(0, files=Files(Path("/nowhere"))).end()
     assert disturbances.of(nothing) == []
 
@@ -115,7 +115,7 @@ def test_a_disturbance_is_named_with_its_figure_and_what_to_do(
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ("kernel.bpf.jit_harden", 1),  # for processes without CAP_BPF
+        ("kernel.bpf.jit_harden", 1),  # only for processes without CAP_BPF
         ("kernel.lockdown", "none"),
         ("kernel.clock_source", "arch_sys_counter"),
         ("kernel.clock_source", "kvm-clock"),
@@ -128,7 +128,7 @@ def test_a_disturbance_is_named_with_its_figure_and_what_to_do(
         ("run.interrupts", 10**6),
     ],
 )
-def test_what_is_harmless_is_not_mentioned(place: str, value: object) -> None:
+def test_harmless_values_are_not_reported(place: str, value: object) -> None:
     assert disturbances.of(_with(place, value)) == []
 
 

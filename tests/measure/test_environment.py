@@ -1,4 +1,4 @@
-"""What is recorded about the machine, read from files of machines that tests describe."""
+"""Facts about the machine, read from the files of made-up machines."""
 
 import json
 import threading
@@ -79,11 +79,11 @@ TREE = {
     "proc/self/cgroup": "0::/user.slice\n",
     "sys/fs/cgroup/user.slice/cpu.stat": "usage_usec 1\nnr_throttled 7\n",
 }
-"""A server, and CPU 3 of it."""
+"""Files of a server, and of its CPU 3."""
 
 
 def machine(root: Path, tree: Mapping[str, str]) -> Files:
-    """A folder that looks like `/` with these files."""
+    """Write these files to a folder that is laid out like `/`."""
     for name, text in tree.items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ def test_the_processor_is_recorded(tmp_path: Path) -> None:
         ({"sys/class/dmi/id/sys_vendor": "QEMU\n"}, True, "qemu"),
         ({"sys/hypervisor/type": "xen\n"}, True, "xen"),
         ({"proc/device-tree/hypervisor/compatible": "linux,kvm\0"}, True, "kvm"),
-        # The firmware of a whole machine that is rented; a machine whose CPU has no such flag.
+        # Firmware of a rented physical machine; a CPU architecture without the flag.
         (
             {
                 "sys/class/dmi/id/sys_vendor": "Amazon EC2",
@@ -265,8 +265,8 @@ def test_a_run_is_the_difference_of_two_moments(tmp_path: Path) -> None:
     assert json.loads(json.dumps(record)) == record
 
 
-def test_what_happens_in_a_pause_is_no_part_of_the_run(tmp_path: Path) -> None:
-    """An analysis, which works on all CPUs, heats them and waits for others, comes in between."""
+def test_events_in_a_pause_are_not_part_of_the_run(tmp_path: Path) -> None:
+    """An analysis uses all CPUs and heats them while the run is paused."""
     files = machine(tmp_path, TREE | _moment(0, 0, 0, 10, 20))
     watch = environment.begin(3, files=files)
     watch.pause()
@@ -297,7 +297,7 @@ def test_what_happens_in_a_pause_is_no_part_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
-    """As macOS, where none of these files are."""
+    """Systems such as macOS have none of these files."""
     record = environment.begin(0, files=Files(tmp_path / "none")).end()
     assert record["run"]["time"] is None
     assert record["kernel"]["release"] is None
@@ -328,12 +328,12 @@ def test_any_content_of_files_is_read(text: str, data: bytes, cpu: int) -> None:
     debugging_options(text)
 
     class Filled(Files):
-        """Each file has the same content."""
+        """Files with this content for each name."""
 
-        def data(self, file: str) -> bytes | None:  # noqa: ARG002 - whatever file
+        def data(self, file: str) -> bytes | None:  # noqa: ARG002 - any file
             return data
 
-        def names(self, folder: str) -> list[str]:  # noqa: ARG002 - whatever folder
+        def names(self, folder: str) -> list[str]:  # noqa: ARG002 - any folder
             return ["index0", "state0", "node0", text]
 
     files = Filled()
@@ -350,7 +350,7 @@ def test_lists_of_cpus_are_read_as_they_are_written(cpus: set[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "3-1", "1,,2", "-1", "9999999999", "0-9999999", "٣"])
-def test_what_is_no_list_of_cpus_is_none(text: str) -> None:
+def test_malformed_lists_of_cpus_are_none(text: str) -> None:
     assert parse_cpus(text) is None
 
 

@@ -1,4 +1,4 @@
-"""When live packets are timed, and what samples come to, without a kernel."""
+"""Sampling of live packets, on a bench without a kernel."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ ROUNDS, SUBJECTS = 3, 4
 
 
 class Bench:
-    """One path of 100 ns, of which a share of the packets finds no room; 60 ns are the baseline."""
+    """A bench with one path of 100 ns and a baseline of 60 ns; a share of all packets is lost."""
 
     def __init__(self, lost: float = 0.0, counted: int = 1_000_000) -> None:
         self.received = [True]
@@ -40,7 +40,7 @@ class Bench:
         return LiveSample(taken * frames, frames, 0, int(self._lost * frames))
 
 
-def asked_after(times: int) -> Callable[[Progress], bool]:
+def stop_after(times: int) -> Callable[[Progress], bool]:
     left = iter(range(times))
     return lambda _: next(left, None) is not None
 
@@ -56,14 +56,14 @@ def test_no_load_times_more_packets_than_were_counted(counted: int) -> None:
     assert min(bench.ran) >= ROUNDS * 4096
 
 
-def test_who_asks_to_end_waits_for_one_round() -> None:
-    outcome = measure_live(Bench(), QUOTA, asked_after(0))
+def test_a_stop_takes_effect_after_one_round() -> None:
+    outcome = measure_live(Bench(), QUOTA, stop_after(0))
     assert (outcome.loads, outcome.samples) == (1, SUBJECTS)
     assert outcome.paths[0] is not None
 
 
 def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
-    """A program with one path, which is measured on a bench."""
+    """Return a program with one path, prepared for a bench, and the record of the path."""
     case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
     monkeypatch.setattr(kernel, "prepare_live_case", lambda *_: case)
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
@@ -72,30 +72,30 @@ def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProg
     return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], [], []), path
 
 
-def measured(prepared: PreparedProgram, told: ProgressCallbacks) -> Any:
-    measurements.measure_program_live(cast("Any", None), prepared, 64, QUOTA, told)
+def measured(prepared: PreparedProgram, callbacks: ProgressCallbacks) -> Any:
+    measurements.measure_program_live(cast("Any", None), prepared, 64, QUOTA, callbacks)
     return prepared.record
 
 
 def test_after_one_load_the_interval_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
-    record = measured(prepared, ProgressCallbacks(lambda *_: True, asked_after(1)))
+    record = measured(prepared, ProgressCallbacks(lambda *_: True, stop_after(1)))
     assert record["loads"] == 1
     assert (path["live"]["low_ns"], path["live"]["high_ns"]) == (None, None)
     assert json.loads(json_line(record))["paths"][0]["live"]["program_ns"] == 40
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.0008, False), (0.0015, True)])
-def test_what_found_no_room_is_a_share_of_all_packets(
-    monkeypatch: pytest.MonkeyPatch, share: float, *, told: bool
+@pytest.mark.parametrize(("share", "warns"), [(0.0008, False), (0.0015, True)])
+def test_many_lost_packets_give_a_warning(
+    monkeypatch: pytest.MonkeyPatch, share: float, *, warns: bool
 ) -> None:
     prepared, path = program(monkeypatch, Bench(share))
     record = measured(prepared, ProgressCallbacks(lambda *_: True, lambda _: True))
     assert path["live"]["lost"] > 0.001 * path["live"]["frames"]
-    assert any("found no room" in warning for warning in record["warnings"]) == told
+    assert any("found no room" in warning for warning in record["warnings"]) == warns
 
 
-def test_who_asked_to_end_has_nothing_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_stop_nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
     monkeypatch.setattr(kernel, "prepare_live_case", None)
     record = measured(prepared, ProgressCallbacks(lambda *_: False, lambda _: True))

@@ -1,6 +1,6 @@
-"""`slowpath measure` in the running kernel: what it says, that it agrees, and that nothing stays.
+"""`slowpath measure` in the running kernel: reports, agreement with the analysis, clean-up.
 
-Never how long something takes.
+No test depends on measured times.
 """
 
 import csv
@@ -76,7 +76,7 @@ def test_a_path_that_changes_maps_is_restored() -> None:
 
 def test_further_packets_are_measured_apart_from_the_first() -> None:
     paths = list(paths_of(measured(str(FLOW_MONITOR), "--seconds", "0.5")))
-    # The first packet of a flow inserts it, further ones find it.
+    # The first packet of a flow inserts the flow into a map; later packets find it.
     further = [(path, path["later"]) for path in paths if path["later"] is not None]
     assert further
     for path, later in further:
@@ -93,12 +93,12 @@ def test_further_packets_are_told_in_text_and_csv() -> None:
     words = ["measure", str(FLOW_MONITOR), "--paths", "1", "--seconds", "0.3", "--cache", "hot"]
     words += ["--no-stretches"]
     lines = slowpath(*words).stdout.splitlines()
-    (told,) = [line for line in lines if "the first such packet takes" in line]
-    assert told.startswith("  path 1: ")
-    assert "later ones" in told
+    (later,) = [line for line in lines if "the first such packet takes" in line]
+    assert later.startswith("  path 1: ")
+    assert "later ones" in later
     header, row = csv.reader(slowpath(*words, "--format", "csv").stdout.splitlines())
     fields = dict(zip(header, row, strict=True))
-    assert f"({fields['later_instructions']} instructions, {fields['later_action']})" in told
+    assert f"({fields['later_instructions']} instructions, {fields['later_action']})" in later
     assert float(fields["later_ns"]) > 0
     assert fields["later_reason"] == ""
 
@@ -119,15 +119,15 @@ def test_ring_buffers_are_drained() -> None:
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
     jsonschema.validate(document, schema("measure"))
-    told = [
+    paths = [
         (path["arrangement"], path["drained"], path["action"])
         for path in paths_of(document)
         if path["error"] is None
     ]
-    assert sorted(told) == [
-        ("repeated", False, "XDP_DROP"),  # there is no room
+    assert sorted(paths) == [
+        ("repeated", False, "XDP_DROP"),  # the ring buffer is full
         ("repeated", False, "XDP_DROP"),
-        ("repeated", False, "XDP_PASS"),  # the element is there
+        ("repeated", False, "XDP_PASS"),  # the map has the element
         ("repeated", True, "XDP_PASS"),
         ("restored", True, "XDP_TX"),
     ]
@@ -140,7 +140,7 @@ def test_the_slowest_paths_can_be_asked_for() -> None:
     assert [path["rank"] for path in program["paths"]] == [1, 2, 3]
 
 
-def test_people_get_a_table_and_a_conclusion() -> None:
+def test_the_report_is_a_table_with_a_conclusion() -> None:
     run = slowpath("measure", str(FIREWALL), "--seconds", "0.3")
     assert run.returncode == 0
     lines = run.stdout.splitlines()
@@ -175,7 +175,7 @@ def test_a_cpu_that_is_not_there_is_refused() -> None:
 def test_a_program_is_compared_with_another_version() -> None:
     old, new = ROOT / "examples/alaw2ulaw.bpf.o", ROOT / "examples/alaw2ulaw_opt.bpf.o"
     words = ["measure", str(old), str(new), "--paths", "1", "--format", "json"]
-    # Until it is decided, however busy the machine is.
+    # Without a time limit, so that the comparison is decided even on a busy machine.
     words += ["--seconds", "60", "--precision", "100"]
     run = slowpath(*words, "--fail-on", "ratio > 1.0", "--fail-on", "ratio > 100")
     assert run.returncode == 0, run.stderr
@@ -256,7 +256,7 @@ char _license[] SEC("license") = "GPL";
 
 @pytest.mark.parametrize("first", [100, 500, 3000])
 def test_a_path_that_later_packets_leave_is_restored(tmp_path: Path, first: int) -> None:
-    # However many packets take the path, runs without restoring would take another one.
+    # Packets leave the path after `first` runs, so each run needs the restored state.
     source = tmp_path / "counts.bpf.c"
     source.write_text(CHEAP_LATER.replace("FIRST", str(first)))
     run = slowpath("measure", str(source), "--cache", "hot", "--seconds", "0.1", "--format", "json")
@@ -286,7 +286,7 @@ def test_a_path_that_depends_on_a_random_number_is_measured(tmp_path: Path) -> N
 HEADERS = "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
 LICENCE = '\nchar _license[] SEC("license") = "GPL";\n'
 
-# Where the special field stands, the map and the declaration of the bucket's fields differ.
+# The tests vary MAP, the type of the map, and FIELDS, which include a special field.
 BUCKET = """
 struct bucket { FIELDS };
 struct {
@@ -327,7 +327,7 @@ LOCKED = ("bpf_spin_lock(&b->lock)", "bpf_spin_unlock(&b->lock)")
 def test_special_fields_of_values_are_the_kernels_own(
     tmp_path: Path, kind: str, fields: str, calls: tuple[str, str]
 ) -> None:
-    # User space neither writes nor sees locks and timers: their bytes are no disagreement.
+    # User space cannot access locks and timers, so their bytes are not compared.
     source = tmp_path / "limit.bpf.c"
     text = BUCKET.replace("FIELDS", fields).replace("(type, MAP)", f"(type, {kind})")
     text = text.replace("UNLOCK;", f"{calls[1]};").replace("LOCK;", f"{calls[0]};")
@@ -374,7 +374,7 @@ def test_an_insertion_that_finds_no_room_is_made(tmp_path: Path) -> None:
 
 
 def test_a_path_without_its_call_gets_no_verdict(tmp_path: Path) -> None:
-    # Too many entries to fill in for each load.
+    # The map is too large to be filled for each load.
     source = full(tmp_path, 1 << 20)
     words = ["measure", source, "--seconds", "0.1", "--cache", "hot", "--no-stretches"]
     run = slowpath(*words, "--format", "json")

@@ -1,4 +1,4 @@
-"""Many flows on one path: that packets and map entries are as they are said to be, never times."""
+"""Paths on cold caches: flows, packets and map entries; no test depends on measured times."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def test_each_path_has_a_cold_figure_or_a_reason(name: str) -> None:
         if path["cold"] is None:
             continue
         cold = path["cold"]
-        # All of them took the path when they were counted: else they would not be here.
+        # All flows took this path when the kernel ran them once.
         assert cold["flows"] >= 16
         assert cold["flows"].bit_count() == 1
         assert cold["low_ns"] <= cold["measured_ns"] <= cold["high_ns"]
@@ -58,14 +58,14 @@ def test_each_path_has_a_cold_figure_or_a_reason(name: str) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_flows_differ_in_what_is_looked_for() -> None:
-    # The five-tuple of IPv6: nothing in front of the addresses, and neither the protocol.
+    # Flows differ in addresses and ports of IPv6, and not in other header fields.
     for path in measured("firewall"):
         for start, length in path["cold"]["varied"] if path["cold"] else []:
             assert start >= 22
             assert start + length <= 58
-    # The path of most instructions finds its rule in maps.
+    # On the path with most instructions, look-ups find a rule.
     assert any(path["cold"] for path in measured("firewall"))
-    # An answer from the cache depends on the question.
+    # The program finds the answer to a query in its cache by the content of the query.
     questions = [path["cold"]["varied"] for path in measured("dns_cache") if path["cold"]]
     assert questions
     assert all(start >= 54 for varied in questions for start, _ in varied)
@@ -86,7 +86,7 @@ def test_hot_caches_only() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_people_and_tables_get_a_column() -> None:
+def test_text_and_csv_have_a_column() -> None:
     file = str(ROOT / "examples/firewall.bpf.o")
     run = slowpath("measure", file, "--seconds", "0.2", "--paths", "2", "--cache", "cold")
     assert run.returncode == 0

@@ -1,4 +1,4 @@
-"""`measure --fail-on`: a ratio is beyond a limit if its whole interval is."""
+"""`measure --fail-on`: a gate fails only if the whole interval of the ratio exceeds the limit."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_the_interval_decides(text: str, interval: tuple[float, float], code: Ex
     assert (decision.reason is None) == (code is ExitCode.FINE)
 
 
-def test_what_could_not_be_compared_is_no_pass() -> None:
+def test_a_gate_without_a_ratio_fails() -> None:
     assert decide(parse_gate("ratio > 2"), row(None, None, None)).code is ExitCode.FAILED
 
 
@@ -56,5 +56,5 @@ def test_several_conditions_are_decided_when_all_are() -> None:
     gates = [parse_gate("ratio > 1.05"), parse_gate("ratio > 1.5")]
     assert not is_decided(gates, row(1.1, 1.0, 1.2))
     assert is_decided(gates, row(1.1, 1.06, 1.2))
-    # Longer measuring finds no path where there is none.
+    # A missing ratio decides the gates, because longer measuring would not help.
     assert is_decided(gates, row(None, None, None))

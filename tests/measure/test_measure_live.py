@@ -1,6 +1,6 @@
-"""`slowpath measure --mode live` in the running kernel: what it says, and that nothing stays.
+"""`slowpath measure --mode live` in the running kernel: reports and clean-up.
 
-Never how long something takes.
+No test depends on measured times.
 """
 
 import json
@@ -80,7 +80,7 @@ def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
     paths = list(paths_of(measured(str(FLOW_MONITOR))))
     refused = [path for path in paths if path["live"] is None]
     assert refused
-    # Some tell of new flows by a ring buffer, which has no reader here.
+    # Some programs report new flows in a ring buffer, which nothing empties in live mode.
     full = [path for path in refused if path["drained"]]
     assert all("ring buffer" in path["error"] for path in full)
     others = [path for path in refused if not path["drained"]]
@@ -131,7 +131,7 @@ def test_versions_are_not_compared_live() -> None:
     assert "--mode live" in run.stderr
 
 
-def test_people_get_a_table_that_says_what_it_is_not() -> None:
+def test_the_report_explains_the_rates_of_live_packets() -> None:
     run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE)
     assert run.returncode == 0
     lines = run.stdout.splitlines()
@@ -149,7 +149,7 @@ def test_csv_has_a_row_for_each_path() -> None:
 
 
 def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:
-    """What it takes to prepare a path live, such that it lasts: each packet is sent by itself."""
+    """Return arguments of `prepare_live_case` that make it slow: a batch has one packet."""
     found = objects.read_object(str(FIREWALL), FIREWALL.read_bytes())
     subject = objects.Subject(str(FIREWALL), found, 0, None)
     witness = json.dumps({"packet": "00" * 64, "maps": {}})
@@ -158,7 +158,7 @@ def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case
 
 def test_signals_are_heeded_while_the_kernel_works() -> None:
     station = kernel.open_station(kernel.open_kernel(), None)
-    asked = live_case(station)
+    arguments = live_case(station)
     handled = 0
 
     def handle(_signal: int, _frame: object) -> None:
@@ -170,9 +170,9 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     try:
-        # If nobody looked for them meanwhile, they would be one signal, heeded afterwards.
+        # Without checks during the call, both signals would be handled as one after the call.
         with pytest.raises(InterruptedError):
-            kernel.prepare_live_case(*asked)
+            kernel.prepare_live_case(*arguments)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -181,11 +181,11 @@ def test_signals_are_heeded_while_the_kernel_works() -> None:
 
 def test_work_that_lasts_is_not_waited_for_once_asked_to_end() -> None:
     station = kernel.open_station(kernel.open_kernel(), None)
-    asked = live_case(station)
+    arguments = live_case(station)
     station.stop()
     time.sleep(1.2)
     with pytest.raises(InputError, match="interrupted before it was done"):
-        kernel.prepare_live_case(*asked)
+        kernel.prepare_live_case(*arguments)
     oracles.compared("kernel", 1, "paths that are not waited for")
 
 

@@ -1,4 +1,4 @@
-"""What reports say of measurements, by records that the tests describe."""
+"""Text and CSV reports of made-up measurements."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18
 
 
 def unmeasured(errors: list[str | None], error: str | None) -> Any:
-    """A program, and why nothing was measured of each of its paths."""
+    """Return the record of a program without times, with the error of each path."""
     record: Any = dict.fromkeys(MeasuredProgram.__annotations__)
     paths = []
     for rank, why in enumerate(errors, 1):
@@ -27,9 +27,9 @@ def unmeasured(errors: list[str | None], error: str | None) -> Any:
 
 def test_each_path_says_why_it_was_not_measured() -> None:
     record = unmeasured(["the kernel takes another path", "it cannot be repeated"], "the first")
-    told = list(text_report([record], WHERE, verbose=False))
-    assert told[0] == Line("a.o:p: not measured", "bold")
-    assert told[1:3] == [
+    lines = list(text_report([record], WHERE, verbose=False))
+    assert lines[0] == Line("a.o:p: not measured", "bold")
+    assert lines[1:3] == [
         "  path 1 was not measured: the kernel takes another path",
         "  path 2 was not measured: it cannot be repeated",
     ]
@@ -44,7 +44,7 @@ def test_a_row_without_values_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "known", "said"),
+    ("most", "known", "part"),
     [
         (40, True, "The slowest path is among theirs."),
         (41, True, "more than the slowest path of the analysis (40): what that assumes (--mtu"),
@@ -55,12 +55,12 @@ def test_a_row_without_values_has_a_reason() -> None:
     ],
 )
 def test_a_trace_reaches_the_slowest_path_only_if_that_is_known(
-    most: int, said: str, *, known: bool
+    most: int, part: str, *, known: bool
 ) -> None:
     trace: Any = dict.fromkeys(MeasuredTrace.__annotations__)
     trace["mix"] = {"mean_ns": 10.0, "packetrate_pps": 1e8}
     trace["slowest"] = {"instructions": most, "bound_instructions": 40, "bound_ns": None}
     sentence = conclude_trace(trace, known=known)
     assert sentence is not None
-    assert said in sentence
+    assert part in sentence
     assert ("among theirs" in sentence) == (most == 40 and known)

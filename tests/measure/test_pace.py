@@ -1,4 +1,4 @@
-"""How fast the CPU is said to be, from additions whose times are known."""
+"""Speed of the CPU, computed from given times of additions."""
 
 import random
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_it_is_not_read_more_often_than_needed(monkeypatch: pytest.MonkeyPatch) 
 def test_interpreted_programs_tell_nothing_of_the_cpu(tmp_path: Path) -> None:
     setting = tmp_path / "proc/sys/net/core/bpf_jit_enable"
     setting.parent.mkdir(parents=True)
-    for text, told in (("1", True), ("0", False)):
+    for text, compiled in (("1", True), ("0", False)):
         setting.write_text(text)
         record = environment.begin(0, files=Files(tmp_path)).end(CpuSpeed(3_000_000_000, 4.0))
-        assert (record["pace"] is not None) == told
+        assert (record["pace"] is not None) == compiled

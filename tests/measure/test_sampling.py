@@ -1,4 +1,4 @@
-"""When what is timed: on a bench whose times are known."""
+"""Sampling plan, on a bench with given times."""
 
 import random
 import sys
@@ -23,14 +23,14 @@ from slowpath.measure.statistics import Estimate
 
 EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0
-"""Nanoseconds that a call takes besides its runs."""
+"""Overhead of a call in nanoseconds."""
 
 
 class Bench:
-    """A machine that is told how it behaves.
+    """A bench whose subjects take given times.
 
-    `slower` says by which factor, at the time of each sample; `placing` is the standard deviation
-    between loads, as a share.
+    `slower` returns the factor by which the sample with this number takes longer. `placing` is the
+    standard deviation between loads, as a share of the time.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ def taken(
     return measure(bench, quota, go_on)
 
 
-def test_costs_are_found_whatever_is_around_them() -> None:
+def test_costs_exclude_calls_and_wrappers() -> None:
     bench = Bench([(30.0, False), (30.0, True), (4000.0, False)])
     outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.precise
@@ -122,8 +122,8 @@ def test_an_interrupted_load_leaves_the_loads_before_it() -> None:
         taken(bench, StopCriteria(0.01, 60.0))
 
 
-def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
-    # Every third stretch of 40 samples takes a quarter longer.
+def test_samples_beside_a_slow_busy_loop_are_excluded() -> None:
+    # Of every 120 successive samples, 40 take a quarter longer.
     bench = Bench([(100.0, False)], slower=lambda time: 1.25 if time // 40 % 3 == 2 else 1.0)
     outcome = taken(bench, StopCriteria(0.01, 60.0))
     assert outcome.discarded > 0.2 * outcome.samples
@@ -136,7 +136,7 @@ def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
 def test_a_load_that_is_disturbed_has_further_samples() -> None:
     quiet = Bench([(100.0, False)])
     usual = taken(quiet, StopCriteria(0.5, 0.0), lambda _: False)
-    # A sixth of the time is left, so that no load has four samples of everything in six rounds.
+    # A sixth of the samples is undisturbed, fewer than four of each subject in six rounds.
     disturbed = Bench([(100.0, False)], slower=lambda time: 1.0 if time // 12 % 6 == 0 else 1.3)
     outcome = taken(disturbed, StopCriteria(0.01, 60.0))
     assert usual.samples / usual.loads == 12
@@ -146,7 +146,7 @@ def test_a_load_that_is_disturbed_has_further_samples() -> None:
 
 
 def test_a_machine_that_is_never_quiet_says_so() -> None:
-    # The busy loop is undisturbed only while the first load is made ready.
+    # The busy loop is undisturbed in every ninth sample only.
     bench = Bench([(100.0, False)])
     draw = random.Random(1)  # noqa: S311 - no secret
     bench.slower = lambda time: 1.0 if time % 9 == 0 else 1.0 + draw.random()
@@ -176,7 +176,7 @@ def test_it_goes_on_until_it_is_precise() -> None:
 
 
 def test_it_goes_on_until_what_is_asked_is_decided() -> None:
-    """Each time is precise long before their ratio lies on one side of a limit."""
+    """Both times are precise long before their ratio lies clearly on one side of a limit."""
 
     def beyond(subjects: Sequence[Measured | None]) -> Estimate:
         old, new = subjects
@@ -186,10 +186,10 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
         assert found is not None
         return found
 
-    asked = list[int]()
+    checks = list[int]()
 
     def decided(subjects: Sequence[Measured | None]) -> bool:
-        asked.append(1)
+        checks.append(1)
         return 1.0 not in beyond(subjects).interval
 
     def bench() -> Bench:
@@ -200,15 +200,15 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
     assert 1.0 in beyond(short.subjects).interval
     long = taken(bench(), StopCriteria(0.05, 600.0, decided=decided))
     assert 1.0 not in beyond(long.subjects).interval
-    # Each look is twice as late as the one before: who looks often is often wrong.
-    assert long.loads == 6 * 2 ** (len(asked) - 1) > short.loads
-    # Without a decision it ends when the time is over.
+    # The number of loads doubles between checks, because frequent checks decide wrongly by chance.
+    assert long.loads == 6 * 2 ** (len(checks) - 1) > short.loads
+    # Without a decision, the measurement ends at the time limit.
     over = taken(bench(), StopCriteria(0.05, 0.0, decided=lambda _: False))
     assert over.loads == 3
 
 
 def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
-    """Each load places both anew, so their ratio varies more than either."""
+    """The times vary independently between loads, so their ratio varies more than each of them."""
 
     def between(subjects: Sequence[Measured | None]) -> Estimate | None:
         old, new = subjects
@@ -218,7 +218,7 @@ def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
         return taken(Bench([(200.0, False), (202.0, False)], placing=0.02), quota).loads
 
     assert loads(StopCriteria(0.01, 600.0, between=between)) > loads(StopCriteria(0.01, 600.0))
-    # What stays unknown is not precise, and ends when the time is over.
+    # Without a ratio, the measurement is not precise and ends at the time limit.
     assert loads(StopCriteria(0.5, 0.0, between=lambda _: None)) == 3
 
 
@@ -226,7 +226,7 @@ def test_it_ends_when_it_is_asked_to() -> None:
     bench = Bench([(200.0, False)], placing=0.2)
     outcome = taken(bench, StopCriteria(1e-9, 600.0), lambda progress: progress.loads < 9)
     assert (outcome.loads, outcome.precise) == (9, False)
-    # What it has by then counts.
+    # The loads so far count.
     assert outcome.subjects[0] is not None
 
 
@@ -249,7 +249,7 @@ def test_ratios_are_known_where_nearly_everything_is_disturbed() -> None:
     bench = Bench([(100.0, False), (110.0, False)], placing=0.01)
     draw = random.Random(5)  # noqa: S311 - no secret
     slower = [1.0 + draw.random() * (draw.random() < 0.95) for _ in range(100_000)]
-    # Whatever it is that disturbs, it stays for a while.
+    # Disturbances last for several samples.
     bench.slower = lambda time: slower[time // 400]
     outcome = taken(bench, StopCriteria(1e-9, 600.0), lambda progress: progress.loads < 60)
     old, new = outcome.subjects
@@ -269,7 +269,7 @@ def test_calls_that_take_longer_than_runs_divide_by_nothing() -> None:
 
 def test_a_disturbance_at_the_start_does_not_make_samples_short() -> None:
     usual, disturbed = Bench([(100.0, False)]), Bench([(100.0, False)])
-    # Every other one of the first samples takes much longer.
+    # Every second sample at the start takes much longer.
     disturbed.slower = lambda time: 1000.0 if time < 24 and time % 2 == 0 else 1.0
     for bench in (usual, disturbed):
         taken(bench, StopCriteria(0.5, 0.0), lambda _: False)

@@ -1,4 +1,4 @@
-"""Statistics of measurements, held against SciPy and against what they promise."""
+"""Statistics of measurements, compared with SciPy and with the confidence of intervals."""
 
 import math
 import random
@@ -52,12 +52,13 @@ def test_quantiles_of_student_are_those_of_scipy(freedom: int) -> None:
         assert student_quantile(freedom, share) == pytest.approx(theirs, rel=0.05)
 
 
-def _clumped(draw: random.Random, deviation: float, apart: float) -> float:
-    return draw.gauss(100 + draw.choice((-apart, apart)), deviation)
+def _clustered(draw: random.Random, deviation: float, offset: float) -> float:
+    """Return a random value from one of two clusters, `offset` below or above 100."""
+    return draw.gauss(100 + draw.choice((-offset, offset)), deviation)
 
 
-def _looked_at(value: Callable[[], float], sizes: list[int]) -> bool:
-    """Whether an interval has 100 that is taken as soon as it is narrow."""
+def _first_narrow(value: Callable[[], float], sizes: list[int]) -> bool:
+    """Return true if 100 is in the first narrow interval, checked at these numbers of values."""
     values: list[float] = []
     for size in sizes:
         values += [value() for _ in range(size - len(values))]
@@ -67,9 +68,9 @@ def _looked_at(value: Callable[[], float], sizes: list[int]) -> bool:
     return 100.0 in interval
 
 
-def test_intervals_contain_what_they_promise_although_they_are_looked_at() -> None:
+def test_repeated_checks_keep_the_confidence_of_intervals() -> None:
     draw = random.Random(7)  # noqa: S311 - no secret
-    for deviation, apart, first, least in (
+    for deviation, offset, first, least in (
         (0.5, 0, 6, 0.95),
         (2.0, 0, 6, 0.94),
         (2.0, 0, 10, 0.95),
@@ -77,12 +78,12 @@ def test_intervals_contain_what_they_promise_although_they_are_looked_at() -> No
         (0.5, 2, 10, 0.95),
     ):
         sizes = [first, int(first * 1.4), first * 2, int(first * 2.8), first * 4, first * 6]
-        value = partial(_clumped, draw, deviation, apart)
-        hits = sum(_looked_at(value, sizes) for _ in range(1000))
-        assert hits / 1000 >= least - 0.015, (deviation, apart, first)
+        value = partial(_clustered, draw, deviation, offset)
+        hits = sum(_first_narrow(value, sizes) for _ in range(1000))
+        assert hits / 1000 >= least - 0.015, (deviation, offset, first)
 
 
-def test_of_one_value_nothing_is_known() -> None:
+def test_the_interval_of_one_value_is_unbounded() -> None:
     assert math.isinf(mean_interval([4.0]).half_width)
     assert estimate([4.0]).value == 4.0
 
@@ -95,14 +96,14 @@ def test_outliers_are_left_out_and_told() -> None:
 
 
 @given(NUMBERS)
-def test_clumps_are_no_outliers(values: list[float]) -> None:
+def test_clusters_are_no_outliers(values: list[float]) -> None:
     two = [*values, *values, *(value * 1.2 for value in values)]
     near = [value for value in two if abs(value - sorted(two)[len(two) // 2]) < 0.1]
     assert set(near) <= set(without_outliers(two))
     assert len(without_outliers([10.0] * 6 + [12.0] * 4)) == 10
 
 
-def test_without_values_there_is_nothing_to_say() -> None:
+def test_no_values_are_an_error() -> None:
     for ask in (estimate, without_outliers, lambda values: quantile(values, 0.5)):
         with pytest.raises(ValueError, match="no values"):
             ask([])

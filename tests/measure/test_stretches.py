@@ -1,4 +1,4 @@
-"""Where the time of a path goes: arithmetic of stretches, and their structure in the kernel.
+"""Stretches of a path: computation of their times, and stretches in the running kernel.
 
 Never how long something takes.
 """
@@ -20,7 +20,7 @@ from support import ROOT, slowpath
 
 
 def test_stretches_of_a_load_add_up_to_the_path() -> None:
-    # Each question takes 2 ns; the third point is not there, its question is asked all the same.
+    # Each check takes 2 ns. The third end has no time, but its check runs in later prefixes.
     load = PrefixTimes(30.0, [7.0, 19.0, 38.0])
     parts = stretch_times([load], [1, 2, 4])
     assert parts.asking is not None
@@ -69,7 +69,7 @@ def breakdown(*stretches: MeasuredStretch) -> Breakdown:
     }
 
 
-def test_the_largest_stretch_is_said_only_where_it_is_sure() -> None:
+def test_only_a_significantly_largest_stretch_is_named() -> None:
     lookup = stretch("bpf_map_lookup_elem", 61, 4)
     sentence = "61% of the program's time is bpf_map_lookup_elem at lb.c:88."
     assert conclude_where(breakdown(stretch(None, 39, 4), lookup)) == sentence
@@ -111,7 +111,7 @@ def test_the_slowest_path_is_taken_apart(name: str) -> None:
     assert stretches[-1]["to_instruction"] is None
     assert all(each["file"] and each["line"] for each in stretches)
     for each in stretches:
-        # On a machine that is disturbed, one load may be all, which has no interval at either end.
+        # On a disturbed machine, there may be only one load, whose interval is unbounded.
         assert (each["low_ns"] is None) == (each["high_ns"] is None)
         if None not in (each["ns"], each["low_ns"]):
             assert each["low_ns"] <= each["ns"] <= each["high_ns"]
@@ -120,7 +120,7 @@ def test_the_slowest_path_is_taken_apart(name: str) -> None:
 
 
 @pytest.mark.usefixtures("_kernel")
-def test_people_see_where_the_time_goes() -> None:
+def test_the_report_has_a_table_of_stretches() -> None:
     words = ("measure", str(ROOT / "examples/firewall.bpf.o"), "--seconds", "0.3")
     run = slowpath(*words)
     assert run.returncode == 0
@@ -132,6 +132,6 @@ def test_people_see_where_the_time_goes() -> None:
 
 
 @pytest.mark.usefixtures("_kernel")
-def test_it_can_be_left_out() -> None:
+def test_the_breakdown_can_be_skipped() -> None:
     (program,) = measured("count_min.8", "--no-stretches")["results"]
     assert program["breakdown"] is None

@@ -1,4 +1,4 @@
-"""`slowpath measure --pcap`: packets of a trace in the running kernel. Never how long they take."""
+"""`slowpath measure --pcap` in the running kernel; no test depends on measured times."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def kernel() -> None:
 
 
 def packet(source: int, port: int, protocol: int = 6) -> bytes:
-    """A packet over IPv4."""
+    """Return an IPv4 packet with source address and port from these numbers."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, protocol, 0, 0x0A000000 + source, 0x0A0000FF
     )
@@ -55,7 +55,7 @@ PACKETS += [bytes(12) + b"\x86\xdd" + bytes(50)] * 10
 
 
 def pcapng(packets: list[bytes], link: int = 1) -> bytes:
-    """Big-endian, with two interfaces that take turns."""
+    """Return a big-endian pcapng file whose packets alternate between two interfaces."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -128,7 +128,7 @@ def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
-    """Of a program whose maps do not matter, the witness alone takes its path."""
+    """The witness of a program without maps takes the slowest path also as a trace."""
     _, alone = run(HEADER_PARSER, "--paths", "1")
     witness = bytes.fromhex(alone["paths"][0]["packet"])
     file = tmp_path / "slowest.pcap"
@@ -155,7 +155,7 @@ def test_both_formats_say_the_same(trace: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_what_is_read_of_a_damaged_trace_counts(trace: Path) -> None:
+def test_packets_before_damage_count(trace: Path) -> None:
     whole = trace.read_bytes()
     trace.write_bytes(whole[: 24 + 20 * (16 + len(PACKETS[0])) + 5])
     done, record = run(FIREWALL, "--pcap", trace)
@@ -169,7 +169,7 @@ def test_what_is_read_of_a_damaged_trace_counts(trace: Path) -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_what_ran_until_ctrl_c_is_reported(tmp_path: Path) -> None:
+def test_packets_before_an_interrupt_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "long.pcap"
     file.write_bytes(pcap_bytes(PACKETS * 2000))
     words = [sys.executable, "-m", "slowpath", "measure", FIREWALL, "--pcap", file]
@@ -181,8 +181,8 @@ def test_what_ran_until_ctrl_c_is_reported(tmp_path: Path) -> None:
     ) as process:
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        output, said = process.communicate(timeout=60)
-    assert process.returncode == ExitCode.UNDECIDED, said
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.UNDECIDED, errors
     (record,) = json.loads(output)["results"]
     found = record["trace"]
     assert 0 < found["count"] < 2000 * len(PACKETS)
@@ -196,7 +196,7 @@ def test_what_ran_until_ctrl_c_is_reported(tmp_path: Path) -> None:
 def test_short_and_truncated_packets_are_said(tmp_path: Path) -> None:
     file = tmp_path / "odd.pcap"
     data = pcap_bytes([b"short", PACKETS[0]])
-    # The second one had more bytes on the wire.
+    # The second packet was captured in part.
     place = 24 + 16 + 5 + 12
     file.write_bytes(data[:place] + struct.pack("<I", 1500) + data[place + 4 :])
     done, record = run(FIREWALL, "--pcap", file)
@@ -222,7 +222,7 @@ def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
 
 
 COOKED = bytes(14) + b"\x08\x00"
-"""A Linux cooked header in front of IPv4."""
+"""A Linux cooked header (SLL) for IPv4."""
 LINKS = {"RAW": (101, b""), "NULL": (0, b"\x02\0\0\0"), "LINUX_SLL": (113, COOKED)}
 
 
@@ -253,7 +253,7 @@ def test_a_capture_without_packets_is_an_error(tmp_path: Path) -> None:
     assert record["trace"]["error"] == "it has no packets"
 
 
-# A path of the analysis that no test run can take: a socket is found.
+# A program with a path that no test run takes: the look-up finds a socket.
 SOCKET = """
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -286,7 +286,7 @@ def test_a_path_of_the_analysis_does_not_fail_a_trace(tmp_path: Path) -> None:
 
 
 def flow(source: int, port: int, protocol: int = 6) -> str:
-    """The key of a packet's flow in the maps of the firewall."""
+    """Return the key of a packet's flow in the maps of the firewall."""
     mapped = bytes(10) + b"\xff\xff"
     addresses = mapped + struct.pack(">I", 0x0A000000 + source)
     addresses += mapped + struct.pack(">I", 0x0A0000FF)
@@ -299,7 +299,7 @@ PREFIX = (128 - 8).to_bytes(4, "little").hex() + (bytes(10) + b"\xff\xff\x0b" + 
 
 @pytest.mark.usefixtures("kernel")
 def test_maps_hold_what_they_are_given_before_the_first_packet(trace: Path, tmp_path: Path) -> None:
-    """Without rules all packets pass; a rule drops its flow from the first packet on."""
+    """All packets pass without rules; a rule drops all packets of its flow."""
     _, plain = run(FIREWALL, "--pcap", trace)
     assert all(path["action"] == "XDP_PASS" for path in plain["trace"]["paths"])
     assert all(each["entries"] is None for each in plain["trace"]["maps"])
@@ -325,7 +325,7 @@ def test_maps_hold_what_they_are_given_before_the_first_packet(trace: Path, tmp_
 
 
 @pytest.mark.usefixtures("kernel")
-def test_what_maps_start_with_is_said(trace: Path, tmp_path: Path) -> None:
+def test_the_report_names_initial_map_content(trace: Path, tmp_path: Path) -> None:
     maps = tmp_path / "maps.json"
     rules = [{"key": flow(1, 1001), "value": DENY}, {"others": 3}]
     maps.write_text(json.dumps({"rules": rules}))
@@ -341,13 +341,13 @@ def test_what_maps_start_with_is_said(trace: Path, tmp_path: Path) -> None:
 def test_maps_that_cannot_be_filled_are_named(trace: Path, tmp_path: Path) -> None:
     maps = tmp_path / "maps.json"
     words = ["--pcap", str(trace), "--maps", str(maps)]
-    # A prefix that is longer than the key is refused before the kernel sees it.
+    # slowpath itself rejects a prefix that is longer than the key.
     long = (129).to_bytes(4, "little").hex() + bytes(16).hex()
     maps.write_text(json.dumps({"prefixes": [{"key": long, "value": DENY}]}))
     done, _ = run(FIREWALL, *words)
     assert done.returncode == ExitCode.INPUT
-    said = "map prefixes: entry 1: `key` has a prefix of 129 bits, and its keys have 128"
-    assert said in done.stderr
+    message = "map prefixes: entry 1: `key` has a prefix of 129 bits, and its keys have 128"
+    assert message in done.stderr
     maps.write_text(json.dumps({"rules": [{"others": 16385}]}))
     done, _ = run(FIREWALL, *words)
     assert done.returncode == ExitCode.INPUT
@@ -392,10 +392,10 @@ def test_options_that_make_no_sense_are_refused() -> None:
         (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file has to end in"),
         (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': two files are compared"),
     ]
-    for words, said in cases:
+    for words, message in cases:
         done = slowpath("measure", str(FIREWALL), *words)
         assert done.returncode == ExitCode.USAGE
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 def test_the_mean_is_weighted_and_disturbed_loads_are_filled() -> None:

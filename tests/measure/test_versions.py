@@ -1,4 +1,4 @@
-"""`slowpath measure` with two files: what is compared, what is not, and what is said of it."""
+"""`slowpath measure` with two files: comparison of both versions of a program."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ SEC("xdp") int NAME(struct xdp_md *ctx)
 SEC("xdp") int other_NAME(struct xdp_md *ctx) { return XDP_PASS; }
 """
 RANDOM = "__u32 a = bpf_get_prandom_u32(); if (a == 0 || a == 0xffffffff) return XDP_TX;"
-"""Takes the same way nearly always, and another one for what is tried first."""
+"""Code that nearly never returns XDP_TX, except for the numbers that the analysis tries first."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def _kernel() -> None:
 
 
 def source(folder: Path, file: str, name: str, body: str = "") -> Path:
-    """A program in C."""
+    """Write a C source with a program called `name`, whose code includes `body`."""
     needs_clang()
     path = folder / file
     path.write_text(SOURCE.replace("NAME", name).replace("BODY", body))
@@ -52,7 +52,7 @@ def test_a_gate_fails_for_programs_without_a_counterpart(tmp_path: Path) -> None
     assert run.returncode == ExitCode.FAILED, run.stderr
     assert f"{old}: marks: {new} has no program of this name" in run.stderr
     assert f"{new}: other_renamed: {old} has no program of this name" in run.stderr
-    # Without a gate that is no failure.
+    # Without a gate, the command succeeds.
     assert slowpath("measure", old, new, *SHORT).returncode == 0
 
 
