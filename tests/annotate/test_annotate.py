@@ -100,13 +100,6 @@ def test_json_and_bound_agree() -> None:
     assert executed == [entry["instruction"] for entry in result["profile"]["instructions"]]
 
 
-def test_every_key_is_documented() -> None:
-    page = (ROOT / "docs/json.md").read_text()
-    (found,) = annotations(PLAIN, *COUNT)
-    keys = {*found, *found["lines"][0], *found["instructions"][0]}
-    assert not {key for key in keys if f"`{key}`" not in page}
-
-
 def made(**changes: Any) -> Annotation:
     return annotation(make_result(**changes), CODE)
 

@@ -74,9 +74,6 @@ def test_json() -> None:
     assert [insn["text"] for insn in document["instructions"]] == texts
     slots = {insn["slot"] for insn in document["bpf"]}
     assert {insn["bpf"] for insn in document["instructions"]} - {None} <= slots
-    page = (ROOT / "docs/json.md").read_text()
-    entries = (document, document["instructions"][0], document["bpf"][0])
-    assert not {key for entry in entries for key in entry if f"`{key}`" not in page}
 
 
 def test_what_the_card_cannot_run_is_refused() -> None:
@@ -271,7 +268,3 @@ def test_verification_as_json() -> None:
     arguments = (TRANSCODER, "--verify", "--deadline", "0.2", "--format", "json")
     document = json.loads(slowpath("compile", *arguments).stdout)
     assert document["verification"]["proved"] is False
-    page = (ROOT / "docs/json.md").read_text()
-    example = make_counterexample()
-    entries = (document["verification"], example, example["bpf"], example["array"][0])
-    assert not {key for entry in entries for key in entry if f"`{key}`" not in page}

@@ -191,6 +191,11 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     section, data = folder / "section.bpf.o", folder / "data.csv"
     quick = ["--recipe", "ridge-pressure"]
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
+    wrong: list[list[str | Path]] = [[folder / "missing"], [thing], [data]]
+    chains: list[list[str | Path]] = [
+        *([folder / f"{name}.yaml"] for name in ("broken", "cycle", "lost")),
+        *wrong[:2],
+    ]
     known: dict[str, list[list[str | Path]]] = {
         "bound": [
             [thing, *all_of],
@@ -217,27 +222,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         "chain bound": [
             [folder / "chain.yaml", "--target", "ebpf"],
             [folder / "chain.yaml", "-v"],
-            [folder / "broken.yaml"],
-            [folder / "cycle.yaml"],
-            [folder / "lost.yaml"],
-            [folder / "missing"],
-            [thing],
+            *chains,
         ],
         "chain facts": [
             [folder / "chain.yaml"],
-            [folder / "broken.yaml"],
-            [folder / "cycle.yaml"],
-            [folder / "lost.yaml"],
-            [folder / "missing"],
-            [thing],
+            *chains,
         ],
         "chain optimize": [
             [folder / "chain.yaml"],
-            [folder / "broken.yaml"],
-            [folder / "cycle.yaml"],
-            [folder / "lost.yaml"],
-            [folder / "missing"],
-            [thing],
+            *chains,
             [folder / "chain.yaml", "--trust", "-o", folder / "written"],
             [folder / "chain.yaml", "--fuse", "-o", thing],
             [folder / "chain.yaml", "--packets", "0", "--html", folder / "written" / "page.html"],
@@ -350,29 +343,21 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         ],
         "insights cores": [
             ["--query", "examples/insights/functions.csv"],
-            ["--query", folder / "missing"],
-            ["--query", thing],
-            ["--query", data],
+            *(["--query", *one] for one in wrong),
             ["--query", "examples/insights/functions.csv", "--train", data],
         ],
         "insights colocation": [
             ["--query", "examples/insights/group.jsonl"],
-            ["--query", folder / "missing"],
-            ["--query", thing],
-            ["--query", data],
+            *(["--query", *one] for one in wrong),
             ["--query", "examples/insights/group.jsonl", "--train", data],
         ],
         "insights placement": [
             ["examples/insights/udp_counter.json"],
-            [folder / "missing"],
-            [thing],
-            [data],
+            *wrong,
         ],
         "insights coalescing": [
             ["examples/insights/connection.json"],
-            [folder / "missing"],
-            [thing],
-            [data],
+            *wrong,
         ],
         "insights": [
             ["tests/advice/filter.c", "--html", folder / "written.html"],
@@ -396,17 +381,13 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["examples/chain/counter.bpf.c"],
             ["examples/chain/counter.bpf.c", "--entry", HOSTILE],
             ["examples/chain/counter.bpf.c", "--cflags", HOSTILE],
-            [folder / "missing"],
-            [thing],
-            [data],
+            *wrong,
         ],
         "insights accelerators": [
             ["tests/accelerators/sums.c", "--entry", "adler_plain"],
             ["tests/accelerators/sums.c", "--entry", HOSTILE],
             ["tests/accelerators/sums.c", "--cflags", HOSTILE],
-            [folder / "missing"],
-            [thing],
-            [data],
+            *wrong,
         ],
         "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],

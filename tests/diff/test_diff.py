@@ -8,7 +8,6 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -318,19 +317,3 @@ def test_an_analysis_that_was_stopped_is_undecided() -> None:
     run = slowpath("diff", PLAIN, OPTIMISED, *COUNT, "--deadline", "1e-9", *gate)
     assert run.returncode == 4
     assert "instructions_pct is N/A" in run.stderr
-
-
-def test_every_key_is_documented(saved: list[str]) -> None:
-    page = (ROOT / "docs/json.md").read_text()
-    documents: list[Any] = [
-        json.loads(slowpath("diff", *sides, "--format", "json", *gate).stdout)
-        for sides, gate in (
-            (saved, ("--fail-on", "bitrate_pct < -5")),
-            ((PLAIN, OPTIMISED, *COUNT), ()),
-        )
-    ]
-    assert documents[0].pop("slowpath")
-    keys = {*documents[0], *documents[0]["failures"][0], *documents[0]["programs"][0]}
-    keys |= {re.sub("_[ab]$", "", key) for key in documents[1]["programs"][0]["lines"][0]}
-    keys |= {re.sub("_(a|b|diff|pct)$", "", key) for key in documents[0]["programs"][0]["values"]}
-    assert not {key for key in keys if f"`{key}`" not in page}

@@ -62,8 +62,8 @@ class Group(NamedTuple):
 
     help: Sequence[str]
     options: Sequence[Option]  # flags that work without a command
-    commands: Mapping[str, str]  # by name
-    file_command: str | None = None  # runs if a file name takes the place of a command name
+    commands: Mapping[str, str]  # object reference of each command, by its name
+    file_command: str | None = None  # command that runs if a file is named instead of a command
 
 
 def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type

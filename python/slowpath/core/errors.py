@@ -14,7 +14,7 @@ class OptionError(Exception):
 
 
 class InputError(Exception):
-    """A file that cannot be used: its name, the reason in one line, and further such reasons."""
+    """A file cannot be used: its name, the reason in one line, and further reasons."""
 
     def __init__(self, file: str, reason: str, further: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
@@ -24,7 +24,7 @@ class InputError(Exception):
 
 
 class UnavailableError(InputError):
-    """A feature that this machine lacks; `file` is `this machine`."""
+    """This machine lacks a feature; `file` is `this machine`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("this machine", reason)
@@ -65,5 +65,5 @@ _WORST_FIRST = (
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """Return the exit code for several files; a missing verdict outweighs a failed one."""
+    """Return the exit code for several files: the first of `_WORST_FIRST` that occurs."""
     return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)

@@ -59,5 +59,5 @@ def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
 
 
 def plain(text: str) -> str:
-    """Escape a text for matplotlib, which typesets `$` as formulas and hides labels with `_`."""
+    """Escape a text for matplotlib, where `$` starts a formula and a leading `_` hides a label."""
     return one_line(text).replace("$", r"\$").lstrip("_") or "?"

@@ -39,7 +39,7 @@ class Spanned(NamedTuple):
 
 
 def with_key(found: Spanned, key: str) -> Spanned:
-    """Return a value whose own and inner keys begin with `key` instead of its present key."""
+    """Return a value under another key; the keys of values in it begin with the new key."""
     return _renamed(found, len(found.place.key), key)
 
 
@@ -257,7 +257,7 @@ def text(found: Spanned) -> str:
 
 
 def name(found: Spanned) -> str:
-    """Check that a value is a name that a directory can have, too, and return it.
+    """Check that a value is a name that is also valid for a directory, and return it.
 
     Raises:
         InputError: if the name has characters that are not allowed, or is too long.

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 _LOOK = 0.1
 """Seconds between two checks for finished items and stop requests."""
 _HOPELESS = 20
-"""Number of workers that may die before the first result until the pool gives up."""
+"""Number of deaths of workers, before the first result, at which the pool gives up."""
 _GRACE = 3.0
 """Seconds after a stop request in which work can still deliver its results."""
 
@@ -113,7 +113,7 @@ class _IgnoringStop:
 
 
 class Future(Protocol):
-    """An item that was begun."""
+    """An item that a crew has begun."""
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
         """Register a function to call when the item is finished, on any thread."""
