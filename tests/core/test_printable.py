@@ -193,7 +193,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     wrong: list[list[str | Path]] = [[folder / "missing"], [thing], [data]]
     chains: list[list[str | Path]] = [
-        *([folder / f"{name}.yaml"] for name in ("broken", "cycle", "lost")),
+        *[[folder / f"{name}.yaml"] for name in ("broken", "cycle", "lost")],
         *wrong[:2],
     ]
     known: dict[str, list[list[str | Path]]] = {

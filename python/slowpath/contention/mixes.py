@@ -47,9 +47,16 @@ class MixPredictions(NamedTuple):
 
     def where(self, rows: Indices) -> "MixPredictions":
         """Return the predictions at the given rows."""
-        outside = [self.outside[at] for at in rows]
+        mix, kind, throughput, low, high, memory, accelerator, outside = self
         return MixPredictions(
-            self.mix[rows], self.kind[rows], *(values[rows] for values in self[2:7]), outside
+            mix[rows],
+            kind[rows],
+            throughput[rows],
+            low[rows],
+            high[rows],
+            memory[rows],
+            accelerator[rows],
+            [outside[at] for at in rows],
         )
 
 

@@ -80,9 +80,9 @@ def points_of(
         if not np.isfinite(values).all():
             place = int(np.flatnonzero(~np.isfinite(values))[0])
             raise PointsError(f"value {place + 1} of {name} is not a finite number")
-    for name in (weight, spread):
-        if name is not None and (used[name] < 0).any():
-            raise PointsError(f"{name} has negative values")
+    for column in (weight, spread):
+        if column is not None and (used[column] < 0).any():
+            raise PointsError(f"{column} has negative values")
     table = Points(
         tuple(x),
         np.column_stack([used[name] for name in x]),
