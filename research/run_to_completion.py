@@ -94,22 +94,22 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
     for scatter in _SCATTERS.tolist():
         function = plain._replace(scatter=scatter)
         beyond = [
-            Waits(these.taken, these.wait - _expected(function, at, these))
+            Waits(these.round_time, these.wait - _expected(function, at, these))
             for at, these in enumerate(measured)
         ]
         rest = [_line(one) for one in beyond]
-        off = [one.wait - line.at(one.taken) for one, line in zip(beyond, rest, strict=True)]
+        off = [one.wait - line.at(one.round_time) for one, line in zip(beyond, rest, strict=True)]
         tried.append((sum(float(one @ one) for one in off), function._replace(rest=rest)))
     return min(tried, key=lambda one: one[0])[1]
 
 
 def _line(rest: Waits) -> Waits:
     """Fit a line by least squares; outside its ends, the wait is constant."""
-    if len(np.unique(rest.taken)) < _TWO:
+    if len(np.unique(rest.round_time)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
-    ends = np.array([rest.taken[0], rest.taken[-1]])
+    ends = np.array([rest.round_time[0], rest.round_time[-1]])
     scale = ends[1]
-    slope, level = np.polyfit(rest.taken / scale, rest.wait, 1)
+    slope, level = np.polyfit(rest.round_time / scale, rest.wait, 1)
     return Waits(ends, level + slope * ends / scale)
 
 
@@ -170,7 +170,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
     """Return the expected wait at one accelerator in co-runs, without clients at the others."""
-    time = measured.taken
+    time = measured.round_time
     step = _SPAN / STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
     requests = poisson_times(time / step, one.least / step, one.grain / step)
