@@ -1,4 +1,4 @@
-"""Mixes for tests: a function beside competitors for memory, an accelerator, or both."""
+"""Mixes for tests: a function with competitors for memory, an accelerator, or both."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Intervals beside clients of the accelerator: as wide as the mixes of the profile require."""
+"""Intervals with clients of the accelerator: as wide as the mixes of the profile require."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[FunctionModel, Mixes]:
-    """Return model and mixes of a function whose throughput scatters beside clients."""
+    """Return model and mixes of a function whose throughput scatters with clients."""
     folder = tmp_path_factory.mktemp("noisy") / "p"
     return learnt(folder, mixes(COMPLETION, count=25, noise=NOISY))
 

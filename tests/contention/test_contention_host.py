@@ -71,7 +71,7 @@ def reading(items: int, share: float = 1.0) -> Reading:
 
 
 class Bench:
-    """A machine whose blocks, alone and beside competitors, have listed readings."""
+    """A machine whose blocks, alone and with competitors, have listed readings."""
 
     def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
         self._sides = {False: alone, True: beside}
@@ -151,8 +151,8 @@ class Around:
 def test_blocks_with_others_on_the_processor_are_made_again() -> None:
     alone = map(reading, [100, 70, 102, 104])
     beside = map(reading, [50, 52, 51, 52])
-    # One look before and one after each block: others arrive during the first block beside, and
-    # still run before the second block alone.
+    # The detector looks before and after each block. Other programs run from the first block with
+    # competitors until before the second block alone.
     around = Around([True, True, True, False, False, *[True] * 10])
     turns = measure_interleaved(Bench(alone, beside), Timing(2, 2.0, 0.5), detector=around)
     assert turns.alone == Rate(102, 100, 104, 3, 1)
@@ -330,7 +330,7 @@ def test_each_thread_has_a_cpu_of_its_own() -> None:
     staged = function("pipeline")
     ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, CLIENT), two)
     assert (subject["cpu"], subject["accelerator_cpu"], competitor["cpu"]) == (4, 6, 7)
-    # A competitor for memory only is beside the header stage only.
+    # With a competitor for memory only, the header stage runs alone.
     ([subject], [competitor], _) = mix_of(staged, Point(TRAFFIC, BENCH, None), one)
     assert (subject["service"], subject["pattern"]) == (None, "run-to-completion")
     ([probe], [competitor], _) = probed(staged, TRAFFIC, one, 4096)

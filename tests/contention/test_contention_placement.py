@@ -204,7 +204,7 @@ def test_who_finds_no_nic_is_turned_away() -> None:
 
 
 def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
-    """In the table, f0 keeps 0.9 beside one other function, and 0.8 beside two."""
+    """In the table, f0 keeps 0.9 with one other function, and 0.8 with two."""
     known: dict[Mix, dict[int, float]] = {
         (0,): {0: 100.0},
         (1,): {1: 50.0},

@@ -67,14 +67,14 @@ def score(competitor: MemBench) -> float:
 
 
 def cliff(point: Point) -> tuple[float, float]:
-    """Return throughput alone and beside; a cache holds CLIFF flows, or fewer beside others."""
+    """Return throughput alone and with competitors; the latter leave cache for fewer flows."""
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, mb_beside)]
     return rates[0], rates[1]
 
 
 def slope(point: Point) -> tuple[float, float]:
-    """Return throughput alone and beside; it falls with the logarithm of flows, beside more."""
+    """Return throughput alone and, falling faster with the logarithm of flows, with competitors."""
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     flows = math.log10(point.traffic.flows / 100)
     rates = [1e6 / (1 + flows * (0.3 + mb / (mb + 8))) for mb in (0.0, mb_beside)]
@@ -247,7 +247,7 @@ def test_active_knows_scores_before_it_begins() -> None:
 
 
 def rows_of(found: Sequence[Measured]) -> Rows:
-    """Return the rows of the memory model as in tables: beside competitors, and alone."""
+    """Return the rows of the memory model as in tables: with competitors, and alone."""
     rows = [
         (one.point.traffic.flows, one.point.traffic.size, mb, rate.value)
         for one in found

@@ -40,7 +40,7 @@ SPACE = Space((FLOWS, SIZE), np.log1p(np.array([0.0, 20.0, 60.0, 120.0, 240.0]))
 
 
 def cliff(at: Point) -> float:
-    """Slower up to 60,000 flows, where a cache is full, and beside others; blind to sizes."""
+    """Return throughput, which falls with competitors and up to 60,000 flows, but not with size."""
     full_up = min(at.values()["flows"] / 60_000, 1.0)
     return 1000 / (1 + full_up + 0.25 * at.level * (0.3 + full_up))
 

@@ -216,11 +216,11 @@ class Origin(NamedTuple):
 
 
 class MemoryProfile(NamedTuple):
-    """A function's throughput beside competitors for caches and memory.
+    """A function's throughput with competitors for caches and memory.
 
     `columns` has the attributes of the function's own traffic and the contention of its
     competitors: `columns.TRAFFIC`, and one of `columns.COUNTERS`, `columns.COUNTERS` with
-    `columns.DEVICES`, or `columns.SCORE`.
+    `columns.DMA`, or `columns.SCORE`.
     """
 
     origin: Origin
@@ -283,7 +283,7 @@ class Query(NamedTuple):
 
 
 class Mixes(NamedTuple):
-    """Measurements of a function beside competitors for memory, the accelerator, or both.
+    """Measurements of a function with competitors for memory, the accelerator, or both.
 
     `columns` are those of a memory profile: the function's traffic, and the contention of the
     competitors for memory. Without such competitors, all columns of contention are zero. `queues`

@@ -13,7 +13,7 @@ Intervals of the memory stage are calibrated on rows without clients of the acce
 line through request times has no information about waiting. Mixes with such clients calibrate the
 composed predictions. Each mix is predicted by models trained without it. The error is divided by
 the half width of the interval. A quantile of these ratios is the factor that widens all intervals
-beside clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for
+with clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for
 regression", ECML 2002, with normalised residuals).
 """
 
@@ -228,7 +228,7 @@ _UNSEEN = -1
 
 
 def widening(model: FunctionModel, mixes: Mixes) -> float:
-    """Return the factor on interval widths beside clients; 1 with too few mixes with clients.
+    """Return the factor on interval widths with clients; 1 with too few mixes with clients.
 
     Args:
         model: model of the function, with the chosen execution pattern.

@@ -52,7 +52,7 @@ class FunctionModel(NamedTuple):
     request_time: RequestTime | None
     co_runs: CoRuns | None = None  # source of `waits`
     waits: Waits | None = None  # for run-to-completion; None: requests wait a full round
-    widening: float = 1.0  # factor on the width of intervals beside clients of the accelerator
+    widening: float = 1.0  # factor on the width of intervals with clients of the accelerator
     pattern_reason: Reason | None = None  # None in files of older versions
 
     @property

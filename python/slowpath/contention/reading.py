@@ -8,7 +8,7 @@ Published tables are from the repository NetX-lab/Yala, `profile/flowmon`, in th
 validation data. FlowMonitor runs on two cores, competitors (`mem-bench`) on others; their shared
 last-level cache has 6 MB (paper, 7.1).
 
-`slowpath contention profile` writes mixes (`mixes.csv`). Its memory profile repeats the rows beside
+`slowpath contention profile` writes mixes (`mixes.csv`). Its memory profile repeats the rows with
 competitors for memory only. The other rows tell the execution pattern of the function, and its
 waiting time at the accelerator.
 """

@@ -246,7 +246,7 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
 
 
 def _widening(file: str, document: SavedModel) -> float:
-    """Return the factor on interval widths beside clients of the accelerator."""
+    """Return the factor on interval widths with clients of the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
         raise _no_model(file, f"widening is {found:g}, which is no factor")

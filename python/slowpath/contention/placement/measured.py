@@ -9,7 +9,7 @@ Other mixes get bounds, since more neighbours never make a function faster. A fu
 than in a measured mix with additional neighbours, and no more than in a measured mix with fewer.
 (In the paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
 
-Models add up the contention of competitors, from profiles beside benchmarks. If several competitors
+Models add up the contention of competitors, from profiles with benchmarks. If several competitors
 together saturate a resource, all predictions have a common error. A Gaussian process over mixes
 models the logarithms of measured / predicted. Each neighbour adds an error, partly common to all
 functions, partly specific to a function. Further terms depend on the kinds of neighbours, and make

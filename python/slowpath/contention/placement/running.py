@@ -1,7 +1,7 @@
 """Sequences of arrivals under policies, compared with the fewest NICs that keep all promises.
 
-A promise is broken if a function keeps less of its solo throughput than promised, beside the other
-functions that are on its NIC at the end. SLA violations are the share of placed functions with
+A promise is broken if a function keeps less of its solo throughput than promised. The functions
+on its NIC at the end are its competitors. SLA violations are the share of placed functions with
 broken promises. Wastage is the number of NICs in use beyond those of the reference, the best plan
 for all arrivals, as a share of the latter.
 

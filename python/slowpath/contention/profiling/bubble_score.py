@@ -23,10 +23,10 @@ _PRIVATE = 2
 
 
 class Level(NamedTuple):
-    """A bubble and the slowdown of the probe beside it."""
+    """A bubble and its slowdown of the probe."""
 
     megabytes: float
-    slowdown: float  # step time of the probe beside the bubble, divided by that alone
+    slowdown: float  # step time of the probe with the bubble, divided by its step time alone
 
 
 class Calibration(NamedTuple):

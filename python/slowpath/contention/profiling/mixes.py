@@ -1,6 +1,6 @@
 """Measured points, the threads that run for each of them, and their blocks of measurement.
 
-Blocks are alternately alone and beside competitors; neighbouring blocks form a turn. A turn is
+Blocks are alternately alone and with competitors; neighbouring blocks form a turn. A turn is
 invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the time, as
 then another program ran on this CPU. It is also invalid if other virtual machines on the same
 processor were noticed before or after a block (`machine.py`). Invalid turns are repeated, up to a
@@ -86,7 +86,7 @@ class CpuAssignment(NamedTuple):
     """CPUs of the threads.
 
     The function is on the first CPU. A competitor, or the accelerator of a pipeline, is on the
-    second. A competitor for memory beside that accelerator is on the third.
+    second. If an accelerator is there, a competitor for memory is on the third.
     """
 
     cpus: Sequence[int]
@@ -118,7 +118,7 @@ def kinds_of_mixes(
 def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
     """Return the specification of a point: the function, and its competitors.
 
-    A pipeline beside a competitor for memory only runs its header stage alone. The memory model
+    With a competitor for memory only, a pipeline runs just its header stage. The memory model
     describes the throughput of this stage, which the accelerator would hide.
     """
     headers_only = function.pattern == "pipeline" and point.client is None
@@ -136,7 +136,7 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return the specification of the probe beside a function in the position of a competitor."""
+    """Return the specification of the probe; the function takes the place of a competitor."""
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -263,7 +263,7 @@ class Turns(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Ratio of the rate alone to the rate beside competitors."""
+        """Ratio of the rate alone to the rate with competitors."""
         return self.alone.value / self.beside.value
 
 
@@ -290,9 +290,9 @@ def measure_interleaved(
     detector: LoadDetector | None = None,
     reference: Runs | None = None,
 ) -> Turns:
-    """Measure rates of the first thread of the first subject, alone and beside all competitors.
+    """Measure rates of the first thread of the first subject, alone and with all competitors.
 
-    The rate beside competitors is the rate alone, times the median of the ratio of both rates in
+    The rate with competitors is the rate alone, times the median of the ratio of both rates in
     the same turn; so is the rate of the reference. Slow changes, such as load of other virtual
     machines on the shared cache, affect all blocks of a turn. In medians over all turns, they could
     affect only one of the rates.

@@ -4,7 +4,7 @@ The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory mode
 number of flows and packet size. Other kinds of mixes do not help this model, and request times are
 measured separately. So of six mixes, one is of each other kind, drawn as by the plan `random`.
 
-Each mix measures two points: beside its competitor and alone. So the level without contention is
+Each mix measures two points: with its competitor and alone. So the level without contention is
 never drawn. If a plan asks for it, the mix has the competitor that was used least often.
 """
 
@@ -201,7 +201,7 @@ _SURE = 2 * math.sqrt(2)
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if a mix is of another kind than `memory`: one of each kind ends each six."""
+    """Return true for mixes of other kinds than `memory`, which end each group of six."""
     return at % _SIX > _SIX - len(kinds)
 
 

@@ -143,7 +143,7 @@ class Profiling:
         )
 
     def measure(self, point: Point) -> Measured:
-        """Measure the function alone and beside the competitors of a point.
+        """Measure the function alone and with the competitors of a point.
 
         Request times of a client are measured in the same turns, since the speed of a shared
         processor changes over time.
@@ -195,7 +195,7 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """Measure the probe on the function's CPU, beside a competitor on another CPU."""
+        """Measure the probe on the function's CPU, with a competitor on another CPU."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))

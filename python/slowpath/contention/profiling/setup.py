@@ -80,7 +80,7 @@ class Effort(NamedTuple):
     """Number and length of measurements."""
 
     mixes: int  # points of traffic and competitors: the quota
-    pairs: int  # blocks alone and beside competitors at each point
+    pairs: int  # blocks alone and with competitors at each point
     block_seconds: float
     warm_seconds: float
     repetitions: int  # measurements of one point, for the noise floor
