@@ -10,7 +10,7 @@ Functions are profiled into FOLDER, and again if their noise floor is above 15 %
 existing profiles). Then competitor configurations are held out, one part at a time: `mem-bench` by
 working set, kind of access and rate; clients of accelerators by match ratio. Models are trained on
 the other rows, and predict all mixes with held-out configurations. Prints mean absolute relative
-errors of all mixes, and of those at the accelerator, beside memory, and both. Prints the coverage of
+errors of all mixes, and by kind: accelerator, memory, and both. Prints the coverage of
 90 % intervals, and both figures for predictions from the solo throughput measured with the mix.
 Also prints the errors of SLOMO (with the solo throughput), of `sum` and `min` of partial throughputs,
 of a constant, and of the accelerator's model alone.

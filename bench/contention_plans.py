@@ -8,7 +8,7 @@ On a machine where nothing else runs (about two minutes for each profile of 40 m
 The function is profiled by each plan in turn, with several seeds. A further random profile has
 another seed, and thus other competitors. Models of the former predict the rows in the memory table
 of the latter; its scores have their own calibration. Prints mean absolute relative errors of memory
-rows beside competitors and alone, and the share of rows within 10 %. Prints also the coverage of
+rows with competitors and alone, and the share of rows within 10 %. Prints also the coverage of
 90 % intervals, and the share of rows `outside`. `--evaluate`: use existing profiles.
 """
 

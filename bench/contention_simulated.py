@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Predict throughput beside others on the simulated NIC: the paper's tables.
+"""Compare predictions with the simulated NIC: the paper's tables.
 
     bench/contention_simulated.py FOLDER [TABLE...] [--mixes N] [--recipe NAME] [--threads N]
         [--grid] [--renew]
 
-Nine functions are profiled beside benches. Then they run in mixes that no model has seen, and their
+Nine functions are profiled with benches. Then they run in mixes that no model has seen, and their
 throughput is compared with predictions. FOLDER keeps the results of simulations, so that none is
 repeated. Everything is simulated (docs/contention.md, "The simulated NIC"), with the noise of the
 published measurements.

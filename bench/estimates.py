@@ -1,7 +1,7 @@
 """Compare estimates of the target `linux-xdp`, and those of simpler models, with measurements.
 
-    targets.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
-    targets.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
+    estimates.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
+    estimates.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
 
 `take` analyses each XDP program of the objects, and measures the K paths with the largest estimates
 in the running kernel. It appends a line for each program. Programs in the file are not measured

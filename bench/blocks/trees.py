@@ -24,7 +24,7 @@ def grown(slots: Iterable[Slot]) -> dict[str, Any]:
     seen = defaultdict[tuple[str, ...], list[Label]](list)
     for one in slots:
         if not one.instructions and not one.refused and one.words[0] in _ALWAYS:
-            continue  # unreachable, as the code generator knows
+            continue  # the code generator removed unreachable code
         label = (one.instructions - one.pieces, one.packet, one.state, one.unknown)
         for count in range(1, len(one.words) + 1):
             seen[tuple(one.words[:count])].append(label)

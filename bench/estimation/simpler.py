@@ -29,7 +29,7 @@ LATENCY = {
 
 
 class Sum:
-    """A model that counts things of a path and sums their prices."""
+    """A linear model: counts properties of a path, and sums their prices."""
 
     def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
         """Fit the prices to the measured times of paths."""
@@ -63,14 +63,14 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """Count the same and the instructions of each class."""
+    """Count the kernel's loop, the calls, and the instructions of each class."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )
 
 
 def chains(flow: Stored) -> Counter[str]:
-    """Count the same and the longest chain of dependent instructions."""
+    """Count like `classes`, and measure the longest chain of dependent instructions."""
     ready, longest = [0.0] * 11, 0.0
     for work, reads, writes, _, _, _ in flow["steps"]:
         done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)

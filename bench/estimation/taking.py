@@ -22,7 +22,7 @@ from slowpath.measure.sampling import Measured, StopCriteria, measure
 
 
 class Plan(NamedTuple):
-    """What is measured, and how long."""
+    """Settings of measurements."""
 
     target: str
     paths: int  # maximum for a program

@@ -30,7 +30,7 @@ class Row(NamedTuple):
     errors: Mapping[str, float]  # by method
     covered: bool  # by the interval
     outside: bool
-    drop: float  # of throughput, relative to that alone
+    drop: float  # loss of throughput, as a share of solo throughput
 
 
 def rows(

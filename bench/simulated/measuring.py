@@ -19,7 +19,7 @@ _SEEDS = 1000
 
 
 class Campaign(NamedTuple):
-    """What is measured."""
+    """Settings of a campaign of measurements."""
 
     mixes: int
     sure: float  # confidence of later placements

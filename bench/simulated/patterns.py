@@ -73,7 +73,7 @@ class Level(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What is composed, and the results."""
+    """Partial throughputs, and the results of their composition."""
 
     parts: Floats  # [resource, mix]
     solo: Floats

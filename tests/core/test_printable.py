@@ -192,10 +192,9 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     quick = ["--recipe", "ridge-pressure"]
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     wrong: list[list[str | Path]] = [[folder / "missing"], [thing], [data]]
-    chains: list[list[str | Path]] = [
-        *[[folder / f"{name}.yaml"] for name in ("broken", "cycle", "lost")],
-        *wrong[:2],
-    ]
+    described = ("broken", "cycle", "lost")
+    chains: list[list[str | Path]] = [[folder / f"{name}.yaml"] for name in described]
+    chains += wrong[:2]
     known: dict[str, list[list[str | Path]]] = {
         "bound": [
             [thing, *all_of],
