@@ -35,9 +35,10 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
 
 /// Returns the offset of the first byte after all bytes of a fact.
 fn end(fact: &PacketFacts) -> usize {
-    let bits = fact.bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
-    let values = fact.values.keys().map(|field| field.end());
-    let equal = fact.equal.iter().map(|(first, second)| first.end().max(second.end()));
+    let PacketFacts { min_length: _, max_length: _, bits, values, equal } = fact;
+    let bits = bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
+    let values = values.keys().map(|field| field.end());
+    let equal = equal.iter().map(|(first, second)| first.end().max(second.end()));
     bits.into_iter().chain(values).chain(equal).max().unwrap_or(0)
 }
 

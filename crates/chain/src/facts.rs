@@ -171,12 +171,13 @@ pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
 /// Returns all facts except those of [`any_packet`], in an order that depends only on the facts.
 pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     let lengths = any_packet();
+    let PacketFacts { min_length, max_length, bits, values, equal } = facts;
     let mut list = Vec::new();
-    list.extend((facts.min_length > lengths.min_length).then_some(Fact::MinLength));
-    list.extend((facts.max_length < lengths.max_length).then_some(Fact::MaxLength));
-    list.extend(facts.bits.keys().map(|&offset| Fact::Bits(offset)));
-    list.extend(facts.values.keys().map(|&field| Fact::Values(field)));
-    list.extend(facts.equal.iter().map(|&(first, second)| Fact::Equal(first, second)));
+    list.extend((*min_length > lengths.min_length).then_some(Fact::MinLength));
+    list.extend((*max_length < lengths.max_length).then_some(Fact::MaxLength));
+    list.extend(bits.keys().map(|&offset| Fact::Bits(offset)));
+    list.extend(values.keys().map(|&field| Fact::Values(field)));
+    list.extend(equal.iter().map(|&(first, second)| Fact::Equal(first, second)));
     list
 }
 

@@ -108,26 +108,28 @@ impl PacketFacts {
 
     /// Returns true if the facts say more than a range of lengths.
     pub fn says_more_than_length(&self) -> bool {
-        !(self.bits.is_empty() && self.values.is_empty() && self.equal.is_empty())
+        let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self;
+        !(bits.is_empty() && values.is_empty() && equal.is_empty())
     }
 
     /// Returns true if the facts hold for a packet.
     pub fn hold(&self, packet: &[u8]) -> bool {
-        let length = usize::from(self.min_length)..=usize::from(self.max_length);
-        let bits = |(&offset, bits): (&u16, &KnownBits)| {
+        let PacketFacts { min_length, max_length, bits, values, equal } = self;
+        let length = usize::from(*min_length)..=usize::from(*max_length);
+        let has_bits = |(&offset, bits): (&u16, &KnownBits)| {
             packet.get(usize::from(offset)).is_none_or(|&byte| bits.holds(byte))
         };
-        let values = |(field, values): (&Field, &BTreeSet<u64>)| {
+        let has_value = |(field, values): (&Field, &BTreeSet<u64>)| {
             field.read(packet).is_none_or(|number| values.contains(&number))
         };
-        let equal = |(first, second): &(Field, Field)| {
+        let are_equal = |(first, second): &(Field, Field)| {
             let read = (first.read(packet), second.read(packet));
             !matches!(read, (Some(first), Some(second)) if first != second)
         };
         length.contains(&packet.len())
-            && self.bits.iter().all(bits)
-            && self.values.iter().all(values)
-            && self.equal.iter().all(equal)
+            && bits.iter().all(has_bits)
+            && values.iter().all(has_value)
+            && equal.iter().all(are_equal)
     }
 
     /// Returns facts that hold for all packets of either operand, such as arrivals over one of two
@@ -156,23 +158,24 @@ impl PacketFacts {
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();
-        facts.min_length = self.min_length.max(other.min_length);
-        facts.max_length = self.max_length.min(other.max_length);
-        for (&offset, &more) in &other.bits {
+        let PacketFacts { min_length, max_length, bits, values, equal } = other;
+        facts.min_length = facts.min_length.max(*min_length);
+        facts.max_length = facts.max_length.min(*max_length);
+        for (&offset, &more) in bits {
             let known = facts.bits.entry(offset).or_insert(more);
             if (known.value ^ more.value) & known.mask & more.mask != 0 {
                 return None;
             }
             *known = KnownBits { mask: known.mask | more.mask, value: known.value | more.value };
         }
-        for (&field, more) in &other.values {
+        for (&field, more) in values {
             let known = facts.values.entry(field).or_insert_with(|| more.clone());
             *known = &*known & more;
             if known.is_empty() {
                 return None;
             }
         }
-        facts.equal = &facts.equal | &other.equal;
+        facts.equal = &facts.equal | equal;
         (facts.min_length <= facts.max_length).then_some(facts)
     }
 }

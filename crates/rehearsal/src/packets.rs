@@ -41,31 +41,32 @@ pub fn adapt_to_facts(
     mut packet: Vec<u8>,
     random: &mut Random,
 ) -> Option<Vec<u8>> {
-    packet.truncate(facts.max_length.into());
-    while packet.len() < usize::from(facts.min_length) {
+    let PacketFacts { min_length, max_length, bits, values, equal } = facts;
+    packet.truncate((*max_length).into());
+    while packet.len() < usize::from(*min_length) {
         packet.push(random.bits() as u8);
     }
     for _ in 0..MAX_PASSES {
         if facts.hold(&packet) {
             return Some(packet);
         }
-        for &(first, second) in &facts.equal {
+        for &(first, second) in equal {
             copy(&mut packet, first, second);
         }
-        for (&field, values) in &facts.values {
+        for (&field, values) in values {
             let holds = field.read(&packet).is_none_or(|value| values.contains(&value));
             let value = values.iter().nth(random.below(values.len()));
             if let (false, Some(&value)) = (holds, value) {
                 write(&mut packet, field, value);
             }
         }
-        for (&offset, bits) in &facts.bits {
+        for (&offset, bits) in bits {
             if let Some(byte) = packet.get_mut(usize::from(offset)) {
                 *byte = *byte & !bits.mask | bits.value;
             }
         }
         // Copy fixed bits of the second of two equal fields to the first one.
-        for &(first, second) in &facts.equal {
+        for &(first, second) in equal {
             copy(&mut packet, second, first);
         }
     }

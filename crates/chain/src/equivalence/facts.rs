@@ -87,6 +87,8 @@ impl FactTerms {
     /// Translates facts that hold for all packets. `packet` is the array of their bytes, `length` a
     /// term of 64 bits.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
+        // Every fact becomes a term: `Packets::Outside` is wrong without one of them.
+        let PacketFacts { min_length, max_length: _, bits: _, values, equal } = facts;
         let known = known(facts);
         let mut bits = Vec::new();
         for (&offset, &byte) in &known {
@@ -96,9 +98,9 @@ impl FactTerms {
             bits.push(if_there(pool, length, (usize::from(offset) + 1, facts), same));
         }
         let reads_anywhere = Rc::new(Cell::new(false));
-        let initial = initial(known, facts.min_length, (packet, length), reads_anywhere.clone());
+        let initial = initial(known, *min_length, (packet, length), reads_anywhere.clone());
         let mut terms = FactTerms { initial, conditions: Vec::new(), bits, reads_anywhere };
-        for (&field, values) in &facts.values {
+        for (&field, values) in values {
             let number = terms.field(pool, field);
             let width = pool.width(number);
             let mut any = pool.bool(false);
@@ -110,7 +112,7 @@ impl FactTerms {
             let condition = if_there(pool, length, (field.end(), facts), any);
             terms.conditions.push(condition);
         }
-        for &(first, second) in &facts.equal {
+        for &(first, second) in equal {
             let (a, b) = (terms.field(pool, first), terms.field(pool, second));
             let same = pool.eq(a, b);
             let condition = if_there(pool, length, (first.end().max(second.end()), facts), same);

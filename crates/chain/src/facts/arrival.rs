@@ -93,9 +93,10 @@ impl Arrival {
     }
 
     fn all(&self, pool: &mut TermPool, anywhere: bool) -> Vec<TermId> {
+        let PacketFacts { min_length: _, max_length: _, bits, values, equal } = &self.facts;
         let mut conditions = Vec::new();
         if anywhere {
-            for (&offset, bits) in &self.facts.bits {
+            for (&offset, bits) in bits {
                 let at = pool.constant(WIDTH, offset.into());
                 let byte = pool.select(self.packet.bytes, at);
                 let mask = pool.constant(8, bits.mask.into());
@@ -105,7 +106,7 @@ impl Arrival {
                 conditions.push(self.if_there(pool, offset.into(), holds));
             }
         }
-        for (&field, values) in &self.facts.values {
+        for (&field, values) in values {
             let read = self.field(pool, field);
             let mut any = pool.bool(false);
             for &value in values {
@@ -115,7 +116,7 @@ impl Arrival {
             }
             conditions.push(self.if_there(pool, field.end() as u64 - 1, any));
         }
-        for &(first, second) in &self.facts.equal {
+        for &(first, second) in equal {
             let (a, b) = (self.field(pool, first), self.field(pool, second));
             let last = first.end().max(second.end()) as u64 - 1;
             let equal = pool.eq(a, b);

@@ -33,27 +33,29 @@ pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragment
     if network.routes {
         changed.extend(routed(facts));
     }
-    let mut left = facts.clone();
-    if left.min_length < SHORTEST {
-        changed.extend(left.min_length..SHORTEST);
-        left.max_length = left.max_length.max(SHORTEST);
+    // Every fact is named here: a fact that the network may change must not survive it.
+    let PacketFacts { mut min_length, mut max_length, mut bits, mut values, mut equal } =
+        facts.clone();
+    if min_length < SHORTEST {
+        changed.extend(min_length..SHORTEST);
+        max_length = max_length.max(SHORTEST);
     }
     if fragments.before {
         // Packets can be longer, with anything after the first fragment.
-        changed.extend(left.min_length..=u16::MAX);
-        left.max_length = any_packet().max_length;
+        changed.extend(min_length..=u16::MAX);
+        max_length = any_packet().max_length;
     }
     if fragments.behind {
-        left.min_length = LEAST_PACKET;
+        min_length = LEAST_PACKET;
     }
     let stays = |field: &Field| {
         let end = u16::try_from(field.end()).unwrap_or(u16::MAX);
         changed.range(field.offset..end).next().is_none()
     };
-    left.bits.retain(|offset, _| !changed.contains(offset));
-    left.values.retain(|field, _| stays(field));
-    left.equal.retain(|(first, second)| stays(first) && stays(second));
-    left
+    bits.retain(|offset, _| !changed.contains(offset));
+    values.retain(|field, _| stays(field));
+    equal.retain(|(first, second)| stays(first) && stays(second));
+    PacketFacts { min_length, max_length, bits, values, equal }
 }
 
 /// Returns the bytes that a router may change in packets with these facts.

@@ -19,23 +19,19 @@ pub(super) struct StoredFacts {
 
 impl From<&PacketFacts> for StoredFacts {
     fn from(facts: &PacketFacts) -> StoredFacts {
+        let PacketFacts { min_length, max_length, bits, values, equal } = facts;
         let place = |field: &Field| (field.offset, field.bytes);
         StoredFacts {
-            min: facts.min_length,
-            max: facts.max_length,
-            bits: facts.bits.iter().map(|(&at, bits)| (at, bits.mask, bits.value)).collect(),
-            values: facts
-                .values
+            min: *min_length,
+            max: *max_length,
+            bits: bits.iter().map(|(&at, bits)| (at, bits.mask, bits.value)).collect(),
+            values: values
                 .iter()
                 .map(|(field, values)| {
                     (field.offset, field.bytes, values.iter().copied().collect())
                 })
                 .collect(),
-            equal: facts
-                .equal
-                .iter()
-                .map(|(first, second)| (place(first), place(second)))
-                .collect(),
+            equal: equal.iter().map(|(first, second)| (place(first), place(second))).collect(),
         }
     }
 }

@@ -54,14 +54,15 @@ pub(crate) fn list(
     facts: &PacketFacts,
     established: &BTreeMap<Fact, Vec<LineReport>>,
 ) -> Vec<FactReport> {
+    let PacketFacts { min_length, max_length, bits, values, equal } = facts;
     let lines = |fact: &Fact| established.get(fact).cloned().unwrap_or_default();
     let mut of_length = lines(&Fact::MinLength);
     of_length.extend(lines(&Fact::MaxLength));
     of_length.sort();
     of_length.dedup();
-    let length = FactText::Length { min: facts.min_length, max: facts.max_length };
+    let length = FactText::Length { min: *min_length, max: *max_length };
     let mut list = vec![FactReport::of(length, of_length)];
-    for (&at, bits) in &facts.bits {
+    for (&at, bits) in bits {
         let established = lines(&Fact::Bits(at));
         let Some(byte) = bits.constant() else {
             let (mask, value) = (format!("{:02x}", bits.mask), format!("{:02x}", bits.value));
@@ -74,7 +75,7 @@ pub(crate) fn list(
                 established: known,
                 ..
             }) if usize::from(*offset) + value.len() / 2 == usize::from(at)
-                && at != facts.min_length
+                && at != *min_length
                 && *known == established =>
             {
                 value.push_str(&format!("{byte:02x}"));
@@ -85,18 +86,18 @@ pub(crate) fn list(
             }
         }
     }
-    for (&field, values) in &facts.values {
+    for (&field, values) in values {
         let width = 2 * usize::from(field.bytes);
         let values = values.iter().map(|value| format!("{value:0width$x}")).collect();
         let fact = FactText::Values { offset: field.offset, bytes: field.bytes, values };
         list.push(FactReport::of(fact, lines(&Fact::Values(field))));
     }
-    for &(first, second) in &facts.equal {
+    for &(first, second) in equal {
         let (offset, other, bytes) = (first.offset, second.offset, first.bytes);
         let fact = FactText::Equal { offset, other, bytes };
         list.push(FactReport::of(fact, lines(&Fact::Equal(first, second))));
     }
-    list.into_iter().map(|one| one.among(facts.min_length)).collect()
+    list.into_iter().map(|one| one.among(*min_length)).collect()
 }
 
 /// Returns the headroom and metadata of packets in words, unless they are those of any packet, or

@@ -56,9 +56,9 @@ struct Packet<'a> {
 impl Packet<'_> {
     /// Emits the condition that all facts hold.
     fn all(&mut self) -> Operand {
-        let facts = self.facts;
+        let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self.facts;
         let mut all = Operand::constant(1, 1);
-        for (&offset, bits) in &facts.bits {
+        for (&offset, bits) in bits {
             let byte = self.load(offset);
             let known =
                 self.emit.binary(BinaryOp::And, byte, Operand::constant(8, bits.mask.into()));
@@ -66,7 +66,7 @@ impl Packet<'_> {
                 self.emit.binary(BinaryOp::Eq, known, Operand::constant(8, bits.value.into()));
             all = self.and_if_there(all, offset.into(), same);
         }
-        for (&field, values) in &facts.values {
+        for (&field, values) in values {
             let read = self.field(field);
             let mut any = Operand::constant(1, 0);
             for &value in values {
@@ -76,7 +76,7 @@ impl Packet<'_> {
             }
             all = self.and_if_there(all, field.end() - 1, any);
         }
-        for &(first, second) in &facts.equal {
+        for &(first, second) in equal {
             let (one, other) = (self.field(first), self.field(second));
             let same = self.emit.binary(BinaryOp::Eq, one, other);
             all = self.and_if_there(all, first.end().max(second.end()) - 1, same);
