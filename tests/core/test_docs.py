@@ -5,58 +5,35 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from textwrap import dedent
 
 import pytest
 
+from slowpath.app import ROOT as ALL
 from slowpath.bounds.report_csv import COLUMNS
+from slowpath.core.command import Command, Group, load
 from support import BLESS, ROOT, check_golden, slowpath
 
 CI_PAGE = ROOT / "docs/ci.md"
-COMMANDS: tuple[list[str], ...] = (
-    [],
-    ["bound"],
-    ["sweep"],
-    ["measure"],
-    ["fit"],
-    ["calibrate"],
-    ["chain"],
-    ["chain", "bound"],
-    ["contention"],
-    ["contention", "profile"],
-    ["contention", "train"],
-    ["contention", "predict"],
-    ["contention", "evaluate"],
-    ["contention", "diagnose"],
-    ["contention", "place"],
-    ["contention", "suggest"],
-    ["insights"],
-    ["insights", "nf.c"],
-    ["insights", "cores"],
-    ["insights", "colocation"],
-    ["insights", "placement"],
-    ["insights", "coalescing"],
-    ["insights", "counts"],
-    ["insights", "accelerators"],
-    ["insights", "blocks"],
-    ["annotate"],
-    ["diff"],
-    ["compile"],
-    ["show"],
-    ["schema"],
-    ["targets"],
-    ["targets", "list"],
-    ["targets", "show"],
-    ["targets", "check"],
-)
+
+
+def _commands(path: tuple[str, ...], member: Command | Group) -> Iterator[tuple[str, ...]]:
+    """Yield the words that call a group, and each command in it."""
+    yield path
+    if isinstance(member, Group):
+        if member.of_file is not None:
+            yield (*path, "nf.c")
+        for name, place in member.commands.items():
+            yield from _commands((*path, name), load(place))
 
 
 def command_reference() -> str:
     """Return the content of `docs/cli.md`: the help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
-    for command in COMMANDS:
+    for command in _commands((), ALL):
         run = slowpath(*command, "--help")
         assert (run.returncode, run.stderr) == (0, "")
         parts.append(
@@ -79,7 +56,7 @@ def test_commands_in_the_readme_are_known() -> None:
     page = (ROOT / "README.md").read_text()
     used = set(re.findall(r"^slowpath (\w+)", page, re.MULTILINE))
     assert used
-    assert used <= {command[0] for command in COMMANDS if command}
+    assert used <= set(ALL.commands)
 
 
 def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
