@@ -38,6 +38,10 @@ IMPORTED = (
     "yaml",
 )
 """Modules that functions of slowpath import when they are called; missing ones are skipped."""
+NUMERIC = frozenset({"calibrate", "contention", "fit", "insights"})
+"""Commands that use numpy. A process with all of `IMPORTED` takes 30 ms to fork and to end instead
+of 10 ms, so the other commands are forks of a process without."""
+_NUMERIC_FOLDERS = NUMERIC - {"fit"} | {"models"}
 FRESH = ("slowpath.main", "slowpath.__main__")
 """Modules that each run imports itself, because their import changes the process."""
 _LONGEST = 1 << 20
@@ -69,7 +73,8 @@ def run_forked(
     ):
         with its, _ONE_SERVER:
             files = [output.fileno(), errors.fileno(), its.fileno()]
-            socket.send_fds(_server(), [json.dumps(request).encode()], files)
+            server = _server(numeric=words[:1] != [] and words[0] in NUMERIC)
+            socket.send_fds(server, [json.dumps(request).encode()], files)
         process = int(ours.recv(99))
         ours.settimeout(timeout)
         try:
@@ -85,10 +90,13 @@ def run_forked(
 
 
 @cache
-def _server() -> socket.socket:
-    """Start the server, which lives as long as this process; return the socket for requests."""
+def _server(*, numeric: bool) -> socket.socket:
+    """Start a server, which lives as long as this process; return the socket for requests.
+
+    A numeric server has imported everything.
+    """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = [sys.executable, __file__, str(its.fileno())]
+    words = [sys.executable, __file__, str(its.fileno()), *(["numeric"] if numeric else [])]
     process = subprocess.Popen(
         words,
         pass_fds=[its.fileno()],
@@ -106,14 +114,9 @@ def _server() -> socket.socket:
     return ours
 
 
-def _serve(asking: socket.socket) -> None:
+def _serve(asking: socket.socket, *, numeric: bool) -> None:
     """Fork a run for each request, and send its exit code; return when the socket is closed."""
-    package = importlib.import_module("slowpath")
-    modules = (one.name for one in pkgutil.walk_packages(package.__path__, "slowpath."))
-    for name in (*IMPORTED, *modules):
-        if name not in FRESH:
-            with suppress(ImportError):
-                importlib.import_module(name)
+    _import_all(numeric=numeric)
     gc.freeze()
     running = dict[int, tuple[int, int]]()  # process and its asker's socket, by process descriptor
     waiting = select.poll()
@@ -149,6 +152,26 @@ def _tell(asker: int, number: int) -> None:
         os.write(asker, str(number).encode())
 
 
+def _import_all(*, numeric: bool) -> None:
+    """Import the modules of slowpath; `numeric` adds those that use numpy, and `IMPORTED`."""
+    package = importlib.import_module("slowpath")
+    folders = [one.name for one in pkgutil.iter_modules(package.__path__)]
+    for name in IMPORTED if numeric else ():
+        _import(name)
+    for name in folders:
+        if numeric or name not in _NUMERIC_FOLDERS:
+            _import(f"slowpath.{name}")
+            inside = getattr(sys.modules.get(f"slowpath.{name}"), "__path__", ())
+            for one in pkgutil.walk_packages(inside, f"slowpath.{name}."):
+                _import(one.name)
+
+
+def _import(name: str) -> None:
+    if name not in FRESH:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
 def _run(request: dict[str, object], files: list[int]) -> None:
     """Run the command in this process, and exit with its exit code."""
     for stream, file in enumerate(files[:2], 1):
@@ -174,4 +197,4 @@ def _run(request: dict[str, object], files: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), numeric="numeric" in sys.argv[2:])
