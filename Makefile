@@ -215,7 +215,7 @@ campaign: export SLOWPATH_LOADER_PROGRAMS := 250
 campaign: export SLOWPATH_MUTANTS := 2000
 campaign: setup $(DONE)/requirements | oracle
 	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}"; }
-	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders::
+	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency::
 	run slowpath-rehearsal random_devices:: random_programs::
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
 	run slowpath-search brute_force:: structured_programs::

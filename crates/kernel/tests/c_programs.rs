@@ -23,7 +23,7 @@ use support::tally::{Class, Tally, setting};
 use support::{hex, kernel};
 
 /// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
-const PROGRAMS: u64 = 30;
+const PROGRAMS: u64 = 20;
 /// Packets for each program, unless `SLOWPATH_C_PACKETS` sets the number.
 const PACKETS: u64 = 40;
 /// Packets in a row that run on the same maps, without a reset.

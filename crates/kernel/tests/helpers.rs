@@ -20,7 +20,7 @@ use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Packets for each program.
-const PACKETS: usize = 400;
+const PACKETS: usize = 200;
 /// Number of packets after which maps are reset.
 const EPOCH: usize = 100;
 

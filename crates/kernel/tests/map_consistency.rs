@@ -14,14 +14,14 @@ use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, LoadedProgram};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use support::{DROP, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 /// Minimum number of memory accesses on a slow path.
 const SLOW: u64 = 120;
 /// Random map contents for each program whose slow path is infeasible.
-const CONTENTS: u64 = 60;
+const CONTENTS: u64 = 20;
 /// Maximum number of loads of a program until its maps have the order of elements that a witness
 /// needs: every map has its own random seed.
 const LOADS: usize = 200;
@@ -97,6 +97,7 @@ fn fill(loaded: &LoadedProgram, maps: usize, rng: &mut StdRng) {
 fn slow_ways_are_those_of_the_kernel() {
     let Some(kernel) = kernel() else { return };
     let object = object(&file());
+    let contents = random_cases(CONTENTS);
     let (mut faults, mut compared) = (Vec::new(), 0);
     for (number, program) in object.programs.iter().enumerate() {
         let name = program.name.as_str();
@@ -105,7 +106,7 @@ fn slow_ways_are_those_of_the_kernel() {
         let witness = &result["paths"][0]["witness"];
         if accesses < Some(SLOW) {
             let mut rng = StdRng::seed_from_u64(number as u64);
-            for content in 0..CONTENTS {
+            for content in 0..contents {
                 let loaded = load(&kernel, &object, name);
                 fill(&loaded, object.maps.len(), &mut rng);
                 if loaded.run(&PACKET, 1).expect("runs").return_value == DROP {
@@ -113,7 +114,7 @@ fn slow_ways_are_those_of_the_kernel() {
                     break;
                 }
             }
-            compared += CONTENTS as usize;
+            compared += contents as usize;
         } else if result["guarantee"]["verdict"] == "exact" {
             // The kernel's LRU lists, which are not part of a witness, decide which element is
             // evicted.

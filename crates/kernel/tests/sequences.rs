@@ -18,7 +18,7 @@ use support::sequences::{check, features};
 use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless `SLOWPATH_SEQUENCES` sets it.
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 150;
 /// One out of this many programs gets a bound.
 const BOUND_EVERY: u64 = 2;
 /// Limits of shrinking, in steps and in time. A step can be slow: if no choice has the kernel's

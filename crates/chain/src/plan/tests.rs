@@ -8,8 +8,8 @@ use slowpath_specialise::Mode;
 use slowpath_stop::Limits;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A firewall whose packets reach a load balancer on three paths. They arrive unchanged, with their
@@ -43,7 +43,20 @@ fn topology(text: &str) -> (Topology, Vec<Subject>) {
     (topology, subjects)
 }
 
+/// Folder for results that several tests need; empty at the start of each run.
+static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/plan-tests");
+    let _ = fs::remove_dir_all(&folder);
+    folder
+});
+
+/// Plans a topology with the results that earlier tests have computed.
 fn planned(text: &str, options: &PlanOptions) -> Planned {
+    computed(text, &PlanOptions { cache: Some(CACHE.clone()), ..options.clone() })
+}
+
+/// Plans a topology, and computes all results anew unless the options have a cache.
+fn computed(text: &str, options: &PlanOptions) -> Planned {
     let (topology, subjects) = topology(text);
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
 }
@@ -217,7 +230,7 @@ fn lines_of_several_ways_are_those_of_each() {
 fn the_number_of_threads_changes_nothing() {
     let with = |threads| {
         let options = PlanOptions { threads, variants: 3, ..PlanOptions::default() };
-        let Planned { mut report, objects } = planned(THREE_WAYS, &options);
+        let Planned { mut report, objects } = computed(THREE_WAYS, &options);
         report.seconds = 0.0;
         (serde_json::to_string(&report).expect("plain data"), objects)
     };
