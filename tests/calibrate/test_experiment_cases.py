@@ -47,7 +47,7 @@ def blocks(cases: Cases, count: int) -> list[list[kernel.Case]]:
     for _ in range(count):
         assert cases.prepare(lambda _text: None, lambda: False)
         found.append(cases.ready())
-        cases.let_go()
+        cases.release()
     return found
 
 

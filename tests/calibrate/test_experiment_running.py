@@ -64,8 +64,8 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
     left = blocks_left(into, bed, EXPERIMENTS)
-    audience = RunCallbacks(stopping, lambda _name, _text: None)
-    done = list(run(into, bed, EXPERIMENTS, LIMITS, audience))
+    callbacks = RunCallbacks(stopping, lambda _name, _text: None)
+    done = list(run(into, bed, EXPERIMENTS, LIMITS, callbacks))
     assert len(done) == (left if stops_at is None else stops_at)
     return bed.asked
 
@@ -116,8 +116,8 @@ def test_a_pace_that_cannot_be_makes_no_other_block_a_disturbed_one(tmp_path: Pa
     into, stopping = RunFolder(tmp_path), Stopping()
     bed = Bed([], paces, stopping)
     into.begin(run_settings(bed.name, LIMITS, [one["name"] for one in experiments]), experiments)
-    audience = RunCallbacks(stopping, lambda _name, _text: None)
-    assert len(list(run(into, bed, experiments, LIMITS, audience))) == len(bed.asked) == 9
+    callbacks = RunCallbacks(stopping, lambda _name, _text: None)
+    assert len(list(run(into, bed, experiments, LIMITS, callbacks))) == len(bed.asked) == 9
 
 
 def test_a_run_goes_on_with_the_blocks_that_are_left(tmp_path: Path) -> None:

@@ -6,20 +6,20 @@ from slowpath.bounds.flags import cpu_option
 from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 
-_WHICH = Heading("Selection of experiments")
-_HOW = Heading("Measurement settings")
+_SELECTION = Heading("Selection of experiments")
+_MEASUREMENT = Heading("Measurement settings")
 _FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
 _CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
 
 
-def _calibrate(given: Namespace) -> int:
+def _calibrate(options: Namespace) -> int:
     from slowpath.calibrate.listing import list_all
     from slowpath.calibrate.run import calibrate
     from slowpath.calibrate.settings import read_settings
 
-    if given.list:
-        return list_all(_CATALOGUE.reporter(given.format))
-    return calibrate(read_settings(given), _FORMATS.reporter(given.format))
+    if options.list:
+        return list_all(_CATALOGUE.reporter(options.format))
+    return calibrate(read_settings(options), _FORMATS.reporter(options.format))
 
 
 CALIBRATE = Command(
@@ -36,37 +36,39 @@ CALIBRATE = Command(
     ),
     (
         argument("SPEC.yaml", "Run the experiments that these specifications describe.", "*"),
-        _WHICH.option(
+        _SELECTION.option(
             "--component NAME",
             "Run an experiment that comes with slowpath; can be given several times.",
             action="append",
             default=[],
         ),
-        _WHICH.option(
+        _SELECTION.option(
             "--range FIRST:LAST",
             "Sweep the parameter over this range, such as 100:2e6; for one experiment only.",
         ),
-        _WHICH.option(
+        _SELECTION.option(
             "--points N", "Measure N values of the swept parameter.", type=within(int, 1, 1000)
         ),
-        _WHICH.flag("--list", "List test beds, components and experiments without running any."),
-        _HOW.option(
+        _SELECTION.flag(
+            "--list", "List test beds, components and experiments without running any."
+        ),
+        _MEASUREMENT.option(
             "--testbed NAME",
             "Select a test bed: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 "
             "(default: linux-xdp).",
         ),
-        _HOW.option(
+        _MEASUREMENT.option(
             "--precision PERCENT",
             "Measure until the 95%% interval of each program's time is within this share of "
             "the time, on either side (default: 1).",
             type=within(float, 0.01, 100),
         ),
-        _HOW.option(
+        _MEASUREMENT.option(
             "--seconds SECONDS",
             "Limit the time for each experiment (default: 2.5).",
             type=within(float, 0.1, 86_400),
         ),
-        cpu_option(_HOW),
+        cpu_option(_MEASUREMENT),
         OUTPUT.option(
             "-o, --output DIR", "Write the run to this directory (default: calibration-TESTBED)."
         ),

@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from slowpath.measure.environment import Environment
 
 _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
-"""Helpers that look up an entry by its key."""
+"""Helpers whose time depends on the number of entries of a map."""
 
 
-def models_text(documents: Sequence[ModelDocument], spread: frozenset[str]) -> str:
+def models_text(documents: Sequence[ModelDocument], varied: frozenset[str]) -> str:
     """Return a TOML table for each model, sorted by the name of its experiment.
 
-    `spread` names the experiments whose packets vary. If such an experiment sweeps the entries of a
+    `varied` has the experiments whose packets vary. If such an experiment sweeps the entries of a
     map, its model also prices the calls that look up an entry.
     """
     tables = [
-        "\n".join(_table(document, spread=document["experiment"] in spread))
+        "\n".join(_table(document, varied=document["experiment"] in varied))
         for document in sorted(documents, key=lambda document: document["experiment"])
         if document["model"] is not None and len(document["model"]["x"]) == 1
     ]
     return "".join(f"\n{table}\n" for table in tables)
 
 
-def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
+def _table(document: ModelDocument, *, varied: bool) -> Iterator[str]:
     model = document["model"]
     assert model is not None  # noqa: S101 - only documents with a model
     yield f"[timing.model.{document['experiment']}]"
     yield f"description = {quoted(document['description'])}"
     yield f"parameter = {quoted(document['parameter'])}"
-    calls = _calls(document) if spread else []
+    calls = _calls(document) if varied else []
     if calls:
         yield f"calls = {json.dumps(calls)}"
-        yield f"found = {json.dumps(_finds(document))}"
+        yield f"found = {json.dumps(_hits(document))}"
     yield f"smape = {model['errors']['smape']:.4f}"
     if model["held_out"] is not None:
         yield f"held_out_smape = {model['held_out']['smape']:.4f}"
@@ -77,12 +77,12 @@ def _list(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number with all digits: a function may be a small difference of large terms."""
+    """Format a number with all digits, because models can be small differences of large terms."""
     return str(int(value)) if value == int(value) and abs(value) < 1e9 else repr(float(value))  # noqa: PLR2004
 
 
 def _calls(document: ModelDocument) -> list[str]:
-    """Return the calls whose prices grow with the entries like this experiment's lookups."""
+    """Return the calls that the model of this experiment prices by the number of entries."""
     if document["parameter"] != "entries":
         return []
     fixed = document["fixed"]
@@ -92,16 +92,17 @@ def _calls(document: ModelDocument) -> list[str]:
         types = str(fixed["map"])
     else:
         return []
-    helpers = _BY_KEY if _finds(document) else _BY_KEY[:1]
+    helpers = _BY_KEY if _hits(document) else _BY_KEY[:1]
     return [f"{helper}.{types}" for helper in helpers]
 
 
-def _finds(document: ModelDocument) -> bool:
+def _hits(document: ModelDocument) -> bool:
+    """Return true if the look-ups of an experiment find entries."""
     return document["fixed"].get("hit") != "no"
 
 
 _FEWEST = 200
-"""Minimum number of programs that can tell parameters apart."""
+"""Minimum number of programs for a fit; with fewer, parameters cannot be told apart."""
 _CHECKS = (
     "checksum-update",
     "copy-many-bytes",
@@ -112,17 +113,17 @@ _CHECKS = (
     "table-ternary-tuples-key-bytes",
     "table-ternary-tuples-repeats",
 )
-"""Experiments held out from the fit. They combine loops, stores, loads and calls like whole
-programs; other experiments measure the price of each of these."""
+"""Experiments held out from the fit, as check programs. Like whole programs, they combine loops,
+stores, loads and calls; other experiments measure the price of each of these alone."""
 
 
 class Derived(NamedTuple):
     """The machine's target, and its errors on the experiments."""
 
-    text: str
-    file: str
-    programs: int
-    error: float  # median error, as a share of the time
+    text: str  # text of the target file
+    file: str  # path of the target file
+    programs: int  # number of programs in the fit
+    error: float  # median error on these programs, as a share of the time
     quality: Quality
 
 
@@ -134,41 +135,42 @@ def derive(
 ) -> Derived | None:
     """Write the target file of a run, with its models; return None if too little was measured.
 
-    `progress` receives the finished share of the search for the core's parameters.
+    `go_on` gets the current loss of the fit, and returns false to stop. `progress` gets the
+    finished share of the fit.
 
     Raises:
         InputError: when a file is damaged or cannot be written.
     """
-    places, dates = list["Environment"](), list[str]()
-    spread, folders = set[str](), dict[str, ExperimentFolder]()
+    environments, dates = list["Environment"](), list[str]()
+    varied, folders = set[str](), dict[str, ExperimentFolder]()
     for document in documents:
         name = document["experiment"]
-        into = folder.of(name)
-        where = [one for one in into.environments() if one is not None]
-        if where and into.flows():
-            folders[name] = into
-            places += cast("list[Environment]", where)
-            dates.append(into.measurement()["date"])
-        if into.experiment()["traffic"]["vary"]:
-            spread.add(name)
-    machine = _machine(places, dates)
-    observed = list(observations(folders))
-    seen = [one for one in observed if one.experiment not in _CHECKS]
-    checks = [one for one in observed if one.experiment in _CHECKS]
-    if len(seen) < _FEWEST or machine is None:
+        experiment = folder.of(name)
+        known = [one for one in experiment.environments() if one is not None]
+        if known and experiment.flows():
+            folders[name] = experiment
+            environments += cast("list[Environment]", known)
+            dates.append(experiment.measurement()["date"])
+        if experiment.experiment()["traffic"]["vary"]:
+            varied.add(name)
+    machine = _machine(environments, dates)
+    all_programs = list(observations(folders))
+    programs = [one for one in all_programs if one.experiment not in _CHECKS]
+    checks = [one for one in all_programs if one.experiment in _CHECKS]
+    if len(programs) < _FEWEST or machine is None:
         return None
-    fitted: Fitted = fit(seen, machine, go_on, checks, progress)
+    fitted: Fitted = fit(programs, machine, go_on, checks, progress)
     file = folder.path / "linux-xdp.toml"
-    measured = [folder.of(document["experiment"]).measurement() for document in documents]
+    measurements = [folder.of(document["experiment"]).measurement() for document in documents]
     found = quality(
-        [one["notes"] for one in measured],
-        [one.get("compiler") for one in measured],
+        [one["notes"] for one in measurements],
+        [one.get("compiler") for one in measurements],
         _errors(fitted.text, checks),
     )
-    text = fitted.text + found.text() + models_text(documents, frozenset(spread))
+    text = fitted.text + found.text() + models_text(documents, frozenset(varied))
     write(file, text)
     error = median(abs(one) for one in fitted.errors)
-    return Derived(text, str(file), len(seen), error, found)
+    return Derived(text, str(file), len(programs), error, found)
 
 
 def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
@@ -178,13 +180,13 @@ def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 
-def _machine(places: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
+def _machine(environments: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
     """Describe the machine; return None if its clock is unknown."""
-    clocks = [place["pace"]["clock_hz"] for place in places if place["pace"] is not None]
+    clocks = [one["pace"]["clock_hz"] for one in environments if one["pace"] is not None]
     if not clocks:
         return None
     clock = round(median(clocks), -7)
-    processor = places[0]["processor"]["model"] or "an unknown processor"
-    release = places[0]["kernel"]["release"] or "of unknown version"
+    processor = environments[0]["processor"]["model"] or "an unknown processor"
+    release = environments[0]["kernel"]["release"] or "of unknown version"
     words = f"{processor} at {clock / 1e9:.2f} GHz, Linux {release}"
     return {"machine": words, "date": min(dates)[:10], "clock_hz": int(clock)}

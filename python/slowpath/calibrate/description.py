@@ -13,13 +13,13 @@ Parameters = dict[str, float]
 
 
 class Parameter(NamedTuple):
-    """A number of the core model: its start value and its limits."""
+    """Start value and limits of a parameter of the core model."""
 
-    first: float  # start of the search: a server's core of 2022
+    first: float  # start value of the search, that of a server's core of 2022
     least: float
     most: float
-    whole: bool = False
-    fixed: bool = False  # true if no measurement depends on it
+    whole: bool = False  # true for integers
+    fixed: bool = False  # true if no measurement depends on the parameter
 
 
 UNITS = ("alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch")
@@ -39,9 +39,8 @@ PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles", "loop_stall_cy
 OVERLAP = ("instructions", "result_share", "result_cycles")
 """Parameters of calls that overlap the code around them."""
 _PREDICTED = 12.0
-"""Maximum cycles of a function call and its return if the core predicts returns. A mitigation can
-prevent this prediction, as on Zen; the flow of instructions then also stops after each kernel
-call."""
+"""Maximum cycles of a function call with its return on a core that predicts returns. Mitigations
+can prevent the prediction, as on Zen; the core then also waits after each call of the kernel."""
 
 
 def latency(unit: str) -> str:
@@ -50,7 +49,7 @@ def latency(unit: str) -> str:
 
 
 def interval(unit: str) -> str:
-    """Return the name of a unit's cycles between two instructions."""
+    """Return the name of a unit's cycles from the start of one instruction to the next."""
     return f"{unit}.interval_cycles"
 
 
@@ -60,12 +59,12 @@ def queue(unit: str) -> str:
 
 
 def pipeline(name: str) -> str:
-    """Return the full name of a parameter of fetching, moves, or the loop."""
+    """Return the full name of a parameter in `PIPELINE`."""
     return f"pipeline.{name}"
 
 
 def overlap(name: str) -> str:
-    """Return the full name of a parameter of calls that overlap the code around them."""
+    """Return the full name of a parameter in `OVERLAP`."""
     return f"pipeline.calls.{name}"
 
 
@@ -116,7 +115,7 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def start_values() -> Parameters:
-    """Return the start of the search."""
+    """Return the start value of each parameter."""
     return {name: parameter.first for name, parameter in PARAMETERS.items()}
 
 
@@ -134,15 +133,15 @@ def clipped(name: str, value: float) -> float:
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Assumed cycles of an unknown call: in the middle of the known prices."""
+"""Assumed cycles of an unknown call, in the middle of the known prices."""
 
 
 class CallPrice(TypedDict, total=False):
-    """Price of a call in cycles: in general, when it returns 0, and for each byte."""
+    """Price of a call in cycles."""
 
-    cycles: float
-    zero_cycles: float
-    byte_cycles: float
+    cycles: float  # price of a call
+    zero_cycles: float  # price of a call that returns 0, if it differs
+    byte_cycles: float  # additional price for each byte
 
 
 class Machine(TypedDict):
@@ -159,7 +158,10 @@ def timing_text(
     calls: Mapping[str, CallPrice],
     error: tuple[float, float],
 ) -> str:
-    """Return the table `[timing]` with its subtables; `error` has the ends of the interval."""
+    """Return the table `[timing]` with its subtables.
+
+    `error` has both ends of the estimates' interval, as ratios of measured to estimated time.
+    """
     lines = [
         "[timing]",
         f"machine = {quoted(machine['machine'])}",
@@ -195,7 +197,7 @@ def timing_text(
 
 
 def documented() -> Parameters:
-    """Return the core parameters of the documented machine; missing ones have start values."""
+    """Return the core parameters of the built-in target; parameters not in it have start values."""
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
     found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
@@ -207,7 +209,7 @@ def documented() -> Parameters:
 
 
 def target_text(timing: str) -> str:
-    """Return the whole target description with another `[timing]`."""
+    """Return the description of the built-in target with this text in place of its `[timing]`."""
     known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
@@ -226,8 +228,8 @@ def quoted(text: str) -> str:
 LARGEST_ERROR = 0.10
 """Maximum median error on the check programs."""
 LARGEST_IMPRECISE_ERROR = 0.05
-"""The same limit if most experiments missed their precision: the check programs are then the only
-evidence."""
+"""Like `LARGEST_ERROR`, if most experiments missed their precision, so that only the check programs
+vouch for the result."""
 FEWEST_CHECKS = 20
 """Minimum number of check programs; each point of a check experiment is one."""
 _MOST = 0.5
@@ -237,14 +239,14 @@ class Quality(NamedTuple):
     """Precision of the experiments, and errors on programs that the model was not fitted to."""
 
     experiments: int
-    precise: int  # experiments that met the requested precision
+    precise: int  # number of experiments that met the requested precision
     checks: int  # number of check programs
     check_error: float  # median error on the check programs, as a share of their time
-    compiler: str | None  # version of clang; None: not recorded, or several
+    compiler: str | None  # version of clang; None: not recorded, or several versions
 
     @property
     def doubt(self) -> str | None:
-        """Reason not to make the target a machine's default; None if it is good enough."""
+        """Reason not to use the target as the machine's default; None if it is good enough."""
         if self.checks < FEWEST_CHECKS:
             return f"{self.checks} check programs were measured; {FEWEST_CHECKS} tell something"
         error = f"half of the check programs are off by more than {self.check_error:.1%}"

@@ -49,8 +49,8 @@ class CalibrateDocument(TypedDict):
     slowpath: str
     """Version of slowpath."""
     directory: str
-    """That of the run, as the user named it."""
+    """Directory of the run, as the user named it."""
     target_file: str | None
-    """The description of this machine as a target; null where it takes more experiments."""
+    """File that describes this machine as a target; null if too few experiments were measured."""
     experiments: list[CalibratedExperiment]
-    """Those of the run that were measured, now or before, in the order in which it has them."""
+    """Experiments of the run that are measured, in the order of the run."""

@@ -1,8 +1,8 @@
 """Fit of a core's parameters to measurements on the core.
 
 The search first moves all parameters together, with a linear approximation of the model. It starts
-from a usual core, from the documented machine's core, and from random points near the better
-result. Since the model has kinks and steps, the search then moves one parameter after the other.
+from default values, from the core of the built-in target, and from random points near the better
+result. Because the model has kinks and steps, the search then moves one parameter after the other.
 For given parameters, non-negative least squares yields the prices of calls. The loss measures
 errors as shares of the time; large errors count less than their square. The same observations
 yield the same parameters.
@@ -37,20 +37,21 @@ if TYPE_CHECKING:
 _USUAL_ERROR = 0.03
 """Errors above this share of the time count less than their square."""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
+"""First, least and largest relative change of a single parameter."""
 _SLOPE = 0.04
-"""Relative change of a parameter that yields its numerical derivative."""
+"""Relative change of a parameter for its numerical derivative."""
 _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
 """First, least and largest relative change of a parameter in one joint move."""
-_LEAPS = 6
+_LEAPS = 6  # maximum number of joint moves from a start
 _DAMPING = 0.01
-"""Error that weighs as much as changing a parameter by 100 %."""
-_BETTER = 1e-6
-_RESTARTS = 2
-_SHAKE = 0.25
+"""Error that weighs as much as a change of a parameter by 100 %."""
+_BETTER = 1e-6  # minimum decrease of the loss for a move
+_RESTARTS = 2  # number of random starts
+_SHAKE = 0.25  # maximum relative change of a parameter at a random start
 _SETTLING = 4
-"""Repetitions after which the prices of calls are consistent with the overlap of calls."""
+"""Number of repetitions after which the prices of calls fit the overlap of calls."""
 _OUTSIDE = 0.05
-"""Share of check programs beyond either end of the interval."""
+"""Share of check programs below the interval, and share above it."""
 
 
 class Fitted(NamedTuple):
@@ -59,22 +60,22 @@ class Fitted(NamedTuple):
     text: str  # target description
     parameters: Parameters
     calls: dict[str, CallPrice]
-    errors: list[float]  # of each observation, as a share of its time
+    errors: list[float]  # error on each observation, as a share of its time
 
 
 class _Fit:
-    def __init__(self, seen: Sequence[Observation], machine: Machine) -> None:
+    def __init__(self, programs: Sequence[Observation], machine: Machine) -> None:
         import numpy as np
 
         self._machine = machine
-        self._flows = [one.flow for one in seen]
-        self._prices = PriceModel(seen)
+        self._flows = [one.flow for one in programs]
+        self._prices = PriceModel(programs)
         self._matrix = self._prices.matrix()
-        self._cycles = self._in_cycles([one.ns for one in seen])
-        many = Counter(one.experiment for one in seen)
-        shares = np.array([many[one.experiment] for one in seen])
+        self._cycles = self._in_cycles([one.ns for one in programs])
+        points = Counter(one.experiment for one in programs)
+        counts = np.array([points[one.experiment] for one in programs])
         # Each point of an experiment with many points counts less.
-        self._weights = 1 / self._cycles / shares**0.25
+        self._weights = 1 / self._cycles / counts**0.25
 
     def _in_cycles(self, nanoseconds: Sequence[float]) -> "np.ndarray":
         import numpy as np
@@ -99,27 +100,30 @@ class _Fit:
     def solve(
         self, parameters: Parameters, prices: "np.ndarray"
     ) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return better prices of calls, and the error on each observation.
+        """Return better prices of calls, and the error on each observation with them.
 
-        The linear model adds the price of a call to the time of its path. This is nearly exact:
-        calls that overlap the code around them still occupy the core's width. Weights of large
-        errors are those of the loss.
+        The model is linear: the time of a path without calls plus the prices of its calls. This is
+        nearly exact even for calls that overlap the code around them, because they occupy the
+        core's width. The weights of large errors are those of the loss.
         """
         from scipy.optimize import nnls
 
         predicted = self._predicted(parameters, prices)
         weights = self._weights * _damped(predicted / self._cycles - 1)
-        without = predicted - self._matrix @ prices
-        left = (self._cycles - without) * weights
+        code = predicted - self._matrix @ prices  # cycles without calls
+        calls = (self._cycles - code) * weights
         matrix = self._matrix * weights[:, None]
         # SciPy's default of three iterations for each price is sometimes too low.
-        better, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
-        return better, (without + self._matrix @ better - self._cycles) / self._cycles
+        better, _ = nnls(matrix, calls, maxiter=100 * matrix.shape[1])
+        return better, (code + self._matrix @ better - self._cycles) / self._cycles
 
     def settled(
         self, parameters: Parameters, prices: "np.ndarray | None" = None
     ) -> tuple["np.ndarray", float]:
-        """Return prices of calls for these parameters, and the loss of the model with them."""
+        """Return the best prices of calls for these parameters, and the loss with them.
+
+        `prices` are start values; default: 0.
+        """
         import numpy as np
 
         if prices is None:
@@ -139,7 +143,10 @@ class _Fit:
     def leap(
         self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Improve all parameters together until no joint move reduces the loss."""
+        """Move all parameters together until no joint move reduces the loss.
+
+        `go_on` gets the loss and returns false to stop; `progress` gets the finished share.
+        """
         best, reach = _Found(start, *self.settled(start)), _LEAP
         for leaps in range(_LEAPS):
             progress(leaps / _LEAPS)
@@ -158,9 +165,9 @@ class _Fit:
     def _slopes(
         self, best: "_Found", go_on: Callable[[float], bool]
     ) -> "dict[str, np.ndarray] | None":
-        """Return the derivative of each error by the relative change of each parameter.
+        """Return, for each variable parameter, the derivative of all errors by its relative change.
 
-        Return None after a stop request.
+        None: `go_on` returned false.
         """
         errors = self.errors(best.parameters, best.prices)
         slopes: dict[str, np.ndarray] = {}
@@ -181,7 +188,10 @@ class _Fit:
     def _landed(
         self, best: "_Found", slopes: "dict[str, np.ndarray]", reach: float
     ) -> "_Found | None":
-        """Return the core with the least linearised errors within `reach`; None if not better."""
+        """Return the core that minimises the linearised errors; None if it is not better.
+
+        No parameter changes by a larger share than `reach`.
+        """
         import numpy as np
         from scipy.optimize import lsq_linear
 
@@ -206,7 +216,7 @@ class _Fit:
     def descend(
         self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Improve one parameter after the other until all steps are small."""
+        """Move one parameter after the other until all steps are small."""
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
@@ -237,7 +247,7 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return the found core as a target, with its errors."""
+        """Return a core as a target with the interval `error`, and the errors of the core."""
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)
@@ -257,14 +267,17 @@ class _Found(NamedTuple):
 
 
 def _share(steps: Iterable[float]) -> float:
-    """Return the finished share of a descent, judged by the sizes of its steps."""
-    whole = math.log(_STEP / _LEAST_STEP)
-    done = [min(max(math.log(_STEP / step) / whole, 0.0), 1.0) for step in steps]
+    """Estimate the finished share of a descent from the sizes of its steps."""
+    total = math.log(_STEP / _LEAST_STEP)
+    done = [min(max(math.log(_STEP / step) / total, 0.0), 1.0) for step in steps]
     return sum(done) / len(done)
 
 
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
-    """Convert the progress of a stage to that of all: two starts, the restarts, the descent."""
+    """Return a callback for the progress of one stage of the search.
+
+    The stages are two starts, the random starts, and the descent.
+    """
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 
 
@@ -273,46 +286,49 @@ def _nearest(known: Parameters) -> Parameters:
 
 
 def fit(
-    seen: Sequence[Observation],
+    programs: Sequence[Observation],
     machine: Machine,
     go_on: Callable[[float], bool] = lambda _: True,
     checks: Sequence[Observation] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Fitted:
-    """Return the core that explains the observations best.
+    """Return the core whose estimates are closest to the observations.
 
-    `go_on` receives the current loss; if it returns false, the search ends with the best core so
-    far. `checks` are held-out programs: if their times deviate from the estimates, the interval of
-    estimates widens. `progress` receives the finished share of the search.
+    `go_on` gets the current loss; if it returns false, the search ends with the best core so far.
+    `checks` are held-out programs: if their times deviate from the estimates, the interval of
+    estimates widens. `progress` gets the finished share of the search.
     """
-    search = _Fit(seen, machine)
+    search = _Fit(programs, machine)
     stages = count()
 
     def leap(start: Parameters) -> _Found:
         return search.leap(start, go_on, _part(progress, next(stages)))
 
-    begun = (leap(start) for start in (start_values(), _nearest(documented())))
-    best = min(begun, key=lambda found: found.loss)
-    luck = random.Random(0)  # noqa: S311 - no secret
+    found = (leap(start) for start in (start_values(), _nearest(documented())))
+    best = min(found, key=lambda one: one.loss)
+    draw = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):
         shaken = {
             name: value
             if PARAMETERS[name].fixed
-            else clipped(name, value * (1 + luck.uniform(-_SHAKE, _SHAKE)))
+            else clipped(name, value * (1 + draw.uniform(-_SHAKE, _SHAKE)))
             for name, value in best.parameters.items()
         }
         best = min(best, leap(shaken), key=lambda found: found.loss)
     best = search.descend(best, go_on, _part(progress, next(stages)))
-    found = search.described(best, USUAL_ENDS)
+    fitted = search.described(best, USUAL_ENDS)
     if not checks:
-        return found
-    target = targets.described_target("fitted", found.text)
+        return fitted
+    target = targets.described_target("fitted", fitted.text)
     estimated = targets.nanoseconds([one.flow for one in checks], target)
     ratios = [one.ns / ns for one, ns in zip(checks, estimated, strict=True)]
     return search.described(best, ends(ratios))
 
 
 def ends(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the interval, from ratios of measured to estimated times of checks."""
+    """Return the ends of the estimates' interval.
+
+    `ratios` are those of measured to estimated times of check programs.
+    """
     low, high = USUAL_ENDS
     return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

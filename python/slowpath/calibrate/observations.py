@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     import numpy as np
 
 _QUICK, _ALONE = 0.08, 1.12
-"""The `_QUICK` quantile of a program's times is its time on an unshared core. A sample is disturbed
-if one of its two programs took more than `_ALONE` times as long. Throughput halves when another CPU
-shares the core, so a mean over both states describes neither. The two programs run one after the
-other, so that one may be disturbed alone."""
+"""The `_QUICK` quantile of a program's times is its time on an unshared core. A time is disturbed
+if it is more than `_ALONE` times as long. A mean over all times would describe neither state of the
+core, because throughput halves while another CPU shares it. The two programs of a sample run one
+after the other, so only one of them may be disturbed."""
 _FEWEST = 2
 """Minimum number of undisturbed samples of a point."""
 
 
 class Observation(NamedTuple):
-    """A measured program."""
+    """A program with a known path, and its measured time."""
 
-    experiment: str
-    flow: targets.Flow
+    experiment: str  # name of the experiment
+    flow: targets.Flow  # path of the program
     ns: float  # time of one iteration of the kernel's loop that runs the program
 
 
-class _Seen(NamedTuple):
+class _Measured(NamedTuple):
     folder: ExperimentFolder
     paths: Mapping[str, str]
     samples: list[Sample]
@@ -43,26 +43,26 @@ class _Seen(NamedTuple):
 def observations(folders: Mapping[str, ExperimentFolder]) -> Iterator[Observation]:
     """Yield the programs of experiments, each once, with their times on an unshared core.
 
-    Experiments with varying packets are left out because their data are not in the cache;
-    experiments with unpredictable branches, because their path changes with each run. Points with
-    fewer than two undisturbed samples are left out, too.
+    Excluded are experiments with varying packets, whose data are not in the cache, experiments with
+    unpredictable branches, whose path changes with each run, and points with fewer than two
+    undisturbed samples.
 
     Raises:
         InputError: when a file is damaged.
     """
-    seen = {
-        name: _Seen(folder, folder.flows(), folder.samples())
+    measured = {
+        name: _Measured(folder, folder.flows(), folder.samples())
         for name, folder in folders.items()
         if _is_hot(folder)
     }
-    quick = _quick(seen)
-    for name, one in seen.items():
-        alone = dict[int, list[Sample]]()
+    quick = _quick_baselines(measured)
+    for name, one in measured.items():
+        undisturbed = dict[int, list[Sample]]()
         for sample in one.samples:
             baseline = one.path("baseline", sample)
             if baseline is not None and sample.baseline <= _ALONE * quick[baseline]:
-                alone.setdefault(sample.value, []).append(sample)
-        yield from _programs(name, one, alone)
+                undisturbed.setdefault(sample.value, []).append(sample)
+        yield from _programs(name, one, undisturbed)
 
 
 def _is_hot(folder: ExperimentFolder) -> bool:
@@ -71,10 +71,10 @@ def _is_hot(folder: ExperimentFolder) -> bool:
     return not experiment["traffic"]["vary"] and not unpredictable
 
 
-def _quick(seen: Mapping[str, _Seen]) -> dict[str, float]:
+def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
     """Return the undisturbed time of each baseline program, over all its experiments."""
     times = dict[str, list[float]]()
-    for one in seen.values():
+    for one in measured.values():
         for sample in one.samples:
             baseline = one.path("baseline", sample)
             if baseline is not None:
@@ -82,15 +82,21 @@ def _quick(seen: Mapping[str, _Seen]) -> dict[str, float]:
     return {path: quantile(found, _QUICK) for path, found in times.items()}
 
 
-def _programs(name: str, one: _Seen, alone: Mapping[int, list[Sample]]) -> Iterator[Observation]:
+def _programs(
+    name: str, one: _Measured, undisturbed: Mapping[int, list[Sample]]
+) -> Iterator[Observation]:
+    """Yield the programs of an experiment, each once.
+
+    `undisturbed` has the samples with an undisturbed baseline, by value of the parameter.
+    """
     known = set[str]()
-    taken = dict[int, list[float]]()
+    all_times = dict[int, list[float]]()
     for sample in one.samples:
-        taken.setdefault(sample.value, []).append(sample.component)
-    for value, samples in sorted(alone.items()):
+        all_times.setdefault(sample.value, []).append(sample.component)
+    for value, samples in sorted(undisturbed.items()):
         if len(samples) < _FEWEST:
             continue
-        quick = quantile(taken[value], _QUICK)
+        quick = quantile(all_times[value], _QUICK)
         for which, times in (
             ("component", _undisturbed([sample.component for sample in samples], quick)),
             ("baseline", [sample.baseline for sample in samples]),
@@ -102,7 +108,7 @@ def _programs(name: str, one: _Seen, alone: Mapping[int, list[Sample]]) -> Itera
 
 
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
-    """Return the times close to the time on an unshared core, or else the least time."""
+    """Return the times close to `quick`, the time on an unshared core, or else the least time."""
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
 
@@ -115,7 +121,7 @@ def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 _KEYS = "key bytes"
-"""Column shared by all hash maps: the price of hashing and comparing a key byte."""
+"""Column for the price of hashing and comparing a key byte, the same for all hash maps."""
 _BY_BYTES = (
     "csum_diff",
     "loop",
@@ -124,12 +130,12 @@ _BY_BYTES = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Helpers with a price per byte that is the same in all cases of a helper."""
+"""Helpers with a price per byte, which is the same in all cases of a helper."""
 _CASES = ("grow", "shrink", "new")
-"""Cases of calls with separate prices, besides numbers of printed values."""
+"""Cases of calls with separate prices; the number of printed values makes further cases."""
 _TELLING = ("map_lookup", "ringbuf_reserve", "map_delete", "tail_call")
-"""Calls with separate prices for a result of 0, as their result depends on the work done: a hit or
-miss, a deletion, a tail call taken or not."""
+"""Calls with a separate price for the result 0, because it shows that they do other work: a miss, a
+deletion, a tail call that is not taken."""
 
 
 def _case(call: tuple[str, int, bool | None]) -> str:
@@ -138,26 +144,25 @@ def _case(call: tuple[str, int, bool | None]) -> str:
     return f"{name}?" if zero and name.startswith(_TELLING) else name
 
 
-def _sized(name: str) -> str | None:
+def _byte_column(name: str) -> str | None:
     """Return the column of a call's price per byte, if it has one."""
-    helper, *of = name.split(".")
-    if of and of[0] in _HASHED:
+    helper, *map_type = name.split(".")
+    if map_type and map_type[0] in _HASHED:
         return _KEYS
     return f"{helper} bytes" if helper in _BY_BYTES else None
 
 
 class PriceModel:
-    """Linear model of call prices: a row for each observation, a column for each price."""
+    """Linear model of call prices, with a row for each observation and a column for each price."""
 
-    def __init__(self, seen: Sequence[Observation]) -> None:
-        calls = [one.flow.calls for one in seen]
-        cases = {_case(call) for each in calls for call in each}
-        sized = {_sized(name) for each in calls for name, _, _ in each} | {_KEYS}
-        self.columns = [*sorted(cases), *sorted(one for one in sized if one is not None)]
-        self._calls = calls
+    def __init__(self, programs: Sequence[Observation]) -> None:
+        self._calls = [one.flow.calls for one in programs]
+        cases = {_case(call) for calls in self._calls for call in calls}
+        by_bytes = {_byte_column(name) for calls in self._calls for name, _, _ in calls} | {_KEYS}
+        self.columns = [*sorted(cases), *sorted(one for one in by_bytes if one is not None)]
 
     def matrix(self) -> "np.ndarray":
-        """Return the number of calls or bytes of each observation, by column."""
+        """Return the number of calls, or of bytes, for each observation (row) and column."""
         import numpy as np
 
         number = {name: at for at, name in enumerate(self.columns)}
@@ -166,9 +171,9 @@ class PriceModel:
             for call in calls:
                 name, size, _ = call
                 matrix[row, number[_case(call)]] += 1
-                sized = _sized(name)
-                if sized is not None:
-                    matrix[row, number[sized]] += size
+                column = _byte_column(name)
+                if column is not None:
+                    matrix[row, number[column]] += size
         return matrix
 
     def free(self) -> dict[str, CallPrice]:
@@ -188,18 +193,18 @@ class PriceModel:
             one["zero_cycles" if column.endswith("?") else "cycles"] = price
         for name, one in found.items():
             one.setdefault("cycles", one.get("zero_cycles", 0.0))
-            sized = _sized(name)
-            if sized is not None:
-                one["byte_cycles"] = known[sized]
-        return found | _dearest(found)
+            byte_column = _byte_column(name)
+            if byte_column is not None:
+                one["byte_cycles"] = known[byte_column]
+        return found | _highest(found)
 
 
-def _dearest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """Return the highest price of the cases for calls that were measured in single cases only."""
-    others = dict[str, CallPrice]()
+def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
+    """Return a price for each call that was measured in some cases only: its highest price."""
+    highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
-        whole, _, case = name.rpartition(".")
-        if case in _CASES and whole not in found:
-            known = others.setdefault(whole, price)
-            others[whole] = max(known, price, key=lambda one: one["cycles"])
-    return others
+        call, _, case = name.rpartition(".")
+        if case in _CASES and call not in found:
+            known = highest.setdefault(call, price)
+            highest[call] = max(known, price, key=lambda one: one["cycles"])
+    return highest

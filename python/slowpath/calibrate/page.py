@@ -23,7 +23,7 @@ from slowpath.models.report import sentences, written
 def environments_of(folder: ExperimentFolder) -> list[Environment]:
     """Return the state of the machine in each block of an experiment.
 
-    Records of another version are left out: no figure of the page depends on them.
+    Records that another version of slowpath wrote in another form are left out.
     """
     try:
         found = folder.environments()
@@ -45,7 +45,7 @@ _COLUMNS = [Column("what"), Column("value")]
 
 
 def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
-    """Describe the machine of a run, by the records of all experiments and their blocks."""
+    """Describe the machine of a run; `records` has the blocks of each experiment."""
     known = [blocks for blocks in records if blocks]
     if not known:
         return None
@@ -60,41 +60,42 @@ def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
         ("caches", ", ".join(_caches(first)) or None),
     )
     parts = {name: first[name] for name in ("kernel", "processor", "host")}
-    return element("section", element("h2", "Machine"), short, *_told(known), _all(parts))
+    disturbed = _run_disturbances(known)
+    return element("section", element("h2", "Machine"), short, *disturbed, _all(parts))
 
 
 def during(blocks: Sequence[Environment]) -> Html | None:
     """Describe the state of the machine during one experiment."""
     if not blocks:
         return None
-    said = [_disturbance(one) for one in _of_blocks(blocks) if one["severity"] == "warning"]
+    warnings = [_disturbance(one) for one in _disturbances(blocks) if one["severity"] == "warning"]
     parts = [{name: block[name] for name in ("run", "pace")} for block in blocks]
     rows = _rows(parts, "block") if len(parts) > 1 else _rows(parts[0])
-    inside = join(*said, table(_COLUMNS, rows))
+    inside = join(*warnings, table(_COLUMNS, rows))
     return element("details", element("summary", "The machine meanwhile"), inside)
 
 
-def _of_blocks(blocks: Sequence[Environment]) -> list[Disturbance]:
+def _disturbances(blocks: Sequence[Environment]) -> list[Disturbance]:
     """Return the disturbances of an experiment, each kind once."""
     return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
 
 
-def _told(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
-    """Describe the disturbances of the run, each kind once with its number of experiments."""
+def _run_disturbances(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
+    """Describe the disturbances of the run, each kind once with the number of experiments."""
     found = dict[str, list[Disturbance]]()
     for blocks in records:
-        for one in _of_blocks(blocks):
+        for one in _disturbances(blocks):
             found.setdefault(one["code"], []).append(one)
     for same in sorted(found.values(), key=lambda some: some[0]["severity"] == "note"):
-        of = f" ({len(same)} of {len(records)} experiments)" if len(records) > 1 else ""
+        count = f" ({len(same)} of {len(records)} experiments)" if len(records) > 1 else ""
         if same[0]["severity"] == "warning":
-            yield _disturbance(same[0], of)
+            yield _disturbance(same[0], count)
         else:
             yield element("p", prose(same[0]["what"]), class_="small soft")
 
 
-def _disturbance(one: Disturbance, of: str = "") -> Html:
-    return element("p", prose(f"{one['what']} {one['advice']}{of}"), class_="warn")
+def _disturbance(one: Disturbance, count: str = "") -> Html:
+    return element("p", prose(f"{one['what']} {one['advice']}{count}"), class_="warn")
 
 
 def _all(parts: object) -> Html:
@@ -104,7 +105,7 @@ def _all(parts: object) -> Html:
 
 
 def _rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the leaves of a record, each with its path."""
+    """Yield the values in a record as text, each with its path in the record (`run.time.user`)."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _rows(inner, f"{name}.{key}" if name else str(key))
@@ -146,11 +147,11 @@ _STATES = {
 }
 OVERVIEW = "overview"
 """Anchor of the table of all experiments."""
-_SHOWN = 8  # values in a line
+_SHOWN = 8  # maximum number of values in a line
 
 
 def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
-    """Return the section of an experiment; its anchor follows from `number`."""
+    """Return the section of experiment `number`; `where` has the machine's state in each block."""
     result, measurement = found["result"], found["measurement"]
     parts: list[Content] = [
         element("h2", found["name"]),
@@ -172,7 +173,7 @@ def section(number: int, found: CalibratedExperiment, where: Sequence[Environmen
 
 
 def anchor(number: int) -> str:
-    """Return the anchor of an experiment; it contains no text from specifications."""
+    """Return the HTML id of an experiment's section, which contains no text from users."""
     return f"experiment-{number}"
 
 
@@ -229,7 +230,7 @@ def _parameter(one: Parameter) -> str:
 
 
 def _errors(found: CalibratedExperiment) -> Html | None:
-    """List the values without a cost, each reason once."""
+    """Return the values without a cost, grouped by reason."""
     by_reason = dict[str, list[int]]()
     for one in found["measurement"]["errors"]:
         by_reason.setdefault(one["reason"], []).append(one["value"])
@@ -292,7 +293,7 @@ def run_page(
     found: Sequence[CalibratedExperiment],
     where: Sequence[Sequence[Environment]],
 ) -> str:
-    """Return the page; `where` has the states of the machine for each experiment and block."""
+    """Return the page; `where` has the machine's state in each block of each experiment."""
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
     parts: list[Content] = [_head(title, directory, found)]

@@ -15,11 +15,11 @@ from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import Prediction, bends, evaluate
 
 _PLACES = 60
-"""Intervals per segment that make a smooth curve."""
+"""Number of intervals in which each segment is drawn."""
 
 
 class Piece(NamedTuple):
-    """Values of a model's segment, with the interval of single measurements."""
+    """Points of a segment's curve, with the interval of single measurements at each point."""
 
     x: list[float]
     y: list[float]
@@ -31,12 +31,12 @@ class Residual(NamedTuple):
     """Deviation of a point from the model, as a share of the model."""
 
     point: Point
-    model: float
-    low: float  # end of the interval in which single measurements are expected
-    high: float
-    share: float
-    share_low: float | None  # end of the point's interval, as a share
-    share_high: float | None
+    model: float  # value of the model
+    low: float  # lower end of the interval in which single measurements are expected
+    high: float  # upper end of that interval
+    share: float  # deviation, as a share of the model
+    share_low: float | None  # deviation of the lower end of the point's interval
+    share_high: float | None  # deviation of the upper end of the point's interval
 
 
 def pieces(model: FittedModel) -> list[Piece]:
@@ -70,16 +70,16 @@ def residuals(result: ModelDocument) -> list[Residual]:
 
 
 def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residual | None:
-    said, low, high = (float(one[at]) for one in (found.y, found.low, found.high))
-    size = max(abs(said), floor)
+    model, low, high = (float(one[at]) for one in (found.y, found.low, found.high))
+    size = max(abs(model), floor)
     if size == 0 or not math.isfinite(size):
         return None
 
     def share(value: float | None) -> float | None:
-        return None if value is None else (value - said) / size
+        return None if value is None else (value - model) / size
 
     ends = share(point["low"]), share(point["high"])
-    return Residual(point, said, low, high, (point["cost"] - said) / size, *ends)
+    return Residual(point, model, low, high, (point["cost"] - model) / size, *ends)
 
 
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
@@ -101,7 +101,7 @@ def residuals_csv(parameter: str, found: Sequence[Residual]) -> str:
 
 
 def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
-    """Format the curve of the model as CSV."""
+    """Format the curves of a model's segments as CSV."""
     head = (parameter, metric, "low", "high", "segment")
     rows = (
         (*values, number)
@@ -113,7 +113,7 @@ def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
 
 _PERCENT = 100
 _REACH = 1.0
-"""Percent that the axis always covers, so that negligible deviations look negligible."""
+"""Percent that the axis covers at least, so that negligible deviations look negligible."""
 _UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
 
 
@@ -126,7 +126,7 @@ def figures(name: str, result: ModelDocument) -> Html:
 
 
 def small(result: ModelDocument) -> Html | None:
-    """Return the curve as a sparkline; None without points."""
+    """Return points and model as a sparkline; None without points."""
     if not result["points"]:
         return None
     return spark(_curves(result["model"]), _points(result))
@@ -201,7 +201,7 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Return the boundaries of segments, each between two points."""
+    """Return the boundaries between segments: the geometric mean of the ends next to each."""
     if model is None:
         return []
     return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -11,7 +11,7 @@ from slowpath.models.documents import FittedModel
 _COLUMNS = ("experiment", "by", "from", "to", "first", "last", "unit", "error", "model")
 _RIGHT = ("from", "to", "first", "last", "error")
 _WORDS = {"polynomial-0": "constant", "polynomial-1": "linear", "polynomial-2": "quadratic"}
-_LARGE = 100.0
+_LARGE = 100.0  # minimum of costs without decimals
 
 
 def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
@@ -35,10 +35,10 @@ def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterato
 def _row(found: CalibratedExperiment) -> list[str]:
     result, state = found["result"], found["measurement"]["state"]
     points, model = result["points"], result["model"]
-    asked = found["measurement"]["points"]
+    requested = found["measurement"]["points"]
     head = [found["name"], result["parameter"]]
     if not points:
-        return [*head, f"{asked[0]:,}", f"{asked[-1]:,}", "", "", "", "", state]
+        return [*head, f"{requested[0]:,}", f"{requested[-1]:,}", "", "", "", "", state]
     ends = [f"{one['value']:,}" for one in (points[0], points[-1])]
     costs = [cost_text(one) for one in (points[0], points[-1])]
     error = "" if model is None else f"{model['errors']['smape']:.1%}"
@@ -46,7 +46,7 @@ def _row(found: CalibratedExperiment) -> list[str]:
 
 
 def model_text(found: CalibratedExperiment) -> str:
-    """Return a short form of the model, or the reason for its absence; also an incomplete state."""
+    """Return a short form of the model, or the reason for none, and the state if not complete."""
     result, state = found["result"], found["measurement"]["state"]
     model = result["model"]
     words = result["reason"] or "" if model is None else in_short(model)
@@ -60,7 +60,7 @@ def cost_text(point: Point) -> str:
 
 
 def in_short(model: FittedModel) -> str:
-    """Return the functions of the segments; each but the last with its end."""
+    """Return the functions of the segments, with the end of each but the last."""
     segments = model["segments"]
     words = [_WORDS.get(one["template"], one["template"]) for one in segments]
     ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]

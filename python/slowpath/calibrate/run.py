@@ -38,8 +38,8 @@ class LiveLine(terminal.LiveLine):
         """Begin the line.
 
         Args:
-            count: blocks of experiments to measure.
-            then: work after the experiments, of unknown duration.
+            count: Number of blocks to measure.
+            then: Work after the experiments, of unknown duration.
         """
         super().__init__()
         self._count = count
@@ -72,7 +72,7 @@ class StageLine(terminal.LiveLine):
         super().__init__()
         self._stage = stage
         self._started = time.monotonic()
-        self._said = self._started
+        self._noted = self._started  # time of the last line without a terminal
         self._share = 0.0
         self.draw(stage)
         if not self.live:
@@ -89,34 +89,32 @@ class StageLine(terminal.LiveLine):
         left = f"; {terminal.about_left(took * (1 - share) / share)}" if 0 < share < 1 else ""
         words = f"{self._stage}: {share:.0%}{f', {text}' if text else ''}{left}"
         self.draw(words)
-        if not self.live and now - self._said >= _PAUSE:
-            self._said = now
+        if not self.live and now - self._noted >= _PAUSE:
+            self._noted = now
             note(words)
 
 
-_FEW = 3  # names in one line
-_THEN = "models are fitted"
+_FEW = 3  # maximum number of experiments that a note names
 _PACKAGES = ("numpy", "scipy", "matplotlib")
 
 
 def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
-    """Measure the requested experiments, and evaluate all measured ones.
+    """Measure the requested experiments, evaluate all measured ones, and print the report.
 
     Raises:
-        OptionError: when an option does not fit.
+        OptionError: when an option is invalid.
         InputError: when the extra is missing, this machine lacks something else, or a directory
             cannot be read or written.
     """
     need(_PACKAGES)
-    found, stopped = _measured(settings)
-    derived = None if stopped else _derived(settings, found)
-    # A run that is only evaluated may come from another machine.
-    kept = derived is not None and settings.bed is not None
+    found, stopped = _measure(settings)
+    derived = None if stopped else _derive(settings, found)
     # The reader may close the report's pipe early, so the page comes first.
     if settings.html is not None:
-        _page(settings.html, settings, found)
+        _write_page(settings.html, settings, found)
     code = _report(settings, found, derived, reporter)
-    if derived is not None and kept:
+    # A run that is only evaluated may come from another machine.
+    if derived is not None and settings.bed is not None:
         _keep(derived)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
 
@@ -136,8 +134,11 @@ def _keep(derived: Derived) -> None:
     )
 
 
-def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
-    """Return all experiments of the run measured so far, and true if the run had to stop."""
+def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
+    """Measure and evaluate experiments.
+
+    Returns all experiments of the run that are measured by now, and true if the run had to stop.
+    """
     folder, bed = settings.folder, settings.bed
     stopped = False
     if bed is not None:
@@ -145,7 +146,7 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
         known = run_settings(bed.name, limits, settings.names)
         folder.begin(known, settings.experiments)
         left = blocks_left(folder, bed, settings.experiments)
-        with heeding_signals() as stopping, LiveLine(left, _THEN) as line:
+        with heeding_signals() as stopping, LiveLine(left, "models are fitted") as line:
             done = run(folder, bed, settings.experiments, limits, RunCallbacks(stopping, line.show))
             for name in done:
                 line.done(name)
@@ -160,8 +161,8 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
     return found, stopped
 
 
-def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
-    """Derive this machine's target; None unless all experiments are complete and from linux-xdp."""
+def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
+    """Derive this machine's target; None unless linux-xdp measured all experiments completely."""
     if {each["measurement"]["testbed"] for each in found} != {CALIBRATED}:
         return None
     if any(each["measurement"]["state"] == "partial" for each in found):
@@ -172,22 +173,11 @@ def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Deriv
         return None if stopping.asked else derived
 
 
-def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
+def _write_page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
     from slowpath.calibrate.page import environments_of, run_page
 
     where = [environments_of(settings.folder.of(one["name"])) for one in found]
     write(Path(file), run_page(str(settings.folder.path), found, where))
-
-
-def _document(
-    settings: Settings, found: list[CalibratedExperiment], derived: Derived | None
-) -> CalibrateDocument:
-    return {
-        "slowpath": engine.version(),
-        "directory": str(settings.folder.path),
-        "target_file": None if derived is None else derived.file,
-        "experiments": found,
-    }
 
 
 def _report(
@@ -196,26 +186,32 @@ def _report(
     derived: Derived | None,
     reporter: Reporter,
 ) -> ExitCode:
-    reporter.write(_document(settings, found, derived), derived)
+    document = CalibrateDocument(
+        slowpath=engine.version(),
+        directory=str(settings.folder.path),
+        target_file=None if derived is None else derived.file,
+        experiments=found,
+    )
+    reporter.write(document, derived)
     code = ExitCode.FINE
     for each in found:
         name, measurement = each["name"], each["measurement"]
         errors = measurement["errors"]
         for reason in dict.fromkeys(one["reason"] for one in errors):
             values = [one["value"] for one in errors if one["reason"] == reason]
-            which = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
-            error(name, f"{which}: {reason}")
+            points = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
+            error(name, f"{points}: {reason}")
             code = ExitCode.INPUT
-    _note(found)
+    _print_notes(found)
     return code
 
 
-def _note(found: Sequence[CalibratedExperiment]) -> None:
+def _print_notes(found: Sequence[CalibratedExperiment]) -> None:
     """Print the notes on the figures, each once with its experiments."""
-    about = dict[str, list[str]]()
+    experiments = dict[str, list[str]]()
     for each in found:
         for text in each["measurement"]["notes"]:
-            about.setdefault(text, []).append(each["name"])
-    for text, names in about.items():
-        which = ", ".join(names) if len(names) <= _FEW else f"{len(names)} experiments"
-        note(f"note: {which}: {text}")
+            experiments.setdefault(text, []).append(each["name"])
+    for text, names in experiments.items():
+        subject = ", ".join(names) if len(names) <= _FEW else f"{len(names)} experiments"
+        note(f"note: {subject}: {text}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.calibrate.experiments.bed import Limits, TestBed
-from slowpath.calibrate.experiments.folder import RunFolder
+from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
 from slowpath.calibrate.experiments.running import metric_on
 from slowpath.calibrate.experiments.specification import (
     Experiment,
@@ -21,8 +21,8 @@ from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
 from slowpath.core.spanned import parse_integer
 
-_USUAL = "linux-xdp"
-_PRECISION, _SECONDS = 1.0, 2.5  # percent; for one experiment
+_TESTBED, _PRECISION, _SECONDS = "linux-xdp", 1.0, 2.5
+"""Defaults: name, percent, seconds for each experiment."""
 
 
 class Settings(NamedTuple):
@@ -31,12 +31,12 @@ class Settings(NamedTuple):
     folder: RunFolder
     bed: TestBed | None  # None: only evaluate
     limits: Limits
-    experiments: Sequence[Experiment]  # to measure
-    names: Sequence[str]  # of all experiments of the run, in order
+    experiments: Sequence[Experiment]  # experiments to measure
+    names: Sequence[str]  # names of all experiments of the run, in order
     html: str | None = None  # file for the report page
 
 
-def read_settings(given: Namespace) -> Settings:
+def read_settings(options: Namespace) -> Settings:
     """Read and check the options.
 
     Raises:
@@ -44,67 +44,63 @@ def read_settings(given: Namespace) -> Settings:
         InputError: when a specification or a directory cannot be read, or does not fit the test
             bed.
     """
-    check_page(given.html)
-    return _settings(given)._replace(html=given.html)
+    check_page(options.html)
+    return _settings(options)._replace(html=options.html)
 
 
-def _settings(given: Namespace) -> Settings:
-    for name, path in (("--evaluate", given.evaluate), ("--rerun", given.rerun)):
+def _settings(options: Namespace) -> Settings:
+    for name, path in (("--evaluate", options.evaluate), ("--rerun", options.rerun)):
         if path is not None:
-            _alone(given, name)
-    if given.evaluate is not None:
-        folder = RunFolder(Path(given.evaluate))
+            _check_others(options, name)
+    if options.evaluate is not None:
+        folder = RunFolder(Path(options.evaluate))
         names = [name for name in folder.settings()["experiments"] if folder.of(name).measured]
         return Settings(folder, None, Limits(0, 0, None), [], names)
-    if given.rerun is not None:
-        return _again(RunFolder(Path(given.rerun)))
-    bed = _bed(given.testbed or _USUAL)
-    experiments = _chosen(given, bed)
-    folder = RunFolder(Path(given.output or f"calibration-{bed.name}"))
+    if options.rerun is not None:
+        return _resume(RunFolder(Path(options.rerun)))
+    bed = _bed(options.testbed or _TESTBED)
+    experiments = _experiments(options, bed)
+    folder = RunFolder(Path(options.output or f"calibration-{bed.name}"))
     if folder.begun:
         reason = "has a run; go on with it by --rerun, or name another directory by -o"
         raise InputError(str(folder.path), reason)
-    limits = Limits((given.precision or _PRECISION) / 100, given.seconds or _SECONDS, given.cpu)
+    precision, seconds = options.precision or _PRECISION, options.seconds or _SECONDS
+    limits = Limits(precision / 100, seconds, options.cpu)
     names = [experiment["name"] for experiment in experiments]
     return Settings(folder, bed, limits, experiments, names)
 
 
-def _alone(given: Namespace, option: str) -> None:
-    """Reject options that the settings of an existing run determine."""
+def _check_others(options: Namespace, option: str) -> None:
+    """Reject options that contradict `option`, which names an existing run with its settings."""
     others = {
-        "SPEC.yaml": given.spec,
-        "--component": given.component,
-        "--range": given.range,
-        "--points": given.points,
-        "--testbed": given.testbed,
-        "--precision": given.precision,
-        "--seconds": given.seconds,
-        "--cpu": given.cpu,
-        "--output": given.output,
-        "--rerun": given.rerun if option == "--evaluate" else None,
+        "SPEC.yaml": options.spec,
+        "--component": options.component,
+        "--range": options.range,
+        "--points": options.points,
+        "--testbed": options.testbed,
+        "--precision": options.precision,
+        "--seconds": options.seconds,
+        "--cpu": options.cpu,
+        "--output": options.output,
+        "--rerun": options.rerun if option == "--evaluate" else None,
     }
     for name, value in others.items():
         if value is not None and value != []:
             raise OptionError(option, f"the directory says what is run; leave out {name}")
 
 
-def _again(folder: RunFolder) -> Settings:
+def _resume(folder: RunFolder) -> Settings:
+    """Return the settings that complete a run, or repeat it if it is complete."""
     known = folder.settings()
     names = known["experiments"]
-    left = [name for name in names if not _is_complete(folder, name)]
-    experiments = [_of_run(folder, name) for name in left or names]
+    left = [name for name in names if not _is_complete(folder.of(name))]
+    experiments = [folder.of(name).experiment() for name in left or names]
     limits = Limits(known["precision"], known["seconds"], known["cpu"])
     return Settings(folder, _bed(known["testbed"]), limits, experiments, names)
 
 
-def _is_complete(folder: RunFolder, name: str) -> bool:
-    into = folder.of(name)
-    return into.measured and into.measurement()["state"] != "partial"
-
-
-def _of_run(folder: RunFolder, name: str) -> Experiment:
-    """Read the specification in the directory of the run."""
-    return folder.of(name).experiment()
+def _is_complete(experiment: ExperimentFolder) -> bool:
+    return experiment.measured and experiment.measurement()["state"] != "partial"
 
 
 def _bed(name: str) -> TestBed:
@@ -114,11 +110,11 @@ def _bed(name: str) -> TestBed:
     return bed
 
 
-def _chosen(given: Namespace, bed: TestBed) -> list[Experiment]:
-    experiments = [load_experiment(file) for file in given.spec]
-    experiments += [shipped_experiment(name) for name in given.component]
-    every = not experiments
-    if every:
+def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
+    """Return the requested experiments; without any, all that the test bed supports."""
+    experiments = [load_experiment(file) for file in options.spec]
+    experiments += [shipped_experiment(name) for name in options.component]
+    if not experiments:
         experiments = [shipped_experiment(name) for name in shipped_names()]
         experiments = [one for one in experiments if is_supported(bed, one)]
     for experiment in experiments:
@@ -127,10 +123,10 @@ def _chosen(given: Namespace, bed: TestBed) -> list[Experiment]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(twice[0], "is the name of two experiments; each has its own directory")
-    first, last = (None, None) if given.range is None else _range(given.range)
+    first, last = (None, None) if options.range is None else _range(options.range)
     if first is not None and len(experiments) > 1:
         raise OptionError("--range", "is for one experiment; name it with --component")
-    return [with_range(one, first, last, given.points) for one in experiments]
+    return [with_range(one, first, last, options.points) for one in experiments]
 
 
 def is_supported(bed: TestBed, experiment: Experiment) -> bool:

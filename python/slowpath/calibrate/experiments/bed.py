@@ -17,9 +17,9 @@ from slowpath.measure.environment import Environment
 class Limits(NamedTuple):
     """Precision and time limits of a measurement."""
 
-    precision: float  # half width of a time's 95 % interval, as a share of the time
-    seconds: float  # maximum for one experiment, all blocks together
-    cpu: int | None  # None: the last CPU that this process may use
+    precision: float  # requested half width of a time's 95 % interval, as a share of the time
+    seconds: float  # time limit for one experiment, all blocks together
+    cpu: int | None  # number of the CPU; None: the last CPU that this process may use
 
 
 class Job(NamedTuple):
@@ -27,18 +27,18 @@ class Job(NamedTuple):
 
     experiment: Experiment
     metric: Metric
-    points: Sequence[int]
-    folder: Path  # of the generated programs
-    say: Callable[[str], None]  # receives a description of the current step
+    points: Sequence[int]  # values of the swept parameter
+    folder: Path  # folder for the generated programs
+    say: Callable[[str], None]  # gets a description of the current step
 
 
 class BlockResult(NamedTuple):
     """Result of measuring one block of an experiment."""
 
     samples: list[Sample]
-    errors: Mapping[int, str]  # by value of the parameter, the reason for missing samples
+    errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
     complete: bool  # false if interrupted
-    environment: Environment | None = None
+    environment: Environment | None = None  # None: nothing was timed
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = MappingProxyType({})
     """Paths of programs as a core sees them, by names such as `component-16` and `baseline-16`."""
@@ -48,7 +48,7 @@ class TestBedSession(Protocol):
     """An open test bed."""
 
     def measure(self, job: Job) -> BlockResult:
-        """Measure one block of an experiment, or the part of it for which there is time.
+        """Measure one block of an experiment; after a stop request, only a part of it.
 
         Raises:
             InputError: when the experiment cannot be measured at all.
@@ -56,34 +56,34 @@ class TestBedSession(Protocol):
 
 
 class TestBed(ABC):
-    """A test bed."""
+    """An environment that runs the programs of experiments, or computes their costs."""
 
     name: str
     """Name of the test bed."""
     says: str
     """Description in one sentence."""
     target: str
-    """Name of the target whose costs it yields."""
+    """Name of the target whose costs the test bed yields."""
     templates: Path
     """Folder with a program template for each supported component."""
     ending: str
     """End of the names of these templates."""
     metrics: Sequence[Metric] = ()
-    """Metrics that it yields for a packet; empty if it only writes programs."""
+    """Metrics that the test bed yields for a packet; empty if it only writes programs."""
     exact = False
-    """True if it computes costs instead of measuring them."""
+    """True if the test bed computes costs instead of measuring them."""
     blocks = 1
     """Number of time blocks of an experiment; other experiments run between them."""
 
     def kinds(self) -> Sequence[str]:
-        """Return the components that it supports."""
+        """Return the components that the test bed supports."""
         return sorted(
             name for name in COMPONENTS if (self.templates / f"{name}{self.ending}").exists()
         )
 
     @abstractmethod
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that it cannot run, although it supports their component.
+        """Reject experiments that the test bed cannot run, although it supports the component.
 
         Raises:
             InputError: with the reason.

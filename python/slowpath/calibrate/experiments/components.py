@@ -9,13 +9,13 @@ from slowpath.core.spanned import Number, Parameter, Word
 class Component(NamedTuple):
     """A part of a data plane whose cost experiments measure."""
 
-    says: str
+    says: str  # description in one sentence
     parameters: Mapping[str, Parameter]
 
 
 YES, NO = "yes", "no"
 SIZE = "size"
-"""Name of the packet size, a parameter over which every component can be swept."""
+"""Name of the packet size, which experiments can sweep for every component."""
 _ENTRIES = Number("entries of each table", 1, 4_000_000, 1)
 _KEY = Number("bytes of a key", 4, 64, 16, 4)
 _VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
@@ -29,8 +29,8 @@ MIXES: Mapping[str, Mapping[str, int]] = {
     "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
     "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
 }
-"""Relative frequency of each kind of instruction. The mixes resemble parsers, programs that write
-headers and records, hash functions, and small loops."""
+"""Relative frequency of each kind of instruction. In this order, the mixes resemble parsers,
+programs that write headers and records, hash functions, and small loops."""
 HELPERS = (
     "ktime_get_ns",
     "ktime_get_coarse_ns",
@@ -57,7 +57,7 @@ HELPERS = (
     "trace_vprintk",
 )
 """Kernel helpers under test. Names with `_insert_delete`, `_submit` and `_discard` stand for two
-calls each; `xdp_adjust_meta` moves the pointer there and back; `xdp_shrink_tail` and
+calls each. `xdp_adjust_meta` moves the pointer forward and back. `xdp_shrink_tail` and
 `xdp_grow_tail` both call `xdp_adjust_tail`."""
 HELPER_MAPS = (
     "hash",

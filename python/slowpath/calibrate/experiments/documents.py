@@ -13,11 +13,11 @@ programs only written."""
 class Sample(NamedTuple):
     """One observation of a point, from one load or round."""
 
-    value: int  # of the swept parameter
-    number: int  # of the observation, in its block
+    value: int  # value of the swept parameter
+    number: int  # number of the observation in its block
     component: float  # cost of the program with the component, in the unit of the metric
     baseline: float  # cost of the baseline program, in the same observation
-    block: int = 1  # number of its time block; other experiments run between two blocks
+    block: int = 1  # number of the time block; other experiments run between two blocks
 
 
 class Point(TypedDict):

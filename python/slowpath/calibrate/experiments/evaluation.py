@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 class _Model(NamedTuple):
     model: FittedModel | None
-    reason: str | None
+    reason: str | None  # reason why there is no model
 
 
 def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
@@ -109,7 +109,10 @@ def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
 def _model(
     parameter: str, measurement: Measurement, points: list[Point], shared: list[list[float]]
 ) -> _Model:
-    """Fit a model to the costs; the weight of a measured point depends on its precision."""
+    """Fit a model to the costs, with measured points weighted by their precision.
+
+    `shared` has the joint deviations of the costs (`joint_deviations`).
+    """
     if not points:
         return _Model(None, "nothing was measured")
     import numpy as np
@@ -141,7 +144,8 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
 
 
 _FEW = 8
-"""Number of experiments that one process evaluates in the time that others need to start."""
+"""Maximum number of experiments that one process evaluates faster than several, which start
+slowly."""
 
 
 def evaluate_all(
@@ -149,7 +153,7 @@ def evaluate_all(
 ) -> list[CalibratedExperiment]:
     """Evaluate experiments, and write results and plots to their directories.
 
-    `done` receives the name of each evaluated experiment, in order.
+    `done` gets the name of each evaluated experiment, in order.
 
     Raises:
         InputError: when a file is missing, or the samples have changed since the measurement.
@@ -157,24 +161,25 @@ def evaluate_all(
     """
     processes = len(os.sched_getaffinity(0))
     if processes > 1 and len(folders) > _FEW:
-        # Imported before the fork, so that each process has them.
-        import matplotlib.backends.backend_agg  # noqa: F401 - as said
-        import scipy.optimize  # noqa: F401 - as said
+        # Import packages before the fork, so that the processes need not.
+        import matplotlib.backends.backend_agg  # noqa: F401 - for the processes
+        import scipy.optimize  # noqa: F401 - for the processes
 
         context = multiprocessing.get_context("fork")
         try:
             with ProcessPoolExecutor(processes, context, _leave_signals) as pool:
-                return _told(pool.map(_evaluated, [folder.path for folder in folders]), done)
+                return _collect(pool.map(_evaluated, [folder.path for folder in folders]), done)
         except BrokenProcessPool:
             pass  # an error that cannot be pickled; this process raises it again below
-    return _told((_evaluated(folder.path) for folder in folders), done)
+    return _collect((_evaluated(folder.path) for folder in folders), done)
 
 
-def _told(
-    found: Iterable[CalibratedExperiment], done: Callable[[str], None]
+def _collect(
+    results: Iterable[CalibratedExperiment], done: Callable[[str], None]
 ) -> list[CalibratedExperiment]:
+    """Return the results, and report each as soon as it is known."""
     experiments = list[CalibratedExperiment]()
-    for one in found:
+    for one in results:
         experiments.append(one)
         done(one["name"])
     return experiments

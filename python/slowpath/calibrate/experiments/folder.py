@@ -47,12 +47,12 @@ class ExperimentFolder:
 
     @property
     def measured(self) -> bool:
-        """Return true if there is a record of its measurement."""
+        """True if the directory has the record of a measurement."""
         return (self.path / _MEASUREMENT).exists()
 
     @property
     def begun(self) -> bool:
-        """Return true if some blocks are measured, but not all."""
+        """True if some blocks are measured, but not all."""
         if not self.measured:
             return False
         known = self.measurement()
@@ -82,7 +82,7 @@ class ExperimentFolder:
         environments: Sequence[object],
         paths: Mapping[str, str],
     ) -> None:
-        """Write the data of a measurement; its record comes last, as a sign that all is written."""
+        """Write the data of a measurement, and last its record: it shows that all is written."""
         text = samples_csv(samples)
         if samples:
             write(self.path / _SAMPLES, text)
@@ -176,7 +176,7 @@ class RunFolder:
 
     @property
     def begun(self) -> bool:
-        """Return true if the directory already contains a run."""
+        """True if the directory already contains a run."""
         return (self.path / _RUN).exists()
 
     def settings(self) -> RunSettings:
@@ -224,11 +224,11 @@ class Block(NamedTuple):
     """Results of one time block."""
 
     samples: Sequence[Sample]
-    errors: Mapping[int, str]  # by value of the parameter, the reason for missing samples
-    environment: Environment | None
+    errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
+    environment: Environment | None  # None: nothing was timed
     notes: Sequence[str]
-    paths: Mapping[str, str]
-    date: str
+    paths: Mapping[str, str]  # as in `BlockResult`
+    date: str  # start in UTC (ISO 8601)
     seconds: float
 
 
@@ -240,8 +240,8 @@ class Record(NamedTuple):
     environments: Sequence[Environment | None] = ()
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = {}
-    date: str = ""  # of the first block
-    seconds: float = 0.0
+    date: str = ""  # date of the first block
+    seconds: float = 0.0  # sum over blocks
 
     @property
     def blocks(self) -> int:
@@ -250,20 +250,20 @@ class Record(NamedTuple):
 
     def pace(self, number: int) -> float | None:
         """Return the CPU's instructions per cycle in a block; None if unknown."""
-        where = self.environments[number - 1]
-        pace = None if where is None else where["pace"]
+        environment = self.environments[number - 1]
+        pace = None if environment is None else environment["pace"]
         return None if pace is None else pace["instructions_per_cycle"]
 
     def with_block(self, number: int, block: Block) -> "Record":
-        """Return a record in which a block is appended, or replaces the block of this number."""
+        """Return a record with a block appended, or replaced if it has a block of this number."""
         others = [one for one in self.samples if one.block != number]
-        mine = [one._replace(block=number) for one in block.samples]
-        known = {one.value for one in (*others, *mine)}
+        new = [one._replace(block=number) for one in block.samples]
+        known = {one.value for one in (*others, *new)}
         errors = {**self.errors, **block.errors}
         environments = [*self.environments]
         environments[number - 1 :] = [block.environment, *environments[number:]]
         return Record(
-            sorted([*others, *mine], key=lambda one: (one.value, one.block, one.number)),
+            sorted([*others, *new], key=lambda one: (one.value, one.block, one.number)),
             {value: reason for value, reason in errors.items() if value not in known},
             environments,
             list(dict.fromkeys([*self.notes, *block.notes])),

@@ -1,7 +1,7 @@
 """Measurement of the experiments of a run, block by block.
 
-Every experiment has its first block before any has its second. The samples of an experiment thus
-include changes of the machine from one minute to the next.
+The first blocks of all experiments are measured before any second block. The samples of an
+experiment thus include changes of the machine from one minute to the next.
 """
 
 import time
@@ -20,18 +20,18 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import provenance
 from slowpath.measure.statistics import quantile
 
-_USUAL, _ALONE = 0.9, 0.95
-"""The `_USUAL` quantile of a run's paces is the pace of an unshared core; the maximum may be an
+_UNSHARED, _ALONE = 0.9, 0.95
+"""The `_UNSHARED` quantile of a run's paces is the pace of an unshared core; the maximum may be an
 outlier. At a pace below `_ALONE` times this quantile, another CPU shared the core."""
-_AGAIN, _LEAST_AGAIN = 0.1, 3
-"""Limit for repeated blocks: this share of all blocks, or this number if it is greater."""
+_REPEATED, _LEAST_REPEATED = 0.1, 3
+"""Maximum number of repeated blocks, as a share of all blocks; the limit is at least 3 blocks."""
 
 
 class RunCallbacks(NamedTuple):
-    """Receiver of progress, and source of stop requests."""
+    """Source of stop requests, and receiver of progress."""
 
     stopping: Stopping
-    say: Callable[[str, str], None]  # receives the name of an experiment and the current step
+    say: Callable[[str, str], None]  # gets the name of an experiment and the current step
 
 
 def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
@@ -59,11 +59,11 @@ def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
         known = ", ".join(bed.kinds())
         raise InputError(name, f"{bed.name} has no component {kind}; it has {known}")
     bed.check(experiment)
-    wanted = [metric for metric in experiment["metrics"] if metric in bed.metrics]
-    if bed.metrics and not wanted:
-        asked, told = ", ".join(experiment["metrics"]), ", ".join(bed.metrics)
-        raise InputError(name, f"asks for {asked}, and {bed.name} tells {told}")
-    return wanted[0] if wanted else None
+    metrics = [metric for metric in experiment["metrics"] if metric in bed.metrics]
+    if bed.metrics and not metrics:
+        requested, known = ", ".join(experiment["metrics"]), ", ".join(bed.metrics)
+        raise InputError(name, f"asks for {requested}, and {bed.name} tells {known}")
+    return metrics[0] if metrics else None
 
 
 def blocks_left(folder: RunFolder, bed: TestBed, experiments: Sequence[Experiment]) -> int:
@@ -80,71 +80,72 @@ def run(
     bed: TestBed,
     experiments: Sequence[Experiment],
     limits: Limits,
-    audience: RunCallbacks,
+    callbacks: RunCallbacks,
 ) -> Iterator[str]:
-    """Measure experiments; yield the name of an experiment after each of its blocks is written.
+    """Measure experiments; yield the name of the experiment after each written block.
 
     At the end, blocks during which another CPU shared the core are measured once more, the most
     disturbed first, up to a tenth of all blocks (at least 3). The less disturbed measurement is
     kept, and a note reports blocks that remain disturbed. After a stop request, no further block
-    begins. An interrupted block is kept only if it is the experiment's first.
+    begins. An interrupted block is kept only if it is the experiment's first block.
 
     Raises:
         InputError: when this machine lacks something, or the directory cannot be written.
     """
-    with bed.open(limits, audience.stopping) as station:
-        every = [_Running(one, folder, bed, station, audience) for one in experiments]
+    with bed.open(limits, callbacks.stopping) as session:
+        running = [_Running(one, folder, bed, session, callbacks) for one in experiments]
         for number in range(1, bed.blocks + 1):
-            for one in every:
-                if audience.stopping.asked:
+            for one in running:
+                if callbacks.stopping.asked:
                     return
                 if one.record.blocks < number:
                     one.measure(number)
                     yield one.name
-        paces = [pace for one in every for _, pace in one.paces()]
-        usual = quantile(paces, _USUAL) if paces else 0.0
-        for one, number, pace in _disturbed(every, usual)[: _most_again(len(every) * bed.blocks)]:
-            if audience.stopping.asked:
+        paces = [pace for one in running for _, pace in one.paces()]
+        unshared = quantile(paces, _UNSHARED) if paces else 0.0
+        most = max(_LEAST_REPEATED, round(_REPEATED * len(running) * bed.blocks))
+        for one, number, pace in _disturbed(running, unshared)[:most]:
+            if callbacks.stopping.asked:
                 break
-            one.measure_again(number, pace)
-        for one in {id(one): one for one, _, _ in _disturbed(every, usual)}.values():
-            one.say_disturbed(sum(pace < _ALONE * usual for _, pace in one.paces()))
+            one.repeat(number, pace)
+        for one in {id(one): one for one, _, _ in _disturbed(running, unshared)}.values():
+            one.note_disturbed(sum(pace < _ALONE * unshared for _, pace in one.paces()))
 
 
-def _disturbed(every: Sequence["_Running"], usual: float) -> list[tuple["_Running", int, float]]:
-    """Return the blocks during which the core was shared, with their paces, slowest first."""
+def _disturbed(
+    running: Sequence["_Running"], unshared: float
+) -> list[tuple["_Running", int, float]]:
+    """Return the blocks during which another CPU shared the core, slowest first.
+
+    Each has its experiment, its number and its pace. `unshared` is the pace of an unshared core.
+    """
     found = [
         (one, number, pace)
-        for one in every
+        for one in running
         for number, pace in one.paces()
-        if pace < _ALONE * usual
+        if pace < _ALONE * unshared
     ]
     return sorted(found, key=lambda block: block[2])
 
 
-def _most_again(blocks: int) -> int:
-    """Return the maximum number of blocks to measure again."""
-    return max(_LEAST_AGAIN, round(_AGAIN * blocks))
-
-
 class _Running:
-    """An experiment of a run."""
+    """An experiment of a run, and its record."""
 
     def __init__(
         self,
         experiment: Experiment,
         folder: RunFolder,
         bed: TestBed,
-        station: TestBedSession,
-        audience: RunCallbacks,
+        session: TestBedSession,
+        callbacks: RunCallbacks,
     ) -> None:
         self.name = experiment["name"]
-        self._into = folder.of(self.name)
-        self._bed, self._station, self._stopping = bed, station, audience.stopping
+        self._folder = folder.of(self.name)
+        self._bed, self._session, self._stopping = bed, session, callbacks.stopping
         metric = metric_on(bed, experiment) or "ns"
-        say = partial(audience.say, self.name)
-        self._job = Job(experiment, metric, swept_values(experiment), self._into.programs, say)
-        self.record = read_record(self._into)
+        say = partial(callbacks.say, self.name)
+        self._job = Job(experiment, metric, swept_values(experiment), self._folder.programs, say)
+        self.record = read_record(self._folder)
 
     def paces(self) -> list[tuple[int, float]]:
         """Return the blocks with a known pace, each with its instructions per cycle."""
@@ -152,23 +153,23 @@ class _Running:
         return [(number, pace) for number, pace in found if pace is not None]
 
     def measure(self, number: int) -> None:
-        """Measure the next block; keep it if it is complete, or if it is the first."""
+        """Measure the next block; keep it if it is complete or the first block."""
         measured, block = self._block()
         if measured.complete or number == 1:
             self.record = self.record.with_block(number, block)
             self._write(number if measured.complete else 0, complete=measured.complete)
 
-    def measure_again(self, number: int, before: float) -> None:
-        """Measure a block again; keep the new result if its pace is better than `before`."""
+    def repeat(self, number: int, old_pace: float) -> None:
+        """Measure a block again; keep the new result if its pace is higher than `old_pace`."""
         measured, block = self._block()
-        again = self.record.with_block(number, block)
-        pace = again.pace(number)
-        if measured.complete and pace is not None and pace > before:
-            self.record = again
-            self._write(again.blocks, complete=True)
+        record = self.record.with_block(number, block)
+        pace = record.pace(number)
+        if measured.complete and pace is not None and pace > old_pace:
+            self.record = record
+            self._write(record.blocks, complete=True)
 
-    def say_disturbed(self, blocks: int) -> None:
-        """Add a note on the number of blocks that remain disturbed."""
+    def note_disturbed(self, blocks: int) -> None:
+        """Add a note that `blocks` blocks remain disturbed, if the experiment is complete."""
         if self.record.blocks == self._bed.blocks:
             note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."
             self.record = self.record.with_note(note)
@@ -185,7 +186,7 @@ class _Running:
     def _measured(self) -> BlockResult:
         job = self._job
         try:
-            return self._station.measure(job)
+            return self._session.measure(job)
         except InputError as problem:
             return BlockResult([], dict.fromkeys(job.points, problem.reason), complete=True)
         except KeyboardInterrupt:  # during a compilation
@@ -195,7 +196,7 @@ class _Running:
     def _write(self, blocks: int, *, complete: bool) -> None:
         bed, record = self._bed, self.record
         state = _state(bed, record, complete=complete and blocks == bed.blocks)
-        self._into.keep(
+        self._folder.keep(
             {
                 "slowpath": engine.version(),
                 **provenance(compiled=any(self._job.folder.glob("*.bpf.c"))),

@@ -1,4 +1,4 @@
-"""Samples of experiments: CSV format, and means by point."""
+"""Samples of experiments: CSV format, mean costs, and joint deviations of the means."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,8 +8,8 @@ from slowpath.calibrate.experiments.documents import Point, Sample
 from slowpath.measure.statistics import Interval, estimate, half_width, without_outliers
 
 _BLOCKS = 5
-"""Number of batches if all observations are in one time block. With fewer, the spread between
-batches is uncertain; with more, batches are shorter than lasting disturbances."""
+"""Number of batches if all observations are in one time block. With fewer batches, the spread
+between them is uncertain; with more, batches are shorter than lasting disturbances."""
 _HEAD = "value,block,number,component,baseline"
 
 
@@ -65,9 +65,9 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
 
 
 def standard_error(point: Point) -> float | None:
-    """Return the standard error of a point's cost, derived from its interval.
+    """Return the standard error of a point's cost, derived from the interval of the cost.
 
-    It is None after a single sample, and 0 for computed costs.
+    Returns None after a single sample, and 0 for computed costs.
     """
     if point["low"] is None or point["high"] is None:
         return None
@@ -79,17 +79,17 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
     """Return the joint deviations of costs: a row for each point, a column for each block.
 
     The product of two rows is the covariance of two means. A disturbance of the machine affects all
-    points of an observation, and later observations. So the spread between blocks of observations
-    counts (batch means, see Law, Simulation Modeling and Analysis, ch. 9). If everything was
-    measured in one time block, consecutive observations form a few batches. Outliers of a point
-    have no effect on its row.
+    points of an observation and later observations, so the deviations are those of whole blocks of
+    observations (batch means, see Law, Simulation Modeling and Analysis, ch. 9). If all samples are
+    from one time block, consecutive observations form a few batches instead. Outliers of a point
+    do not count in its row.
     """
-    place, blocks = _blocks(samples)
+    block_of, blocks = _blocks(samples)
     by_value = dict[int, list[tuple[int, float]]]()
     for one in samples:
         cost = one.component - one.baseline
-        by_value.setdefault(one.value, []).append((place[one.block, one.number], cost))
-    more = math.sqrt(blocks / max(blocks - 1, 1))
+        by_value.setdefault(one.value, []).append((block_of[one.block, one.number], cost))
+    correction = math.sqrt(blocks / max(blocks - 1, 1))
     rows = []
     for value in sorted(by_value):
         kept = without_outliers([cost for _, cost in by_value[value]])
@@ -97,22 +97,22 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
         row = [0.0] * blocks
         for number, cost in by_value[value]:
             if least <= cost <= most:
-                row[number] += (cost - mean) / len(kept) * more
+                row[number] += (cost - mean) / len(kept) * correction
         rows.append(row)
     return rows
 
 
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
     """Return the block of each observation, numbered from zero, and the number of blocks."""
-    every = sorted({(one.block, one.number) for one in samples})
-    of_time = {block for block, _ in every}
-    if len(of_time) > 1:
-        block = {each: each[0] for each in every}
+    observations = sorted({(one.block, one.number) for one in samples})
+    if len({block for block, _ in observations}) > 1:
+        block_of = {one: one[0] for one in observations}
     else:
-        block = {each: at * _BLOCKS // len(every) for at, each in enumerate(every)}
+        size = len(observations)
+        block_of = {one: at * _BLOCKS // size for at, one in enumerate(observations)}
     # With fewer observations than batches, some batches are empty; renumber the others.
-    number = {one: at for at, one in enumerate(sorted(set(block.values())))}
-    return {each: number[one] for each, one in block.items()}, len(number)
+    number = {block: at for at, block in enumerate(sorted(set(block_of.values())))}
+    return {one: number[block] for one, block in block_of.items()}, len(number)
 
 
 def points_csv(points: Iterable[Point], parameter: str) -> str:

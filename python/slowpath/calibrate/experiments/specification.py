@@ -144,7 +144,7 @@ def numeric_value(settings: ParameterValues, name: str) -> int:
 def with_range(
     experiment: Experiment, first: int | None, last: int | None, points: int | None
 ) -> Experiment:
-    """Return the experiment with another range or another number of points; None keeps a value.
+    """Return the experiment with another range or number of points; None keeps the value.
 
     Raises:
         InputError: when the range exceeds the limits of the parameter.

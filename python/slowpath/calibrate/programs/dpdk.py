@@ -33,7 +33,7 @@ _METHODS = {
     "table-ternary": ("method", "acl"),
     "checksum": ("method", "helper"),
 }
-"""The only supported setting on DPDK for components with several settings elsewhere."""
+"""By component, a parameter of which DPDK supports only this value."""
 
 
 def dpdk_program(experiment: Experiment) -> str:

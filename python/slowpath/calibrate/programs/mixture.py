@@ -1,4 +1,4 @@
-"""Random instruction sequences."""
+"""Random instruction sequences, as inline assembly of BPF."""
 
 import random
 from collections.abc import Callable

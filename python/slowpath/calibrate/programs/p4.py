@@ -1,7 +1,7 @@
 """P4 programs of experiments, for v1model.
 
-The templates are in `templates/p4/`, one for each component. The programs parse the headers in
-front of the key. If the key begins inside a header, the parser cuts this header at the key.
+The templates are in `templates/p4/`, one for each component. The programs parse all headers before
+the key. If the key begins inside a header, the parser splits this header there.
 """
 
 from pathlib import Path
@@ -36,8 +36,8 @@ _KEYED = (*TABLES, "state")
 class Layers(NamedTuple):
     """Headers that the parser extracts, in order."""
 
-    headers: list[tuple[str, str]]  # type and name of each
-    split: int  # bytes in front of the key in the header that the key cuts; 0: none
+    headers: list[tuple[str, str]]  # type and name of each header
+    split: int  # bytes before the key in the header that contains the key; 0: it starts a header
     keyed: bool  # true if the last header is the key
 
 
@@ -164,7 +164,7 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """Concatenate the number with the key bits in front of the number and behind it, in P4."""
+    """Return a P4 expression for an address: `number` with the key bits before and after it."""
     before = [_key_bits(others, others - front)] if front else []
     behind = [_key_bits(others - front, 0)] if others > front else []
     return " ++ ".join([*before, "number", *behind])

@@ -24,7 +24,7 @@ def payload_offset(experiment: Experiment) -> int:
 
 
 def key_offset(experiment: Experiment) -> int:
-    """Return the offset of the table key: the bytes that vary, or else the payload."""
+    """Return the offset of the table key: that of the varying bytes, or else of the payload."""
     vary = experiment["traffic"]["vary"]
     return vary[0]["offset"] if vary else payload_offset(experiment)
 
@@ -38,8 +38,8 @@ def fixed_key_bytes(experiment: Experiment, size: int, key_bytes: int) -> bytes:
 def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None = None) -> bytes:
     """Return the packet of an experiment, with zeros in the bytes that vary.
 
-    `parser` gives the number and size of headers in the payload. Length fields are correct,
-    addresses are the ones reserved for documentation, checksums are zero.
+    `parser` is the number and size of the headers in the payload that the component `parser` reads.
+    Length fields are correct, addresses are reserved for documentation, and checksums are zero.
     """
     headers, data = experiment["traffic"]["headers"], bytearray(size)
     at = 0
@@ -77,18 +77,18 @@ def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None 
 SPREAD = 2654435761
 """Multiplier that spreads the numbers of prefixes over 32 bits. It is odd, so that all products
 differ, and close to 2^32 over the golden ratio."""
-_WORD = 4  # bytes in which prefixes differ
+_WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
     """Position of the 4 bytes of an address in which prefixes differ."""
 
-    front: int  # bytes before the 4 bytes, the same in all addresses
-    bits: int  # prefix bits in the 4 bytes; at least 25 unless the prefix is shorter
+    front: int  # number of bytes before these 4 bytes, the same in all addresses
+    bits: int  # number of prefix bits in these 4 bytes; at least 25 unless the prefix is shorter
 
 
 def prefix_shape(bits: int) -> PrefixShape:
-    """Return the shape for a prefix length in bits: long prefixes differ in their last bytes."""
+    """Return the position for a prefix length in bits: long prefixes differ in their last bytes."""
     front = max(-(-(bits - 8 * _WORD) // 8), 0)
     return PrefixShape(front, bits - 8 * front)
 

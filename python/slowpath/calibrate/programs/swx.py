@@ -32,7 +32,7 @@ from slowpath.calibrate.programs.template import expand
 FRESH = 0x01020304
 """New value of each word that a checksum update replaces."""
 DESTINATION = 0x020000000001
-"""Destination address of the Ethernet header, the operand of computing components."""
+"""Destination address of the Ethernet header, which components use as an operand."""
 INITIAL = 3
 """Initial value of state words in experiments that read them."""
 _MASK = (1 << 64) - 1
@@ -43,7 +43,7 @@ _MISSES = {"table-exact": 3, "table-lpm": 0}
 
 
 def input_packet(experiment: Experiment, settings: ParameterValues, packet: bytes) -> bytes:
-    """Return the packet with data where the component reads, and with a key that hits or misses."""
+    """Return `packet` with data for the component to read, and with a key that hits or misses."""
     kind, data = experiment["component"]["kind"], bytearray(packet)
     end = payload_offset(experiment)
     if kind in ("parser", "checksum"):
@@ -100,16 +100,16 @@ def _checksum(experiment: Experiment, settings: ParameterValues, packet: bytes) 
 def _arithmetic(_: Experiment, settings: ParameterValues, __: bytes, component: bool) -> int:
     operand = DESTINATION | 3
     sums = [operand] * 4
-    apart = 1 if settings["dependent"] == YES else len(sums)
+    used = 1 if settings["dependent"] == YES else len(sums)
     for at in range(numeric_value(settings, "count") if component else 0):
-        before = sums[at % apart]
+        before = sums[at % used]
         after = {
             "add": before + operand,
             "xor": before ^ operand,
             "shift": before << 1,
             "constant": at + 1,
         }[str(settings["operation"])]
-        sums[at % apart] = after & _MASK
+        sums[at % used] = after & _MASK
     return sums[0] ^ sums[1] ^ sums[2] ^ sums[3]
 
 
@@ -119,8 +119,8 @@ def _branches(_: Experiment, settings: ParameterValues, __: bytes, component: bo
 
 
 def _fields(_: Experiment, settings: ParameterValues, packet: bytes, component: bool) -> int:
-    beside = settings["where"] == "metadata"
-    return int.from_bytes(packet[4:6], "big") if component and beside else 0
+    in_metadata = settings["where"] == "metadata"
+    return int.from_bytes(packet[4:6], "big") if component and in_metadata else 0
 
 
 def _parsed(
@@ -148,9 +148,8 @@ def _table(experiment: Experiment, settings: ParameterValues, __: bytes, compone
         return 0
     look_ups = numeric_value(settings, "tables") * numeric_value(settings, "repeats")
     if experiment["component"]["kind"] == "table-ternary":
-        return look_ups * numeric_value(
-            settings, "entries"
-        )  # the matching last entry adds its number
+        # The last entry matches, and adds its number.
+        return look_ups * numeric_value(settings, "entries")
     return look_ups
 
 
@@ -178,10 +177,10 @@ WORDS = 63
 
 
 class ComponentHeaders(NamedTuple):
-    """Headers that only the component uses: their declarations, and the ones to parse."""
+    """Headers that only the component uses."""
 
-    structs: str
-    headers: list[tuple[str, str]]  # type and name
+    structs: str  # declarations of the header types
+    headers: list[tuple[str, str]]  # type and name of each header
     parsed: list[str]  # names of the headers that the parser extracts
 
 
@@ -224,7 +223,8 @@ INSTRUCTIONS = {
     "shift": "shl {} 1",
     "constant": "mov {} {}",
 }
-"""Instruction by operation; placeholders are its destination and, for constants, its value."""
+"""Instruction of each operation, with placeholders for the destination and, for constants, the
+value."""
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
 
@@ -237,8 +237,8 @@ def metadata(kind: str, settings: ParameterValues) -> list[str]:
     if kind == "state":
         return ["bit<32> at", "bit<64> value"]
     if kind == "field-writes":
-        beside = settings["where"] == "metadata"
-        fields = range(numeric_value(settings, "writes") if beside else 0)
+        in_metadata = settings["where"] == "metadata"
+        fields = range(numeric_value(settings, "writes") if in_metadata else 0)
         return ["bit<16> value", *(f"bit<16> field{at}" for at in fields)]
     return []
 
@@ -260,7 +260,7 @@ def parser_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values in which the repeated lines of a component differ."""
+    """Return the template values for the repeated lines of a component, numbered from 0."""
     count = numeric_value(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]

@@ -1,7 +1,7 @@
 """Program templates with placeholders, repeated lines and conditional lines.
 
-The value of a name replaces `${name}`, innermost first in `${name${i}}`. Commands are comments of C
-and P4 on lines of their own:
+The value of a name replaces `${name}`; in `${name${i}}`, the inner placeholder is replaced first.
+Commands are comments of C and P4 on separate lines:
 
     //@ include FILE            insert another template from the same folder
     //@ repeat COUNT as NAME    repeat the block COUNT times; NAME counts from 0

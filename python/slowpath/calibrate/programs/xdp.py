@@ -1,7 +1,7 @@
 """XDP programs of experiments: C source, map contents, packet.
 
-The templates are in `templates/xdp/`, one for each component. The same template yields the program
-without the component, so that the component is the only difference.
+The templates are in `templates/xdp/`, one for each component. A template yields both the program
+with the component and the program without it, so that these differ in nothing else.
 """
 
 import json
@@ -83,7 +83,7 @@ def helper_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def _key(kind: str) -> str:
-    """Return the address of the key, in C: an index is 0, a prefix begins with its length."""
+    """Return the address of a key in C: index 0, a prefix with its length, or a plain key."""
     if kind in _NUMBERED:
         return "&asked.zero"
     return "&asked.bits" if kind == "lpm_trie" else "&asked.key"
@@ -127,7 +127,7 @@ Tables = Iterator[tuple[str, list[Entry]]]
 
 
 def _tables(settings: ParameterValues, found: list[Entry]) -> Tables:
-    """Put the same entries into all tables."""
+    """Yield all tables of a program, each with the same entries."""
     for table in range(numeric_value(settings, "tables")):
         yield f"table{table}", found
 
@@ -186,13 +186,11 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
-    """Fill the map of a helper such that lookups and updates hit; other helpers get empty maps."""
-    packet, payload = (
-        packet_of(experiment, numeric_value(settings, SIZE)),
-        payload_offset(experiment),
-    )
+    """Yield the map of a helper, filled such that look-ups and updates hit; else empty."""
+    packet = packet_of(experiment, numeric_value(settings, SIZE))
+    payload = payload_offset(experiment)
     kind, helper = settings["map"], settings["helper"]
-    if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):
+    if kind in _FEW or helper not in ("map_lookup_elem", "map_update_elem"):
         yield "table", []
         return
     if kind in ("array", "percpu_array"):
@@ -202,9 +200,6 @@ def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
     if kind == "lpm_trie":
         key = _little(32, 4) + key
     yield "table", [{"key": key, "value": _little(0, 8)}]
-
-
-_WITHOUT_CONTENT = ("devmap", "devmap_hash", "cpumap", "xskmap")
 
 
 _TABLES: dict[str, Callable[[Experiment, ParameterValues], Tables]] = {
@@ -236,8 +231,8 @@ _INSTRUCTIONS = {
 class XdpProgram(NamedTuple):
     """Source, map contents and packet of a point."""
 
-    text: str  # C
-    maps: str  # as `--maps` takes it (JSON)
+    text: str  # C source
+    maps: str  # content of maps in the format of `--maps`, as JSON
     packet: bytes
 
 

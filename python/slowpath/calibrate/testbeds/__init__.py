@@ -10,4 +10,4 @@ TESTBEDS: Mapping[str, str] = {
     "agilio-cx-2x40": "slowpath.calibrate.testbeds.counted:AGILIO",
     "p4": "slowpath.calibrate.testbeds.p4:BED",
 }
-"""Test beds by name, each as `module:CONSTANT`; a run imports only the one it needs."""
+"""Test beds by name, as `module:CONSTANT`; a run imports only the test bed that it needs."""

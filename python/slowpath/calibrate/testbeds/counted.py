@@ -1,7 +1,7 @@
 """Test beds that compute costs from a target's prices instead of measuring them.
 
-The slowest path of each program is the one under test, with and without the component. The
-difference is therefore exactly the component, and a model must reproduce it exactly.
+The cost is that of the slowest path of a program, with and without the component. The difference is
+therefore exactly the cost of the component, and a model must reproduce it exactly.
 """
 
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ class Agilio(ComputedTestBed):
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """Remove the bytes that vary from an experiment: the analysis covers all packets anyway."""
+    """Return the experiment without varying bytes: the analysis covers all packets anyway."""
     return {**experiment, "traffic": {**experiment["traffic"], "vary": []}}
 
 

@@ -31,10 +31,9 @@ from slowpath.measure import environment
 from slowpath.measure.processor import chosen_cpu
 
 INSTALL = "apt install libdpdk-dev gcc pkg-config"
-_FEWEST, _MOST = 3, 100_000
-"""Least and greatest number of visits to all points."""
-_LOOK = 3  # visits before the first check of the precision; each check raises the number by half
-_POLL = 0.2  # seconds
+_FEWEST = 3  # minimum number of visits to all points
+_LOOK = 3  # number of visits before the first check of the precision; grows by half with each check
+_POLL = 0.2  # seconds between two checks for stop requests
 _ANY_MEMORY = "2048"  # MiB; the system allocates it on first use
 _OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
 
@@ -43,7 +42,7 @@ class Program(NamedTuple):
     """A program to compile and run."""
 
     source: Path
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # further command-line arguments
 
 
 class _Flags(NamedTuple):
@@ -57,7 +56,7 @@ def missing(bed: str) -> str | None:
     for tool in (_compiler()[0], "pkg-config"):
         if shutil.which(tool) is None:
             return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
-    if _asked("--exists").returncode:
+    if _pkg_config("--exists").returncode:
         return f"the test bed {bed} needs DPDK; install it with: {INSTALL}"
     return None
 
@@ -71,11 +70,11 @@ def _flags(bed: str) -> _Flags:
     if lacking is not None:
         raise UnavailableError(lacking)
 
-    compiling, linking = (shlex.split(_asked(one).stdout) for one in ("--cflags", "--libs"))
+    compiling, linking = (shlex.split(_pkg_config(one).stdout) for one in ("--cflags", "--libs"))
     return _Flags(_compiler(), compiling, linking)
 
 
-def _asked(option: str) -> "subprocess.CompletedProcess[str]":
+def _pkg_config(option: str) -> "subprocess.CompletedProcess[str]":
     words = ["pkg-config", option, "libdpdk"]
     return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
 
@@ -91,7 +90,7 @@ class Runner:
         self._cpu = chosen_cpu(limits.cpu)
 
     def measure(self, job: Job) -> BlockResult:
-        """Measure an experiment, see `Station.measure`."""
+        """Measure an experiment, see `TestBedSession.measure`."""
         name, program = job.experiment["name"], self._write(job)
         job.say("compiling")
         self._compile(program.source)
@@ -107,14 +106,14 @@ class Runner:
         ) as process:
             watch = environment.begin(self._cpu, thread=process.pid)
             try:
-                said = self._follow(process, run)
+                failure = self._follow(process, run)
             finally:
-                where = watch.end()
+                record = watch.end()
                 with suppress(ProcessLookupError):
                     process.kill()
         if not run.samples and not run.errors and not self._stopping.asked:
-            raise InputError(name, f"its program on DPDK failed: {said or 'it said nothing'}")
-        return BlockResult(run.samples, run.errors, not self._stopping.asked, where, run.notes())
+            raise InputError(name, f"its program on DPDK failed: {failure or 'it said nothing'}")
+        return BlockResult(run.samples, run.errors, not self._stopping.asked, record, run.notes())
 
     def _compile(self, source: Path) -> None:
         flags = self._flags
@@ -131,9 +130,9 @@ class Runner:
         return [str(self._binary), *eal, "--", *own]
 
     def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
-        """Read the output until the program ends, is precise, or must stop; return its last error.
+        """Read the output until the program ends, is precise, or must stop.
 
-        The result is empty if the program did not end by itself.
+        Returns the last line on standard error if the program ended by itself, else nothing.
         """
         if process.stdout is None or process.stderr is None:
             return ""
@@ -145,7 +144,7 @@ class Runner:
                     continue
                 read = os.read(process.stdout.fileno(), 1 << 16)
                 *lines, left = (left + read).split(b"\n")
-                if not all(map(run.heard, [line.decode() for line in lines])):
+                if not all(run.record_line(line.decode()) for line in lines):
                     return ""
                 if not read:
                     break
@@ -167,8 +166,8 @@ class _Run:
         self.samples: list[Sample] = []
         self.errors: dict[int, str] = {}
 
-    def heard(self, line: str) -> bool:
-        """Record a line of output; return false if no more are needed."""
+    def record_line(self, line: str) -> bool:
+        """Record a line of output; return false if the samples are precise."""
         match line.split(maxsplit=4):
             case ["hz", hertz] if self._job.metric == "ns":
                 self._unit = 1e9 / float(hertz)
@@ -211,7 +210,7 @@ class DpdkTestBed(TestBed):
 
     @abstractmethod
     def write(self, job: Job) -> Program:
-        """Write the program of an experiment into the experiment's folder."""
+        """Write the program of an experiment into the folder of the job."""
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
@@ -255,7 +254,7 @@ class DpdkSwx(DpdkTestBed):
         swx.swx_pipelines(experiment, swept_values(experiment)[0])
 
     def write(self, job: Job) -> Program:
-        """Write the program and, by point, two pipelines with input packet and expected outputs."""
+        """Write the program and, for each point, two pipelines with input and expected outputs."""
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:
             found, name = swx.swx_pipelines(job.experiment, value), f"{parameter}-{value}"

@@ -1,12 +1,12 @@
 """Test bed for XDP programs in the running kernel.
 
-Each load measures all programs of an experiment in turn, so that disturbances of the machine cancel
-in differences. A load is one observation of each point. An experiment is measured in several
+Each load measures all programs of an experiment in turns, so that disturbances of the machine
+cancel in differences. A load is one observation of each point. An experiment is measured in several
 blocks; between two of its blocks, the test bed measures all other experiments.
 
 Programs are prepared once for all blocks of a run. Preparation runs a program in kernel and
-interpreter, and counts how often it can be repeated. Prepared cases stay in memory from block to
-block, except those with much map content. Each load nevertheless loads all programs anew.
+interpreter, and counts how often it can be repeated. Prepared cases stay in memory between blocks,
+except cases with much map content. Each load nevertheless loads all programs anew.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,18 +28,18 @@ from slowpath.measure.sampling import Outcome, Progress, StopCriteria, measure
 
 _LARGEST = 4 << 20
 _ROOM = 64 << 20
-"""Maximum bytes of map content, as text, of one kept case and of all kept cases. A case takes about
-ten times as much memory."""
+"""Maximum size of map content, as text in bytes, for one case that stays in memory, and for all of
+them. A case takes about ten times as much memory."""
 
 
 class CaseBudget:
-    """Memory budget for map content of kept cases."""
+    """Memory budget for the map content of cases that stay in memory between blocks."""
 
     def __init__(self) -> None:
         self._left = _ROOM
 
     def takes(self, size: int) -> bool:
-        """Return true if a case of this size may be kept, and charge it to the budget."""
+        """Return true if a case of this size fits the budget, and charge it to the budget."""
         if size > min(_LARGEST, self._left):
             return False
         self._left -= size
@@ -49,13 +49,13 @@ class CaseBudget:
 class _Origin(NamedTuple):
     """Program of a case."""
 
-    value: int
-    component: bool
-    kept: bool
+    value: int  # point of the program
+    component: bool  # true: with the component
+    kept: bool  # true: stays in memory between blocks
 
 
 class Cases:
-    """The cases of an experiment, each program once."""
+    """The cases of an experiment; points with the same program share its case."""
 
     def __init__(
         self, station: kernel.Station, compiler: Compiler, job: Job, room: CaseBudget
@@ -69,12 +69,12 @@ class Cases:
         self._complete = False
         self.flows: list[targets.Flow | None] = []
         self.pairs = dict[int, tuple[int, int]]()
-        """Numbers of the cases of each point: with the component, and without."""
+        """By point, the numbers of the cases with the component and without it."""
         self.errors = dict[int, str]()
-        """Reason why a point has no cases, by point."""
+        """Reasons why points have no cases, by point."""
 
     def prepare(self, say: Callable[[str], None], stopped: Callable[[], bool]) -> bool:
-        """Prepare the missing cases; return true if all are prepared, false if it had to stop."""
+        """Prepare the missing cases; return true if all are prepared, false after a stop."""
         if not self._complete:
             return self._prepare_all(say, stopped)
         for number, origin in enumerate(self._origins):
@@ -90,8 +90,8 @@ class Cases:
         """Return the prepared cases in order of their numbers."""
         return [case for case in self._known if case is not None]
 
-    def let_go(self) -> None:
-        """Release the cases that the memory budget does not cover until the next block."""
+    def release(self) -> None:
+        """Release the cases that do not stay in memory; `prepare` prepares them again."""
         self._files.forget()
         for number, origin in enumerate(self._origins):
             if not origin.kept:
@@ -116,7 +116,7 @@ class Cases:
         return self._complete
 
     def _written(self, stopped: Callable[[], bool]) -> list[tuple[int, Pair]]:
-        """Write the programs of all points and start their compilation in the background."""
+        """Write the programs of all points, start to compile them, and return them by point."""
         found = []
         for value in self._points:
             if stopped():
@@ -195,7 +195,7 @@ class LinuxXdp(TestBed):
 
 
 BED = LinuxXdp()
-_FEWEST_LOADS = 3  # of a block
+_FEWEST_LOADS = 3  # minimum number of loads per block
 
 
 class _Station:
@@ -235,12 +235,12 @@ class _Station:
         precision = self._limits.precision * BED.blocks**0.5
         quota = StopCriteria(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
-        where = watch.end(pace.speed())
-        cases.let_go()
+        record = watch.end(pace.speed())
+        cases.release()
         samples = list(_samples(outcome, cases.pairs, errors))
         notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
         complete = not self._stopping.asked
-        return BlockResult(samples, errors, complete, where, notes, _paths(cases))
+        return BlockResult(samples, errors, complete, record, notes, _paths(cases))
 
     def _cases_of(self, job: Job) -> Cases:
         name = job.experiment["name"]
@@ -258,11 +258,10 @@ def _samples(
         if both[0] is None or both[1] is None:
             errors[value] = outcome.why(component if both[0] is None else baseline)
             continue
-        for load, (mine, other) in enumerate(zip(both[0].loads, both[1].loads, strict=True), 1):
-            if mine is not None:
+        for load, (time, other) in enumerate(zip(both[0].loads, both[1].loads, strict=True), 1):
+            if time is not None:
                 # The mean of the other loads replaces a baseline that was disturbed in this load.
-                usual = both[1].run.value if other is None else other
-                yield Sample(value, load, mine, usual)
+                yield Sample(value, load, time, both[1].run.value if other is None else other)
 
 
 def _paths(cases: Cases) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""Test bed that writes P4 programs without running them.
+"""Test bed that only writes P4 programs.
 
-The compiler `p4c` checks the programs if it is in the PATH.
+If the compiler `p4c` is in the PATH, it checks the programs.
 """
 
 import shutil

@@ -15,7 +15,8 @@ from slowpath.core.programs.compilers import CompilerError, find_compiler
 from slowpath.core.programs.sources import Clang
 
 _LARGEST = 1 << 20
-"""Maximum bytes of map content in a file; the specification determines larger content anyway."""
+"""Maximum size of a file with map content, in bytes; larger content is not written, because it
+follows from the specification."""
 
 
 class Written(NamedTuple):
@@ -93,7 +94,7 @@ def without_first_comment(text: str) -> str:
 
 
 FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
-"""Compiler flags, the same as for the examples: loops are not unrolled."""
+"""Compiler flags, the same as for examples/; loops are not unrolled."""
 
 
 class Compiled(NamedTuple):
@@ -104,7 +105,7 @@ class Compiled(NamedTuple):
 
 
 class Compiler:
-    """Compiler of all experiments: it compiles equal programs once, one at a time on each CPU."""
+    """Compiler of all experiments, with a thread for each CPU; equal programs are compiled once."""
 
     def __init__(self, bed: str) -> None:
         """Look for clang once, before a test bed writes hundreds of programs.
