@@ -1,4 +1,4 @@
-//! The built-in targets, compiled in from `targets/*.toml`.
+//! The built-in targets. Their descriptions are the files `targets/*.toml`.
 
 use crate::{Target, TargetError};
 use std::sync::OnceLock;
@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 struct Builtin {
     name: &'static str,
     text: &'static str,
-    read: OnceLock<Target>,
+    target: OnceLock<Target>,
 }
 
 impl Builtin {
     const fn new(name: &'static str, text: &'static str) -> Builtin {
-        Builtin { name, text, read: OnceLock::new() }
+        Builtin { name, text, target: OnceLock::new() }
     }
 
     fn of(name: &str) -> Option<&'static Builtin> {
@@ -48,14 +48,14 @@ impl Target {
         Builtin::of(name).map(|known| known.text)
     }
 
-    /// Returns a built-in target; `None` if the name is unknown.
+    /// Returns a built-in target. Returns `None` if the name is unknown.
     pub fn builtin(name: &str) -> Option<Result<Target, TargetError>> {
         let known = Builtin::of(name)?;
-        if let Some(target) = known.read.get() {
+        if let Some(target) = known.target.get() {
             return Some(Ok(target.clone()));
         }
-        let read = Self::parse(known.text, &format!("{name}.toml"));
-        Some(read.inspect(|target| _ = known.read.set(target.clone())))
+        let parsed = Self::parse(known.text, &format!("{name}.toml"));
+        Some(parsed.inspect(|target| _ = known.target.set(target.clone())))
     }
 }
 

@@ -1,11 +1,11 @@
-//! Cost vectors: the work of a path on each component of a target, in exact integer ticks.
+//! Cost vectors: the work of a path on each component of a target, in integer ticks.
 //!
-//! The unit of a tick depends on the component ([`ComponentKind`](crate::ComponentKind));
+//! The unit of a tick depends on the component ([`ComponentKind`](crate::ComponentKind)).
 //! [`CostModel`](crate::CostModel) computes the costs of events.
 
 use std::ops::{AddAssign, Index};
 
-/// The most components with costs that a target can have.
+/// Maximum number of components with costs.
 pub const MAX_COMPONENTS: usize = 4;
 
 /// Ticks on each component of a target. Sums saturate at 64 bits.
@@ -19,7 +19,7 @@ impl CostVector {
     /// Creates a vector of `components` zeros.
     ///
     /// # Panics
-    /// If `components` exceeds [`MAX_COMPONENTS`], which targets never do.
+    /// If `components` exceeds [`MAX_COMPONENTS`]. Targets never have that many components.
     pub fn zero(components: usize) -> Self {
         assert!(components <= MAX_COMPONENTS, "targets have at most {MAX_COMPONENTS} components");
         CostVector { ticks: [0; MAX_COMPONENTS], len: components as u8 }
@@ -40,13 +40,13 @@ impl CostVector {
         &self.ticks[..self.len()]
     }
 
-    /// Returns a copy with another cost on one component, in ticks.
+    /// Returns a copy in which the cost on one component is `ticks`.
     pub fn with(mut self, component: usize, ticks: u64) -> Self {
         self.ticks[component] = ticks;
         self
     }
 
-    /// Adds ticks to a component; ignores components that do not exist.
+    /// Adds ticks to a component. Ignores components that do not exist.
     pub fn add(&mut self, component: usize, ticks: u64) {
         if component < self.len() {
             self.ticks[component] = self.ticks[component].saturating_add(ticks);
@@ -55,28 +55,26 @@ impl CostVector {
 
     /// Returns the larger cost for each component.
     pub fn max(&self, other: &Self) -> Self {
-        let mut result = *self;
-        for (mine, theirs) in result.ticks.iter_mut().zip(other.ticks) {
-            *mine = (*mine).max(theirs);
-        }
-        result
+        self.combined(other, u64::max)
     }
 
     /// Returns the smaller cost for each component.
     pub fn min(&self, other: &Self) -> Self {
-        let mut result = *self;
-        for (mine, theirs) in result.ticks.iter_mut().zip(other.ticks) {
-            *mine = (*mine).min(theirs);
+        self.combined(other, u64::min)
+    }
+
+    /// Combines the costs of each component with `combine`.
+    fn combined(mut self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
+        for (ticks, other) in self.ticks.iter_mut().zip(other.ticks) {
+            *ticks = combine(*ticks, other);
         }
-        result
+        self
     }
 }
 
 impl AddAssign<&CostVector> for CostVector {
     fn add_assign(&mut self, other: &CostVector) {
-        for (mine, theirs) in self.ticks.iter_mut().zip(other.ticks) {
-            *mine = mine.saturating_add(theirs);
-        }
+        *self = self.combined(other, u64::saturating_add);
     }
 }
 

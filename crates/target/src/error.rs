@@ -1,11 +1,11 @@
-//! Errors of this crate. Each is one line that names the file, the place in it and a remedy.
+//! Errors of this crate. Each message is one line.
 
 use thiserror::Error;
 
 /// An error that makes a target unusable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
-    /// The text is not TOML or not a valid description.
+    /// The text is not TOML, or not valid.
     #[error("{file}:{line}: {what}{}", more(*.further))]
     Malformed {
         /// The file as the caller named it.
@@ -50,7 +50,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// Returns the line and the problem in a file; `None` for other errors.
+    /// Returns the line and the problem in a file. Returns `None` for other errors.
     pub fn place(&self) -> Option<(usize, String)> {
         match self {
             TargetError::Malformed { line, what, further, .. } => {

@@ -1,6 +1,6 @@
-//! Models that `slowpath fit` derives: the time of a component as a function of one parameter, in
-//! segments with one function each. `docs/models.md` defines their evaluation; this is the same for
-//! models of one parameter, without intervals.
+//! Models that `slowpath fit` derives. A model is the time of a component as a function of one
+//! parameter. It has segments with one function each. `docs/models.md` defines the evaluation of
+//! models. This module evaluates models of one parameter, without intervals.
 
 /// A function of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,25 +38,25 @@ pub enum LimitedFunction {
 }
 
 impl Shape {
-    /// Parses the name of a limited shape such as `min-line`; also returns its number of
+    /// Parses the name of a limited shape such as `min-line`. Returns it with its number of
     /// parameters.
     fn limited(name: &str) -> Option<(Shape, usize)> {
-        let (way, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
+        let (extremum, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
             (Some(rest), _) => (Extremum::Min, rest),
             (None, Some(rest)) => (Extremum::Max, rest),
             (None, None) => return None,
         };
-        let (side, parameters) = match name {
+        let (function, parameters) = match name {
             "proportional" => (LimitedFunction::Proportional, 2),
             "reciprocal" => (LimitedFunction::Reciprocal, 2),
             "line" => (LimitedFunction::Line, 3),
             _ => return None,
         };
-        Some((Shape::Limited(way, side), parameters))
+        Some((Shape::Limited(extremum, function), parameters))
     }
 }
 
-/// A function template, such as `inverse-polynomial-1`.
+/// A template of a function, such as `inverse-polynomial-1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
     /// The function, before it is inverted.
@@ -71,7 +71,7 @@ impl Template {
     /// Highest degree of polynomials (paper, section 2.2).
     const DEGREES: usize = 5;
 
-    /// Returns the template with a name as written by `slowpath fit`.
+    /// Returns the template with a name that `slowpath fit` writes.
     pub fn named(name: &str) -> Option<Template> {
         let (inverse, name) = match name.strip_prefix("inverse-") {
             Some(rest) => (true, rest),
@@ -93,7 +93,7 @@ impl Template {
         known.then_some(Template { shape, inverse, parameters })
     }
 
-    /// Evaluates the function; NaN where it is not defined.
+    /// Evaluates the function. Returns NaN if it is not defined at `x`.
     fn value(self, parameters: &[f64], x: f64) -> f64 {
         let p = |at: usize| parameters.get(at).copied().unwrap_or(0.0);
         let value = match self.shape {
@@ -103,15 +103,15 @@ impl Template {
             Shape::Hyperbola => p(0) + p(1) / x,
             Shape::Exponential => p(0) + p(1) * (p(2) * x).exp(),
             Shape::Limited(_, LimitedFunction::Reciprocal) if x <= 0.0 => f64::NAN,
-            Shape::Limited(way, side) => {
-                let function = match side {
+            Shape::Limited(extremum, function) => {
+                let value = match function {
                     LimitedFunction::Proportional => p(1) * x,
                     LimitedFunction::Reciprocal => p(1) / x,
                     LimitedFunction::Line => p(1) + p(2) * x,
                 };
-                match way {
-                    Extremum::Min => p(0).min(function),
-                    Extremum::Max => p(0).max(function),
+                match extremum {
+                    Extremum::Min => p(0).min(value),
+                    Extremum::Max => p(0).max(value),
                 }
             }
         };
@@ -140,12 +140,13 @@ pub struct Segment {
     pub at_least: Option<f64>,
     /// Upper limit of the segment's values.
     pub at_most: Option<f64>,
-    /// True if the function also applies beyond the segment, at the lower or upper end of the
-    /// model.
+    /// True if the function also applies below the first segment or above the last segment.
     pub extrapolates: bool,
 }
 
 impl Segment {
+    /// Evaluates the function within its limits. If the value at `x` is not finite, uses the
+    /// nearest end of the segment.
     fn at(&self, x: f64) -> f64 {
         let value = |x: f64| self.template.value(&self.parameters, x - self.origin);
         let mut found = value(x);
@@ -160,12 +161,12 @@ impl Segment {
     }
 }
 
-/// Deviation of a measured point from the functions.
+/// The deviation of a measured point from the functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
     /// Value of the parameter.
     pub x: f64,
-    /// Deviation as a share of the functions' value, more than -1.
+    /// Deviation as a share of the functions' value. It is more than -1.
     pub share: f64,
 }
 
@@ -176,13 +177,13 @@ pub struct Fitted {
     pub description: String,
     /// Name of the parameter, such as `entries`.
     pub parameter: String,
-    /// Names of the kernel calls whose price changes with the parameter, as in `timing.call`.
+    /// Names of the kernel calls whose time depends on the parameter, as in `timing.call`.
     pub calls: Vec<String>,
-    /// True if the model is of calls that find an element.
+    /// True for calls that find an element, false for calls that find none.
     pub found: bool,
     /// Symmetric mean absolute percentage error as a fraction, on the points of the fit.
     pub error: f64,
-    /// The same error on held-out points, each left out in turn.
+    /// This error on held-out points, where each point is left out in turn.
     pub held_out: Option<f64>,
     /// SHA-256 of the measured data.
     pub data: String,
@@ -193,8 +194,8 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Returns the nanoseconds at a value of the parameter; `None` if the function is not finite
-    /// there.
+    /// Returns the nanoseconds at a value of the parameter. Returns `None` if the function is not
+    /// finite there.
     pub fn at(&self, x: f64) -> Option<f64> {
         let value = self.function(x)? * (1.0 + self.residual(x));
         value.is_finite().then_some(value)
@@ -216,8 +217,8 @@ impl Fitted {
         Some(value)
     }
 
-    /// Returns the deviation at `x`: linear between two points, constant beyond the first and the
-    /// last.
+    /// Returns the deviation at `x`. It is linear between two points, and constant below the first
+    /// and above the last point.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
         match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
@@ -236,8 +237,8 @@ impl Fitted {
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// Returns the additional nanoseconds of a call at `x` compared with 1; `None` if the model has
-    /// no value.
+    /// Returns the additional nanoseconds of a call at `x`, compared with a call at 1. Returns
+    /// `None` if the model has no value.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }

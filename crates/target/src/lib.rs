@@ -1,15 +1,15 @@
-//! Target descriptions: the components that can limit a device's throughput, the cost of each kind
-//! of work on them, and the exact rates that follow.
+//! Target descriptions. A description has the components that can limit a device's throughput, and
+//! the price of each kind of work on them. Exact rates follow from both.
 //!
-//! A target is data (`targets/*.toml`, format in `docs/targets.md`), read by [`Target::parse`] and
-//! checked by [`check`]. [`Target::cost_model`] compiles it for the cost classes of one program.
-//! The result is an automaton ([`CostModel::step`]) that prices one event after the other in a
-//! small [`Context`]. Costs are integers and rates are fractions, so that they compare exactly;
-//! floating-point numbers appear only in printed results. A target may also only count events; it
-//! then has neither prices nor rates ([`TargetKind::Counts`]).
+//! Descriptions are files (`targets/*.toml`, format in `docs/targets.md`). [`Target::parse`] reads
+//! them, and [`check`] checks them. [`Target::cost_model`] compiles a target for the cost classes
+//! of one program. The result is an automaton ([`CostModel::step`]) that prices one event after the
+//! other in a small [`Context`]. Costs are integers and rates are fractions, so that they compare
+//! exactly. Only printed results have floating-point numbers. A target that only counts events
+//! ([`TargetKind::Counts`]) has neither prices nor rates.
 //!
-//! This crate knows neither programs nor instruction sets nor solvers; cost classes are plain
-//! names. The cost and throughput model is that of Krude et al., "Determination of Throughput
+//! This crate does not depend on programs, instruction sets or solvers. Cost classes are plain
+//! names. The cost and throughput model is from Krude et al., "Determination of Throughput
 //! Guarantees for Processor-based SmartNICs", CoNEXT 2021, section 4.
 
 mod builtin;

@@ -1,17 +1,17 @@
 //! The cost automaton: prices events one after the other in a small, finite context.
 //!
-//! The context is the number of cycles since each mark was set, counted from the end of the event
-//! that set it. It is capped where no rule depends on larger values. Time is measured in cycles of
-//! the cores that run the program, without the per-packet overhead. The search combines these steps
-//! into longest paths.
+//! The context has the number of cycles since each mark was set, counted from the end of the event
+//! that set it. These numbers are capped if no rule depends on larger values. Time is measured in
+//! cycles of the cores that run the program, without the overhead per packet. The search combines
+//! these steps into longest paths.
 
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{
     Component, ComponentKind, CostVector, Cycles, MAX_MARKS, Target, TargetError, TargetKind,
 };
 
-/// Cycles since each mark was set. Opaque, small and with finitely many values, so it can be part
-/// of a search node's key.
+/// Cycles since each mark was set. The type is small and has finitely many values, so it can be
+/// part of the key of a search node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context([u16; MAX_MARKS]);
 
@@ -20,30 +20,39 @@ pub struct Context([u16; MAX_MARKS]);
 struct Charge {
     /// Base cost, in ticks.
     base: CostVector,
+    /// As in [`Price::just_after`].
     just_after: Option<Rule>,
+    /// As in [`Price::spacing`].
     spacing: Option<Rule>,
     /// For each mark, true if the end of the event sets it.
     sets: [bool; MAX_MARKS],
+}
+
+impl Charge {
+    /// Returns a charge without rules and marks.
+    fn constant(base: CostVector) -> Self {
+        Charge { base, just_after: None, spacing: None, sets: [false; MAX_MARKS] }
+    }
 }
 
 /// The prices of a target for the cost classes of one program.
 #[derive(Clone, Debug)]
 pub struct CostModel {
     charges: Vec<Charge>,
-    /// The component whose cycles are time; meaningless without cores, since there are no rules
-    /// then.
+    /// The component whose cycles are time. Without cores, there are no rules, and no result
+    /// depends on this field.
     cores: usize,
     overhead: CostVector,
     start: Context,
-    /// Distances are capped at these values, because no rule distinguishes larger ones.
+    /// Caps of the numbers in a context. No rule distinguishes larger numbers.
     horizon: [u16; MAX_MARKS],
 }
 
 impl Target {
-    /// Compiles the prices of `classes`; events refer to them by index.
+    /// Compiles the prices of `classes`. Events refer to the classes by index.
     ///
     /// # Errors
-    /// [`TargetError::Unpriced`] with every class that lacks a price on a component it loads.
+    /// [`TargetError::Unpriced`] with every class that lacks a price on a component that it loads.
     pub fn cost_model(&self, classes: &[String]) -> Result<CostModel, TargetError> {
         if self.kind == TargetKind::Counts {
             return Ok(CostModel::new(self, classes.iter().map(|c| self.count(c)).collect()));
@@ -82,8 +91,8 @@ impl Target {
         Ok(CostModel::new(self, charges))
     }
 
-    /// Returns a target with one component that counts ticks, and its cost model with these prices
-    /// of the classes, in order. Searches use this to maximise other quantities.
+    /// Returns a target with one counter, and a cost model with these prices of the classes, in
+    /// order. Searches use both to maximise other quantities.
     pub fn with_counter(
         &self,
         name: &str,
@@ -97,12 +106,7 @@ impl Target {
             serves: None,
         };
         let target = Target { kind: TargetKind::Counts, components: vec![counter], ..self.clone() };
-        let charge = |ticks| Charge {
-            base: CostVector::zero(1).with(0, ticks),
-            just_after: None,
-            spacing: None,
-            sets: [false; MAX_MARKS],
-        };
+        let charge = |ticks| Charge::constant(CostVector::zero(1).with(0, ticks));
         let model = CostModel::new(&target, ticks.into_iter().map(charge).collect());
         (target, model)
     }
@@ -113,7 +117,7 @@ impl Target {
         for (index, component) in self.components.iter().enumerate() {
             base.add(index, u64::from(component.serves(class)));
         }
-        Charge { base, just_after: None, spacing: None, sets: [false; MAX_MARKS] }
+        Charge::constant(base)
     }
 }
 
@@ -126,7 +130,7 @@ impl CostModel {
                 raise(&mut horizon[rule.mark], 1);
             }
             if let Some(rule) = charge.spacing {
-                // Beyond this distance, the spacing has no effect.
+                // After this number of cycles, the spacing has no effect.
                 let after = charge.just_after.map_or(u64::MAX, |r| r.cycles);
                 let least = charge.base[cores].min(after);
                 raise(&mut horizon[rule.mark], rule.cycles.saturating_sub(least));
@@ -156,7 +160,7 @@ impl CostModel {
         self.start
     }
 
-    /// Returns the work for each packet in addition to the program's.
+    /// Returns the work for each packet in addition to the work of the program.
     pub fn overhead(&self) -> CostVector {
         self.overhead
     }
@@ -168,8 +172,8 @@ impl CostModel {
 
     /// Adds the price of an event to `cost` and returns the context after it.
     ///
-    /// `class` is an index into the classes that the model was made for. An invalid index costs the
-    /// maximum: work without a model must not be free.
+    /// `class` is an index into the classes of [`Target::cost_model`]. An invalid index costs the
+    /// maximum, because work without a price must not be free.
     pub fn step(&self, context: Context, class: u32, cost: &mut CostVector) -> Context {
         let Some(charge) = self.charges.get(class as usize) else {
             (0..self.components()).for_each(|component| cost.add(component, u64::MAX));
@@ -200,9 +204,9 @@ impl CostModel {
     }
 }
 
-/// Raises a horizon, capped at 16 bits like the cycles of rules.
-fn raise(horizon: &mut u16, distance: u64) {
-    *horizon = (*horizon).max(u16::try_from(distance).unwrap_or(u16::MAX));
+/// Raises a cap to `cycles`, or to the maximum of 16 bits.
+fn raise(horizon: &mut u16, cycles: u64) {
+    *horizon = (*horizon).max(u16::try_from(cycles).unwrap_or(u16::MAX));
 }
 
 #[cfg(test)]

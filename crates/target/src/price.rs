@@ -1,10 +1,10 @@
-//! The price of a cost class: a base price per component and two rules that depend on recent
+//! The price of a cost class. It has a base price per component and two rules that depend on recent
 //! events.
 //!
-//! A mark records that an event of some kind just ended (`cc`: condition codes were written, `mem`:
-//! memory was accessed). Classes set marks; rules of other classes depend on the cycles since then.
-//! See Krude et al., CoNEXT 2021, sections 4.1 (branches) and 4.2 (spacing of memory accesses).
-//! `model` evaluates prices, `decode` reads them.
+//! A mark records the end of an event of some kind, such as `cc` for writes of condition codes and
+//! `mem` for memory accesses. Classes set marks. Rules of other classes depend on the number of
+//! cycles since then. See Krude et al., CoNEXT 2021, sections 4.1 (branches) and 4.2 (spacing of
+//! memory accesses). `decode` reads prices, and `model` evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Cycles(pub u64);
 
-/// The most marks that a target can have.
+/// Maximum number of marks of a target.
 pub const MAX_MARKS: usize = 4;
 
-/// The largest number of cycles in a rule: distances are kept in 16 bits.
+/// Maximum number of cycles in a rule. Contexts have 16 bits per mark.
 pub(crate) const MAX_RULE_CYCLES: u64 = 60_000;
 
-/// A kind of event that later prices can depend on.
+/// A kind of event on which later prices can depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct Mark {
     pub(crate) set_at_start: bool,
 }
 
-/// A number of cycles that applies depending on a mark.
+/// A number of cycles that depends on a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// Index into the target's marks.
@@ -40,18 +40,19 @@ pub(crate) struct Rule {
 pub(crate) struct Price {
     /// Base price in ticks.
     pub(crate) ticks: u64,
-    /// Replaces the base price if no cycle has passed since the mark was set. Cores only.
+    /// Price instead of the base price if no cycle has passed since the mark was set. Only for
+    /// cores.
     pub(crate) just_after: Option<Rule>,
-    /// Least number of cycles from the mark to the end of the event. Cores only.
+    /// Minimum number of cycles from the mark to the end of the event. Only for cores.
     pub(crate) spacing: Option<Rule>,
 }
 
 /// Prices and marks of a cost class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassPrice {
-    /// Prices by component; `None` if unknown.
+    /// Prices by component. `None` if unknown.
     pub(crate) prices: Vec<Option<Price>>,
-    /// Marks that the end of such an event sets; `None` if not stated.
+    /// Marks that the end of an event of this class sets. `None` if not stated.
     pub(crate) sets: Option<Vec<usize>>,
 }
 

@@ -1,11 +1,11 @@
-//! Exact rates, and slowness, their inverse for searching. Callers print them.
+//! Exact rates, and slowness, which is the inverse of a rate and orders paths in searches.
 
 use crate::ratio::Ratio;
 use std::fmt;
 
-/// A non-negative rational number of packets or bits per second, or infinite.
+/// A non-negative rational number of packets or bits per second, or infinity.
 ///
-/// Ordered by speed: the smallest rate is the bottleneck.
+/// Rates are ordered by speed. The smallest rate is the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(Ratio);
 
@@ -15,7 +15,7 @@ impl Rate {
         Rate(Ratio::INFINITE)
     }
 
-    /// Returns `num / den` per second; infinite if only `den` is zero.
+    /// Returns `num / den` per second. The rate is infinite if only `den` is zero.
     pub fn new(num: u128, den: u128) -> Self {
         Rate(Ratio::new(num, den))
     }
@@ -25,16 +25,15 @@ impl Rate {
         self.0.is_infinite()
     }
 
-    /// Converts the rate to a unit of which `factor` make one of this rate's unit, for example from
-    /// packets to bits.
+    /// Multiplies the rate by `factor`, for example to convert packets to bits.
     ///
-    /// A product that needs more than 128 bits is rounded down to the largest representable one.
+    /// A product of more than 128 bits is rounded down to the largest rate of 128 bits.
     pub fn times(self, factor: u64) -> Self {
         let product = self.0.times(u128::from(factor));
         Rate(product.unwrap_or_else(|| Ratio::new(u128::MAX, self.0.reduced().denominator())))
     }
 
-    /// Returns the rate for printing; infinity if there is no limit.
+    /// Returns the rate for printing. It is infinity if there is no limit.
     pub fn as_f64(self) -> f64 {
         self.0.as_f64()
     }
@@ -46,15 +45,15 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The slowness of a path on a component: seconds per packet, or per byte if sizes matter.
+/// The slowness of a path on a component, in seconds per packet or per byte.
 ///
-/// The inverse of a rate, up to a constant factor: the largest slowness is the bottleneck. A cost
-/// of zero has zero slowness.
+/// It is the inverse of a rate, up to a constant factor. The largest slowness is the bottleneck. A
+/// cost of zero has zero slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slowness(Ratio);
 
 impl Slowness {
-    /// Returns zero slowness: no work at all.
+    /// Returns zero slowness, for no work.
     pub const fn zero() -> Self {
         Slowness(Ratio::ZERO)
     }
@@ -64,8 +63,7 @@ impl Slowness {
         Slowness(Ratio::new(num, den))
     }
 
-    /// Returns the rate whose inverse this is: packets per second, or bytes per second if sizes
-    /// matter.
+    /// Returns the inverse: packets per second, or bytes per second if the slowness is per byte.
     pub fn rate(self) -> Rate {
         Rate(self.0.inverse())
     }

@@ -1,11 +1,11 @@
-//! Fractions of non-negative integers that compare exactly, including infinity.
+//! Fractions of non-negative integers, and infinity. They compare exactly.
 //!
-//! Supports only the arithmetic that rates need: neither sums nor general products.
+//! Rates need neither sums nor general products, so this module has none.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// `num / den`; `den == 0` means infinity. Never 0/0.
+/// `num / den`, or infinity if `den` is zero. `num` and `den` are never both zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ratio {
     num: u128,
@@ -16,7 +16,8 @@ impl Ratio {
     pub(crate) const ZERO: Self = Ratio { num: 0, den: 1 };
     pub(crate) const INFINITE: Self = Ratio { num: 1, den: 0 };
 
-    /// Returns `num / den`; zero if `num` is zero, infinity if only `den` is zero.
+    /// Returns `num / den`. The result is zero if `num` is zero, and infinity if only `den` is
+    /// zero.
     pub(crate) fn new(num: u128, den: u128) -> Self {
         if num == 0 { Self::ZERO } else { Ratio { num, den } }
     }
@@ -25,7 +26,7 @@ impl Ratio {
         self.den == 0
     }
 
-    /// Returns `1 / self`; zero and infinity are each other's inverse.
+    /// Returns `1 / self`. Zero and infinity are each other's inverse.
     pub(crate) fn inverse(self) -> Self {
         Ratio { num: self.den, den: self.num }
     }
@@ -40,7 +41,8 @@ impl Ratio {
         Ratio { num: self.num / divisor, den: self.den / divisor }
     }
 
-    /// Multiplies by `factor`; `None` if the result in lowest terms needs more than 128 bits.
+    /// Multiplies by `factor`. Returns `None` if the result in lowest terms needs more than 128
+    /// bits.
     pub(crate) fn times(self, factor: u128) -> Option<Self> {
         if factor == 0 || self.num == 0 {
             return Some(Self::ZERO);
@@ -75,7 +77,7 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Compares by continued fractions, which need no wider integers than the arguments.
+/// Compares by continued fractions. This needs no wider integers than those of the arguments.
 fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
     loop {
         match (a.den, b.den) {
@@ -88,7 +90,8 @@ fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
         if whole != Ordering::Equal {
             return whole;
         }
-        // The fractional parts compare like a and b, and their reciprocals the other way round.
+        // The fractional parts have the order of a and b. Their reciprocals have the opposite
+        // order.
         let (left, right) = (a.num % a.den, b.num % b.den);
         (a, b) = (Ratio { num: b.den, den: right }, Ratio { num: a.den, den: left });
     }

@@ -1,6 +1,6 @@
-//! A parsed target, and the rates that follow from costs on it.
+//! A parsed target, and the rates that follow from costs.
 //!
-//! `decode` reads and checks targets, `model` prices events.
+//! `decode` reads and checks targets, and `model` prices events.
 
 use crate::price::{Mark, PriceTable};
 use crate::{CostVector, Cycles, Rate, Slowness, TargetError, Timing};
@@ -14,12 +14,12 @@ pub enum InstructionSet {
     Nfp,
 }
 
-/// The kind of result that a target gives.
+/// The kind of results for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// Rates of a device: its components have clocks, prices and rates.
+    /// Rates of a device. Its components have clocks and prices.
     Rates,
-    /// Amounts of work: its components count events. Such a target has neither rates nor fixed
+    /// Amounts of work. The components count events. Such a target has neither rates nor fixed
     /// limits nor cores.
     Counts,
 }
@@ -27,13 +27,12 @@ pub enum TargetKind {
 /// The way in which a component processes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
-    /// Cores that run the program, one packet per core at a time. Costs are whole cycles: 1 tick =
-    /// 1 cycle.
+    /// Cores that run the program. Each core processes one packet at a time. A tick is a cycle.
     Cores,
-    /// One engine that all cores share. 1 tick = 10⁻⁹ engine cycles.
+    /// One engine that all cores share. A tick is 10⁻⁹ cycles of the engine.
     Engine,
-    /// A counter of events, 1 tick each. All components of a target of kind [`TargetKind::Counts`]
-    /// are counters, and only those.
+    /// A counter of events. A tick is an event. Targets of kind [`TargetKind::Counts`] have only
+    /// counters, and other targets have none.
     Counter,
 }
 
@@ -54,27 +53,26 @@ pub struct Component {
     pub name: String,
     /// Kind of the component.
     pub kind: ComponentKind,
-    /// Clock frequency in hertz; 0 for counters, which have none.
+    /// Clock frequency in hertz. It is 0 for counters, which have no clock.
     pub clock_hz: u64,
-    /// Work for each packet in addition to the program's.
+    /// Work for each packet in addition to the work of the program.
     pub overhead: Cycles,
-    /// Prefixes of the classes that load or are counted by this component; `None` for all classes.
+    /// Prefixes of the classes that this component processes or counts. `None` for all classes.
     pub(crate) serves: Option<Vec<String>>,
 }
 
 impl Component {
-    /// Returns the name for options: that of reports with hyphens instead of spaces.
+    /// Returns the name for options, which has hyphens instead of spaces.
     pub fn metric(&self) -> String {
         self.name.split_whitespace().collect::<Vec<_>>().join("-")
     }
 
-    /// Returns true if events of `class` load this component and need a price on it, or are counted
-    /// by it.
+    /// Returns true if events of `class` need a price on this component, or if it counts them.
     pub fn serves(&self, class: &str) -> bool {
-        let under = |prefix: &String| {
+        let has_prefix = |prefix: &String| {
             class.strip_prefix(prefix.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('.'))
         };
-        self.serves.as_ref().is_none_or(|prefixes| prefixes.iter().any(under))
+        self.serves.as_ref().is_none_or(|prefixes| prefixes.iter().any(has_prefix))
     }
 }
 
@@ -90,12 +88,12 @@ pub enum LimitKind {
     LineRate {
         /// Bits per second.
         bits_per_second: u64,
-        /// Bytes on the wire for each packet in addition to its own (checksum, preamble, gap).
+        /// Additional bytes on the wire for each packet (checksum, preamble, gap).
         frame_overhead_bytes: u32,
     },
 }
 
-/// A fixed limit of the device, the same for all programs.
+/// A fixed limit of the device. It is the same for all programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Name in reports.
@@ -124,27 +122,27 @@ pub struct Target {
     pub description: String,
     /// Kind of results.
     pub kind: TargetKind,
-    /// Instruction set whose work the target describes.
+    /// Instruction set of the programs on the target.
     pub instruction_set: InstructionSet,
-    /// Number of cores that run the program; 0 for counting targets.
+    /// Number of cores that run the program. It is 0 for counting targets.
     pub cores: u32,
-    /// Components with costs; at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one is of
-    /// kind [`ComponentKind::Cores`]; on counting targets all are counters.
+    /// Components with costs, at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one is of
+    /// kind [`ComponentKind::Cores`], except on counting targets.
     pub components: Vec<Component>,
     /// Fixed limits.
     pub limits: Vec<Limit>,
-    /// Smallest packet in bytes, without the frame check sequence.
+    /// Minimum packet length in bytes, without the frame check sequence.
     pub min_packet: u32,
-    /// Default of the largest packet in bytes.
+    /// Default of the maximum packet length in bytes.
     pub max_packet: u32,
-    /// Basis of time estimates, on counting targets.
+    /// Basis of time estimates. Only counting targets can have it.
     pub timing: Option<Timing>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) prices: PriceTable,
 }
 
 impl Target {
-    /// Returns the same device with only `cores` of its cores running the program.
+    /// Returns the device with only `cores` of its cores.
     ///
     /// # Errors
     /// [`TargetError::Cores`] if `cores` is 0 or exceeds the device's cores,
@@ -161,7 +159,7 @@ impl Target {
         Ok(self)
     }
 
-    /// Returns the component that options call `metric`, on a counting target.
+    /// Returns the component of a counting target with the option name `metric`.
     pub fn counter(&self, metric: &str) -> Option<usize> {
         match self.kind {
             TargetKind::Rates => None,
@@ -169,13 +167,14 @@ impl Target {
         }
     }
 
-    /// Returns the option names of the components of a counting target; `None` for other targets.
+    /// Returns the option names of the components of a counting target. Returns `None` for other
+    /// targets.
     pub fn metrics(&self) -> Option<Vec<String>> {
         let counts = self.kind == TargetKind::Counts;
         counts.then(|| self.components.iter().map(Component::metric).collect())
     }
 
-    /// Returns the index of the component that runs the program; 0 if there is none.
+    /// Returns the index of the component that runs the program, or 0 if there is none.
     pub fn cores_component(&self) -> usize {
         self.components.iter().position(|c| c.kind == ComponentKind::Cores).unwrap_or(0)
     }
@@ -188,18 +187,18 @@ impl Target {
         &self.components[component].name
     }
 
-    /// Returns the ticks of work that a component does in one second; 0 for counters.
+    /// Returns the ticks that a component does in one second, or 0 for counters.
     ///
     /// # Panics
     /// If there is no such component.
     pub fn ticks_per_second(&self, component: usize) -> u128 {
-        let part = &self.components[component];
-        let parallel = match part.kind {
+        let component = &self.components[component];
+        let parallel = match component.kind {
             ComponentKind::Cores => u128::from(self.cores),
             ComponentKind::Engine => 1,
             ComponentKind::Counter => 0,
         };
-        parallel * u128::from(part.clock_hz) * u128::from(part.kind.ticks_per_cycle())
+        parallel * u128::from(component.clock_hz) * u128::from(component.kind.ticks_per_cycle())
     }
 
     /// Converts a cost into clock cycles of the component, or into a count, for printing.
@@ -210,8 +209,8 @@ impl Target {
         ticks as f64 / self.components[component].kind.ticks_per_cycle() as f64
     }
 
-    /// Returns the packets per second if each costs `ticks` on a component. The rate is infinite
-    /// for zero ticks and on counters.
+    /// Returns the packets per second if each packet costs `ticks` on a component. The rate is
+    /// infinite for zero ticks and on counters.
     ///
     /// # Panics
     /// If there is no such component.
@@ -222,7 +221,7 @@ impl Target {
         Rate::new(self.ticks_per_second(component), u128::from(ticks))
     }
 
-    /// Returns the packets of `packet_size` bytes per second that a fixed limit allows.
+    /// Returns the rate of packets of `packet_size` bytes that a fixed limit allows.
     ///
     /// # Panics
     /// If there is no such limit.
@@ -238,14 +237,14 @@ impl Target {
         }
     }
 
-    /// Converts a packet rate into bits per second, for packets of `packet_size` bytes without the
+    /// Converts a packet rate to bits per second, for packets of `packet_size` bytes without the
     /// frame check sequence.
     pub fn bit_rate(packets: Rate, packet_size: u32) -> Rate {
         packets.times(8 * u64::from(packet_size))
     }
 
-    /// Returns the packet rates of all components and fixed limits, in their order; the smallest is
-    /// the guarantee of a path with this cost. Empty on counting targets.
+    /// Returns the packet rates of all components and fixed limits, in their order. The smallest
+    /// rate is the guarantee of a path with this cost. The list is empty on counting targets.
     pub fn rates(&self, cost: &CostVector, packet_size: u32) -> Vec<ResourceRate> {
         if self.kind == TargetKind::Counts {
             return Vec::new();
@@ -266,9 +265,9 @@ impl Target {
             .collect()
     }
 
-    /// Returns the sort key of a search for the slowest path: seconds of a component per packet, or
-    /// per byte if `packet_size` is given. On counting targets it is the count, independent of the
-    /// size.
+    /// Returns the order of paths in a search for the slowest path. It is the time of a component
+    /// in seconds per packet, or per byte if `packet_size` is given. On counting targets it is the
+    /// count, independent of the size.
     ///
     /// # Panics
     /// If there is no such component.

@@ -1,14 +1,14 @@
-//! Speed of a core, from experiments on a machine: the numbers behind time estimates.
+//! Times of a core, from experiments on a machine. They are the basis of time estimates.
 //!
-//! Numbers are thousandths of a cycle, so that the same description and path give the same time on
-//! all machines. `decode` reads them; the crate `estimate` applies them to paths.
+//! Times are integers, in thousandths of a cycle, so that a description and a path have the same
+//! estimate on all machines. `decode` reads them, and the crate `estimate` applies them to paths.
 
 use crate::fitted::Fitted;
 use std::collections::BTreeMap;
 
-/// Upper limit of the time of a call, in thousandths of a cycle. A billion cycles exceed any real
-/// call, and the sum over a path of millions of calls stays within 64 bits. The limit is needed
-/// because models may give any value far from measured points.
+/// Maximum time of a call, in thousandths of a cycle. No real call takes a billion cycles, and the
+/// sum over a path with millions of calls fits into 64 bits. The limit is necessary because models
+/// can have any value far from measured points.
 const MAX_CALL_CYCLES: u64 = 1_000_000_000_000;
 
 /// The functional unit that executes an instruction.
@@ -22,9 +22,9 @@ pub enum Unit {
     Multiply,
     /// Quotients and remainders.
     Divide,
-    /// Reading memory.
+    /// Reads of memory.
     Load,
-    /// Writing memory.
+    /// Writes of memory.
     Store,
     /// Atomic read-modify-write operations.
     Atomic,
@@ -74,7 +74,7 @@ pub struct UnitTiming {
 /// Timing that all instructions share, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTiming {
-    /// Least time between two instructions.
+    /// Minimum time between two instructions.
     pub instruction_cycles: u64,
     /// Time of a move or an unconditional jump, which need no unit.
     pub move_cycles: u64,
@@ -95,37 +95,37 @@ pub struct CoreTiming {
     pub loop_cycles: u64,
     /// Number of instructions of that loop.
     pub loop_instructions: u64,
-    /// Most instructions in flight (reorder window).
+    /// Maximum number of instructions in flight (reorder window).
     pub window: u64,
 }
 
-/// Properties of a core that older calibrations lack, in thousandths of a cycle.
+/// Timing of a core's pipeline, in thousandths of a cycle. Older calibrations do not have it.
 ///
-/// With these numbers, atomic operations execute when they retire, and a register move executes
+/// With this timing, estimates execute an atomic operation when it retires, and a register move
 /// like a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineTiming {
-    /// Time between two instructions in the fetch stage; taken jumps add to it.
+    /// Time between two instructions in the fetch stage. Taken jumps add to it.
     pub fetch_cycles: u64,
     /// Capacity of the queue between fetch and rename.
     pub fetch_queue: u64,
     /// Time until a moved register can be used.
     pub move_latency: u64,
-    /// Time that the kernel's loop waits in each iteration after all earlier instructions have
+    /// Time that the kernel's loop waits in each iteration, after the last earlier instruction has
     /// retired.
     pub loop_stall: u64,
-    /// Overlap of kernel calls with the code around them; `None` if calls do not overlap.
+    /// Overlap of kernel calls with the code around them. `None` if calls do not overlap.
     pub calls: Option<OverlapTiming>,
 }
 
 /// The overlap of kernel calls with the code around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
-    /// Kernel instructions that enter the window per cycle of a call, in thousandths.
+    /// Number of kernel instructions that enter the window per cycle of a call, in thousandths.
     pub instructions: u64,
-    /// Cycles from the arguments to the result, per cycle of the call, in thousandths.
+    /// Time from the arguments to the result, per cycle of the call, in thousandths of a cycle.
     pub result_share: u64,
-    /// Additional cycles until the result can be used.
+    /// Additional time until the result can be used, in thousandths of a cycle.
     pub result_cycles: u64,
 }
 
@@ -134,17 +134,18 @@ pub struct OverlapTiming {
 pub struct CallTiming {
     /// Time in the usual case.
     pub cycles: u64,
-    /// Time if the call returns 0 because nothing was found, if it differs.
+    /// Time if the call returns 0 because it finds nothing. `None` if it is the usual time.
     pub zero_cycles: Option<u64>,
-    /// Additional time for each processed byte: of a key, or of summed or written data.
+    /// Additional time for each byte of a key, or of summed or written data.
     pub byte_cycles: u64,
 }
 
 impl CallTiming {
-    /// Bytes of the longest usual key (an IPv6 five-tuple, padded).
+    /// Length in bytes of the longest usual key (an IPv6 five-tuple, padded).
     const LONG_KEY: u64 = 40;
 
-    /// Returns the time for `bytes` bytes; `zero` tells whether the call returns 0, if known.
+    /// Returns the time for `bytes` bytes. `zero` is true if the call returns 0, and `None` if that
+    /// is unknown.
     pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
         let base = match zero {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
@@ -160,7 +161,7 @@ impl CallTiming {
     }
 }
 
-/// The interval of measured times: 90 of 100 lie between these multiples of the estimate.
+/// The interval of measured times. 90 % of them are between these multiples of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
     /// Lower end, in thousandths of the estimate.
@@ -169,20 +170,20 @@ pub struct ErrorTiming {
     pub high: u64,
 }
 
-/// Quality of the calibration behind the numbers.
+/// Quality of the calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// Number of experiments.
     pub experiments: u64,
     /// Number of experiments that reached the requested precision.
     pub precise: u64,
-    /// Number of check programs, which were not part of the fit.
+    /// Number of check programs. The fit does not use them.
     pub checks: u64,
     /// Median error of the check programs, in thousandths of their time.
     pub check_error: u64,
     /// Compiler of the experiments, if known.
     pub compiler: Option<String>,
-    /// Reason against using it as the default of a machine; `None` if it is good enough.
+    /// Reason not to use the calibration as the default of a machine. `None` if it is good enough.
     pub doubt: Option<String>,
 }
 
@@ -197,20 +198,20 @@ pub struct Timing {
     pub clock_hz: u64,
     /// Timing that all instructions share.
     pub core: CoreTiming,
-    /// Pipeline properties; `None` in older calibrations.
+    /// Timing of the pipeline. `None` in older calibrations.
     pub pipeline: Option<PipelineTiming>,
     /// Timing of each [`Unit`].
     pub units: [UnitTiming; Unit::ALL.len()],
-    /// Kernel calls by name of the helper, optionally followed by the type of the map and the case,
-    /// separated by dots.
+    /// Timing of kernel calls by name. A name is that of the helper, and may continue with
+    /// `.MAP_TYPE` and then `.CASE`.
     pub calls: BTreeMap<String, CallTiming>,
     /// Time of a call without an entry of its own, in thousandths of a cycle.
     pub unknown_call: u64,
     /// Interval of measured times around an estimate.
     pub error: ErrorTiming,
-    /// Quality of the calibration; `None` if the description has none.
+    /// Quality of the calibration. `None` if the description does not state it.
     pub calibration: Option<Calibration>,
-    /// Models of components with one parameter, by name of the experiment.
+    /// Models of times that depend on one parameter, by name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 
@@ -220,8 +221,8 @@ impl Timing {
         &self.units[unit as usize]
     }
 
-    /// Returns the timing of a call. If the full name has none, drops the case, then the type of
-    /// the map.
+    /// Returns the timing of a call. If the full name has none, looks it up without the case, and
+    /// then without the type of the map.
     pub fn call(&self, name: &str) -> Option<&CallTiming> {
         let mut known = name;
         loop {
@@ -233,7 +234,8 @@ impl Timing {
     }
 
     /// Returns the model of a call's time by the number of entries in its map, for calls that find
-    /// an element or not. Without a model for misses, that for hits is used.
+    /// an element or for calls that find none. Without a model of calls that find none, returns the
+    /// other model.
     pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
         let of_call = |model: &&Fitted| {
             // The call's name may end with the case, after the type of the map.
@@ -243,17 +245,17 @@ impl Timing {
             };
             model.parameter == "entries" && model.calls.iter().any(names)
         };
-        let any = || self.models.values().filter(of_call);
-        any().find(|model| model.found == found).or_else(|| any().find(|model| model.found))
+        let models = || self.models.values().filter(of_call);
+        models().find(|model| model.found == found).or_else(|| models().find(|model| model.found))
     }
 
-    /// Converts nanoseconds into thousandths of a cycle.
+    /// Converts nanoseconds to thousandths of a cycle.
     pub fn cycles(&self, nanoseconds: f64) -> u64 {
         let cycles = (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64;
         cycles.min(MAX_CALL_CYCLES)
     }
 
-    /// Converts thousandths of a cycle into picoseconds.
+    /// Converts thousandths of a cycle to picoseconds.
     pub fn picoseconds(&self, cycles: u64) -> u64 {
         let time = u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz.max(1));
         u64::try_from(time).unwrap_or(u64::MAX)

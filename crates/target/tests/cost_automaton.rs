@@ -1,4 +1,4 @@
-//! The automaton with capped distances computes the same prices as one with unlimited memory.
+//! Compares the automaton, whose contexts are capped, with an evaluation that is not capped.
 
 use proptest::prelude::*;
 use slowpath_target::{CostModel, Target};
@@ -62,7 +62,7 @@ fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     Target::parse(&text, "generated").expect("valid")
 }
 
-/// Returns the cycles of each event, computed from uncapped times of marks.
+/// Returns the cycles of each event, from times of marks that are not capped.
 fn unbounded(classes: &[Class], at_start: [bool; 2], events: &[usize]) -> Vec<u64> {
     let mut now = 0;
     let mut set = at_start.map(|set| set.then_some(0));
@@ -98,7 +98,7 @@ fn automaton(model: &CostModel, events: &[usize]) -> Vec<[u64; 2]> {
 
 proptest! {
     #[test]
-    fn prices_like_a_clock_that_never_forgets(
+    fn prices_equal_those_of_an_evaluation_without_caps(
         classes in proptest::collection::vec(class(), 1..5),
         at_start in any::<[bool; 2]>(),
         events in proptest::collection::vec(any::<prop::sample::Index>(), 0..60),

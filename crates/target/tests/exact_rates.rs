@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn near_equal_rates_are_told_apart(a in 2u128.., b in 2u128..) {
+    fn almost_equal_rates_are_different(a in 2u128.., b in 2u128..) {
         let less = Rate::new(a - 1, b);
         let more = Rate::new(a, b - 1);
         let rate = Rate::new(a, b);
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn slowness_orders_paths_against_their_rates(
+    fn the_order_of_slowness_is_opposite_to_that_of_rates(
         first in (0usize..2, any::<u64>(), 1u32..2000),
         second in (0usize..2, any::<u64>(), 1u32..2000),
     ) {

@@ -1,4 +1,4 @@
-//! Tests of device descriptions and costs, in a single program that is linked once.
+//! Tests of target descriptions and costs, in one test binary, which links once.
 
 mod cost_automaton;
 mod documentation;

@@ -1,5 +1,5 @@
-//! Mangled descriptions either parse to a target or give an error with file and line. [`check`]
-//! finds a problem whenever parsing fails.
+//! Descriptions with random changes either are usable targets or cause an error with file and line.
+//! [`check`] finds a problem whenever parsing fails.
 
 use proptest::prelude::*;
 use slowpath_target::{Target, check};
@@ -8,7 +8,8 @@ fn original() -> &'static str {
     Target::builtin_text("agilio-cx-2x40").expect("built in")
 }
 
-fn contract(text: &str) {
+/// Checks that a text is a usable target, or that its error has one line.
+fn check_outcome(text: &str) {
     match Target::parse(text, "mangled.toml") {
         Ok(target) => {
             // The target must be usable.
@@ -30,14 +31,14 @@ fn contract(text: &str) {
 
 proptest! {
     #[test]
-    fn lines_lost_or_doubled(at in any::<prop::sample::Index>(), double in any::<bool>()) {
+    fn a_line_removed_or_duplicated(at in any::<prop::sample::Index>(), double in any::<bool>()) {
         let mut lines: Vec<&str> = original().lines().collect();
         let at = at.index(lines.len());
         match double {
             true => lines.insert(at, lines[at]),
             false => { lines.remove(at); }
         }
-        contract(&lines.join("\n"));
+        check_outcome(&lines.join("\n"));
     }
 
     #[test]
@@ -47,11 +48,11 @@ proptest! {
         if let Some((key, _)) = lines[at].split_once('=') {
             lines[at] = format!("{key}= {value}");
         }
-        contract(&lines.join("\n"));
+        check_outcome(&lines.join("\n"));
     }
 
     #[test]
-    fn a_piece_replaced_by_anything(
+    fn a_piece_replaced_by_any_text(
         start in any::<prop::sample::Index>(), len in 0usize..20, piece in ".{0,8}",
     ) {
         let chars: Vec<char> = original().chars().collect();
@@ -59,11 +60,11 @@ proptest! {
         let end = (start + len).min(chars.len());
         let text: String =
             chars[..start].iter().copied().chain(piece.chars()).chain(chars[end..].iter().copied()).collect();
-        contract(&text);
+        check_outcome(&text);
     }
 
     #[test]
     fn arbitrary_text(text in ".{0,200}") {
-        contract(&text);
+        check_outcome(&text);
     }
 }

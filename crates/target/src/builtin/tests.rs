@@ -2,7 +2,7 @@ use crate::{Target, check};
 use std::path::Path;
 
 #[test]
-fn built_in_targets_are_flawless_and_named_as_their_files() {
+fn built_in_targets_are_valid_and_named_as_their_files() {
     for &name in Target::builtin_names() {
         let text = Target::builtin_text(name).expect("listed");
         assert_eq!(check(text), Vec::<String>::new(), "{name}");

@@ -1,8 +1,8 @@
-//! Assumption files: prices that the user states for work that a target does not price.
+//! Assumption files. They have prices for work that a target does not price.
 //!
-//! They have the same `[price."class"]` tables as target descriptions, with two differences. A bare
-//! number may stand for `{ cycles = … }`, and sources are optional, because the file itself is the
-//! source. Tables under `helper` are about programs; their reader checks them.
+//! An assumption file has `[price."class"]` tables like those of target descriptions, with two
+//! differences. A bare number may replace `{ cycles = … }`, and sources are optional, because the
+//! file itself is the source. Another crate reads and checks the tables under `helper`.
 
 use super::prices::{self, Scope};
 use super::problem::Problems;
@@ -11,7 +11,7 @@ use super::table::Table;
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{Target, TargetKind};
 
-/// One class of an assumption file.
+/// The prices of one class in an assumption file.
 pub(super) struct Assumed {
     class: String,
     price: ClassPrice,
@@ -22,8 +22,8 @@ pub(super) struct Assumed {
 pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> Vec<Assumed> {
     let Some(document) = schema::parse(text, problems) else { return Vec::new() };
     let mut root = Table::new(String::new(), &document, 0..0);
-    let others = root.optional("helper").is_some();
-    if others && root.optional("price").is_none() {
+    let has_helpers = root.optional("helper").is_some();
+    if has_helpers && root.optional("price").is_none() {
         root.finish(problems);
         return Vec::new();
     }
@@ -57,8 +57,8 @@ pub struct Assumption {
 pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {
-        let slot = target.prices.entry(class.clone()).or_default();
-        slot.prices.resize(target.components.len(), None);
+        let known = target.prices.entry(class.clone()).or_default();
+        known.prices.resize(target.components.len(), None);
         for (index, stated) in price.prices.iter().enumerate() {
             let Some(stated) = stated else { continue };
             let component = &target.components[index];
@@ -66,25 +66,26 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
             let mut sentence =
                 format!("`{class}` costs {} cycles on {}", cycles(stated.ticks), component.name);
             sentence += &rules(stated, target.marks.as_slice());
-            if let Some(known) = slot.prices[index].filter(|known| known != stated) {
-                sentence += &format!(", not the target's {}", cycles(known.ticks));
-                sentence += &rules(&known, target.marks.as_slice());
+            if let Some(replaced) = known.prices[index].filter(|price| price != stated) {
+                sentence += &format!(", not the target's {}", cycles(replaced.ticks));
+                sentence += &rules(&replaced, target.marks.as_slice());
             }
             let reason = source.as_ref().map_or(String::new(), |text| format!(": {text}"));
             let sentence = format!("{sentence} ({file}{reason})");
             assumptions.push(Assumption { class: class.clone(), sentence });
-            slot.prices[index] = Some(*stated);
+            known.prices[index] = Some(*stated);
         }
         if let Some(sets) = price.sets {
-            slot.sets = Some(sets);
+            known.sets = Some(sets);
         }
     }
     assumptions
 }
 
+/// Describes the rules of a price, for the end of a sentence.
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
-    // Destructured in full, so that a new field must be handled here, too.
+    // Names all fields, so that a new field causes a compile error here.
     let Price { ticks: _, just_after, spacing } = *price;
     let mut text = String::new();
     if let Some(rule) = just_after {
@@ -96,7 +97,7 @@ fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     text
 }
 
-/// Formats `ticks / per_cycle` as an exact decimal number; `per_cycle` is a power of ten.
+/// Formats `ticks / per_cycle` as an exact decimal number. `per_cycle` is a power of ten.
 fn decimal(ticks: u64, per_cycle: u64) -> String {
     if per_cycle == 1 {
         return ticks.to_string();

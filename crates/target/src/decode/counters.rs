@@ -1,4 +1,4 @@
-//! The components of targets that count events: they have only names of classes, no clock and no
+//! The components of targets that count events. They have names of classes, but no clock and no
 //! prices.
 
 use super::problem::Problems;
@@ -24,7 +24,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Vec<Com
         };
         let metric = component.metric();
         let taken = components.iter().any(|other| other.metric() == metric);
-        // The name `ns` is reserved for times, which are printed among counts.
+        // The name `ns` is reserved for times, which are printed with counts.
         if taken || matches!(metric.as_str(), "bitrate" | "packetrate" | "ns") {
             problems.error(at.clone(), format!("`{key}`: {name:?} is taken already"));
         }

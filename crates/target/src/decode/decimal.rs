@@ -1,6 +1,6 @@
-//! Decimal numbers as written, scaled to integers without going through floating point.
+//! Conversion of decimal numbers to scaled integers, without floating-point numbers.
 
-/// The reason why a number cannot be used.
+/// The reason that a number is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
     Negative,
@@ -40,7 +40,7 @@ pub(super) fn scaled_ceil(text: &str, scale: u32) -> Result<u64, DecimalError> {
         return Err(DecimalError::Negative);
     }
     let exponent: i64 = exponent.parse().map_err(|_| DecimalError::TooLarge)?;
-    // Number of digits in front of the decimal point after scaling.
+    // After scaling, the first `kept` digits are in front of the decimal point.
     let shift = i64::from(scale).checked_add(exponent).ok_or(DecimalError::TooLarge)?;
     let kept = shift.checked_add(whole.len() as i64).ok_or(DecimalError::TooLarge)?;
     let mut value: u64 = 0;

@@ -1,13 +1,12 @@
 //! Reading of target descriptions and assumption files.
 //!
-//! Both are TOML, decoded by hand from the parser's syntax tree. This keeps data that `serde`
-//! drops: the lines of values, the exact digits of numbers, and all problems of a file instead of
-//! the first one.
+//! Both are TOML. The modules decode the parser's syntax tree without `serde`, because they need
+//! the lines of values, the exact digits of numbers, and all problems of a file.
 //!
-//! Layout: `table` reads keys of known types from one table, with `decimal` and `problem` as
-//! helpers. `schema` decodes targets, `counters` the components of counting targets, `timing` and
-//! `models` the basis of time estimates, `prices` price tables, and `assume` assumption files.
-//! `docs/targets.md` describes the formats for users.
+//! `table` reads keys of known types from one table. It uses `decimal` and `problem`. `schema`
+//! decodes targets, `counters` decodes the components of counting targets, and `timing` and
+//! `models` decode the basis of time estimates. `prices` decodes price tables, and `assume` decodes
+//! assumption files. `docs/targets.md` describes the formats.
 
 mod assume;
 mod counters;
@@ -25,7 +24,7 @@ use crate::{Target, TargetError};
 use problem::Problems;
 
 impl Target {
-    /// Parses a target description; `file` is its name in messages.
+    /// Parses a target description. `file` is its name in messages.
     ///
     /// # Errors
     /// [`TargetError::Malformed`] with the first problem. Missing sources are not an error here;
@@ -39,11 +38,11 @@ impl Target {
         }
     }
 
-    /// Adds the prices of an assumption file and replaces existing ones; `file` is its name in
+    /// Adds the prices of an assumption file and replaces existing ones. `file` is its name in
     /// messages. Returns one assumption for each price.
     ///
     /// # Errors
-    /// [`TargetError::Malformed`] if the file is invalid; the target is then unchanged.
+    /// [`TargetError::Malformed`] if the file is invalid. The target is then unchanged.
     pub fn apply_assumptions(
         &mut self,
         text: &str,
@@ -58,11 +57,9 @@ impl Target {
     }
 }
 
-/// Returns all problems of a target description, one line each. They are about syntax, unknown or
-/// missing keys, wrong types, values out of range, dangling references, and numbers without a
-/// source.
-///
-/// The list is empty if the description is valid.
+/// Returns all problems of a target description, with one line each. Problems are syntax errors,
+/// unknown or missing keys, wrong types, values out of range, references to unknown names, and
+/// numbers without a source.
 pub fn check(text: &str) -> Vec<String> {
     let mut problems = Problems::new(text);
     schema::read(text, &mut problems);

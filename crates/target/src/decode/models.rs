@@ -1,4 +1,4 @@
-//! `[timing.model]`: models of components that `slowpath calibrate` has fitted.
+//! `[timing.model]`: models that `slowpath calibrate` fits.
 
 use super::problem::Problems;
 use super::table::{Table, as_table};
@@ -62,10 +62,11 @@ fn read_segments(table: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<V
         return None;
     };
     let mut segments: Vec<Segment> = Vec::new();
-    for (at, one) in list.iter().enumerate() {
-        let segment = read_segment(as_table(format!("{path}[{at}]"), one, problems)?, problems)?;
+    for (at, item) in list.iter().enumerate() {
+        let segment = read_segment(as_table(format!("{path}[{at}]"), item, problems)?, problems)?;
         if segments.last().is_some_and(|before| before.to >= segment.from) {
-            problems.error(one.span(), format!("`{path}[{at}]` begins before the one before ends"));
+            problems
+                .error(item.span(), format!("`{path}[{at}]` begins before the one before ends"));
             return None;
         }
         segments.push(segment);
@@ -147,7 +148,7 @@ fn numbers(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Opt
         problems.error(value.span(), format!("`{path}` must be a list of numbers"));
         return None;
     };
-    list.iter().map(|one| finite(&path, one, problems)).collect()
+    list.iter().map(|item| finite(&path, item, problems)).collect()
 }
 
 fn finite(
@@ -163,11 +164,11 @@ fn finite(
         }
         _ => None,
     };
-    let known = number.filter(|number: &f64| number.is_finite());
-    if known.is_none() {
+    let finite = number.filter(|number: &f64| number.is_finite());
+    if finite.is_none() {
         problems.error(value.span(), format!("`{path}` must be a finite number"));
     }
-    known
+    finite
 }
 
 #[cfg(test)]

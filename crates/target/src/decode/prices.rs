@@ -1,21 +1,39 @@
-//! The `[price."class"]` tables, which are the same in target descriptions and assumption files.
+//! The `[price."class"]` tables of target descriptions and assumption files.
 
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled, whole};
 use crate::price::{ClassPrice, MAX_RULE_CYCLES, Mark, Price, Rule};
 use crate::{Component, ComponentKind};
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// Most cycles of one event; keeps sums far from overflowing 64 bits.
+/// Maximum number of cycles of one event. It keeps sums far below 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// The components and marks that a price table can refer to.
+/// The components and marks to which a price table can refer.
 pub(super) struct Scope<'s> {
     pub(super) components: &'s [Component],
     pub(super) marks: &'s [Mark],
-    /// True if a bare number may stand for `{ cycles = … }`.
+    /// True if a bare number may replace `{ cycles = … }`.
     pub(super) bare_numbers: bool,
+}
+
+impl Scope<'_> {
+    /// Returns the index of the mark that a key names. `at` is the place of the key.
+    fn mark(
+        &self,
+        name: &str,
+        key: &str,
+        at: Range<usize>,
+        problems: &mut Problems<'_>,
+    ) -> Option<usize> {
+        let mark = self.marks.iter().position(|mark| mark.name == name);
+        if mark.is_none() {
+            problems.error(at, format!("`{key}`: there is no mark {name:?}"));
+        }
+        mark
+    }
 }
 
 /// One price table.
@@ -25,8 +43,8 @@ pub(super) struct PriceEntry<'t> {
     pub(super) source: Option<&'t str>,
 }
 
-/// Reads all tables under `price`. Calls `on_source` for each place with numbers and passes its
-/// source, if it states one.
+/// Reads all tables under `price`. Calls `on_source` for each table with numbers, with its source
+/// if it states one.
 pub(super) fn read<'t>(
     prices: &Table<'t>,
     scope: &Scope<'_>,
@@ -63,14 +81,8 @@ pub(super) fn read<'t>(
         if let Some(names) = table.strings("sets", problems) {
             let key = table.key("sets");
             let at = table.optional("sets").map_or(table.span(), Spanned::span);
-            let marks = names.iter().filter_map(|&name| {
-                let mark = scope.marks.iter().position(|mark| mark.name == name);
-                if mark.is_none() {
-                    problems.error(at.clone(), format!("`{key}`: there is no mark {name:?}"));
-                }
-                mark
-            });
-            price.sets = Some(marks.collect());
+            let mark = |name: &&str| scope.mark(name, &key, at.clone(), problems);
+            price.sets = Some(names.iter().filter_map(mark).collect());
         }
         if !priced {
             problems.error(table.span(), format!("`{}` has no price", prices.key(class)));
@@ -86,7 +98,7 @@ fn read_price<'t>(
     value: &'t Spanned<DeValue<'t>>,
     component: &Component,
     scope: &Scope<'_>,
-    around: Option<&'t str>,
+    class_source: Option<&'t str>,
     problems: &mut Problems<'_>,
     on_source: &mut dyn FnMut(&Table<'t>, Option<&'t str>, &mut Problems<'_>),
 ) -> Option<Price> {
@@ -95,7 +107,7 @@ fn read_price<'t>(
         return Some(Price { ticks, just_after: None, spacing: None });
     }
     let mut table = as_table(path, value, problems)?;
-    let source = optional_string(&mut table, "source", problems).or(around);
+    let source = optional_string(&mut table, "source", problems).or(class_source);
     on_source(&table, source, problems);
     let cycles = table.required("cycles", problems);
     let ticks =
@@ -118,7 +130,7 @@ fn read_ticks(
     if kind == ComponentKind::Cores {
         return whole(path, value, 0..=MAX_CYCLES, problems);
     }
-    // One tick is 10^-9 cycles, see `ComponentKind::ticks_per_cycle`.
+    // A tick is 10^-9 cycles, see `ComponentKind::ticks_per_cycle`.
     let ticks = scaled(path, value, 9, problems)?;
     if ticks > MAX_CYCLES * kind.ticks_per_cycle() {
         problems.error(value.span(), format!("`{path}` must be at most {MAX_CYCLES}"));
@@ -136,14 +148,7 @@ fn read_rule(
     let mut rule = table.optional_table(key, problems)?;
     let name = rule.string("mark", problems);
     let cycles = rule.integer("cycles", 0..=MAX_RULE_CYCLES, problems);
-    let mark = name.and_then(|name| {
-        let mark = scope.marks.iter().position(|mark| mark.name == name);
-        if mark.is_none() {
-            let what = format!("`{}`: there is no mark {name:?}", rule.key("mark"));
-            problems.error(rule.span(), what);
-        }
-        mark
-    });
+    let mark = name.and_then(|name| scope.mark(name, &rule.key("mark"), rule.span(), problems));
     rule.finish(problems);
     Some(Rule { mark: mark?, cycles: cycles? })
 }

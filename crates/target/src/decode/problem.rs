@@ -1,4 +1,4 @@
-//! The problems found in one file, with their lines.
+//! The problems of one file, with their lines.
 
 use crate::TargetError;
 use std::ops::Range;
@@ -11,7 +11,7 @@ struct Problem {
     fatal: bool,
 }
 
-/// A collector of problems. It keeps the text to convert offsets into lines.
+/// The problems of a file, and its text, which converts offsets to lines.
 pub(super) struct Problems<'a> {
     text: &'a str,
     list: Vec<Problem>,
@@ -44,7 +44,8 @@ impl<'a> Problems<'a> {
         self.list.iter().any(|problem| problem.fatal)
     }
 
-    /// Converts the first fatal problem into an error that also has the number of the others.
+    /// Converts the first fatal problem to an error. It also has the number of other fatal
+    /// problems.
     pub(super) fn into_error(mut self, file: &str) -> TargetError {
         self.list.retain(|problem| problem.fatal);
         self.list.sort_by_key(|problem| problem.line);

@@ -1,4 +1,4 @@
-//! The format of target descriptions, version 1. `docs/targets.md` describes it for users.
+//! The format of target descriptions, version 1. `docs/targets.md` describes it.
 
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;
@@ -21,8 +21,8 @@ const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 
-/// Reads a description; `None` if too much is missing. The result is usable only if no fatal
-/// problem was found.
+/// Reads a description. Returns `None` if too much is missing. The result is usable only if there
+/// is no fatal problem.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let document = parse(text, problems)?;
     let span = 0..0;
@@ -37,8 +37,14 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let description = root.string("description", problems);
     let sources = Sources::read(&mut root, problems);
     let packet = read_packet(&mut root, &sources, problems);
-    let kind = read_kind(&mut root, problems)?;
-    let instruction_set = read_instruction_set(&mut root, kind, problems)?;
+    let kinds = [("rates", TargetKind::Rates), ("counts", TargetKind::Counts)];
+    let kind = read_choice(&mut root, "kind", kinds, TargetKind::Rates, problems)?;
+    let sets = [("bpf", InstructionSet::Bpf), ("nfp", InstructionSet::Nfp)];
+    let default = match kind {
+        TargetKind::Rates => InstructionSet::Nfp,
+        TargetKind::Counts => InstructionSet::Bpf,
+    };
+    let instruction_set = read_choice(&mut root, "instruction_set", sets, default, problems)?;
     if kind == TargetKind::Counts {
         let components = counters::read(&mut root, problems);
         let timing = timing::read(&mut root, problems);
@@ -88,7 +94,8 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     })
 }
 
-/// Parses a file into a syntax tree; `None` after a syntax error, which is added to the problems.
+/// Parses a file to a syntax tree. Returns `None` after a syntax error, and adds it to the
+/// problems.
 pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<DeTable<'t>> {
     match DeTable::parse(text) {
         Ok(document) => Some(document.into_inner()),
@@ -99,7 +106,7 @@ pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<De
     }
 }
 
-/// Names that `source` entries must start with.
+/// Names in `[sources]`. The values of `source` keys must start with one of them.
 struct Sources<'t>(BTreeSet<&'t str>);
 
 impl<'t> Sources<'t> {
@@ -138,45 +145,23 @@ impl<'t> Sources<'t> {
     }
 }
 
-/// Reads the kind of the target; the default is rates.
-fn read_kind(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<TargetKind> {
-    if root.optional("kind").is_none() {
-        return Some(TargetKind::Rates);
-    }
-    match root.string("kind", problems)? {
-        "rates" => Some(TargetKind::Rates),
-        "counts" => Some(TargetKind::Counts),
-        other => {
-            let at = root.optional("kind").map_or(0..0, toml::Spanned::span);
-            problems.error(at, format!("`kind` must be \"rates\" or \"counts\", not {other:?}"));
-            None
-        }
-    }
-}
-
-/// Reads the instruction set. The default is that of the flow processor for devices, and BPF for
-/// counts.
-fn read_instruction_set(
+/// Reads a key with two valid values. Returns `default` if the key is absent.
+fn read_choice<T: Copy>(
     root: &mut Table<'_>,
-    kind: TargetKind,
+    key: &str,
+    choices: [(&str, T); 2],
+    default: T,
     problems: &mut Problems<'_>,
-) -> Option<InstructionSet> {
-    if root.optional("instruction_set").is_none() {
-        return Some(match kind {
-            TargetKind::Rates => InstructionSet::Nfp,
-            TargetKind::Counts => InstructionSet::Bpf,
-        });
+) -> Option<T> {
+    let Some(value) = root.optional(key) else { return Some(default) };
+    let text = root.string(key, problems)?;
+    let choice = choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
+    if choice.is_none() {
+        let [(first, _), (second, _)] = choices;
+        let what = format!("`{key}` must be {first:?} or {second:?}, not {text:?}");
+        problems.error(value.span(), what);
     }
-    match root.string("instruction_set", problems)? {
-        "bpf" => Some(InstructionSet::Bpf),
-        "nfp" => Some(InstructionSet::Nfp),
-        other => {
-            let at = root.optional("instruction_set").map_or(0..0, toml::Spanned::span);
-            let what = format!("`instruction_set` must be \"bpf\" or \"nfp\", not {other:?}");
-            problems.error(at, what);
-            None
-        }
-    }
+    choice
 }
 
 fn read_packet<'t>(
@@ -241,7 +226,7 @@ fn read_components<'t>(
         }
         let at = table.span();
         table.finish(problems);
-        // Keep a component with an invalid clock, so that prices on it cause no further problems.
+        // Keeps a component with an invalid clock, so that prices on it cause no further problems.
         if let (Some(name), Some(kind)) = (name, kind) {
             components.push(Component {
                 name: name.to_owned(),
@@ -347,10 +332,8 @@ fn read_prices<'t>(
             sources.expect(table, source, problems);
         };
     let entries = prices::read(&table, &scope, problems, &mut on_source);
-    let known = |price: ClassPrice| ClassPrice {
-        // In a description, a class without `sets` sets no mark.
-        sets: Some(price.sets.unwrap_or_default()),
-        ..price
-    };
-    entries.into_iter().map(|entry| (entry.class.to_owned(), known(entry.price))).collect()
+    // In a description, a class without `sets` sets no mark.
+    let complete =
+        |price: ClassPrice| ClassPrice { sets: Some(price.sets.unwrap_or_default()), ..price };
+    entries.into_iter().map(|entry| (entry.class.to_owned(), complete(entry.price))).collect()
 }

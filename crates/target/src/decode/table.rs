@@ -1,4 +1,4 @@
-//! Typed access to the keys of one TOML table, with all problems collected.
+//! Access to the keys of one TOML table by type. It collects all problems.
 
 use super::decimal::{DecimalError, scaled_ceil};
 use super::problem::Problems;
@@ -9,16 +9,16 @@ use toml::de::{DeTable, DeValue};
 
 /// A table, its path for messages, and the keys that were requested so far.
 pub(super) struct Table<'t> {
-    /// Path such as `component[0]`; empty for the document.
+    /// Path such as `component[0]`. It is empty for the document.
     path: String,
     entries: &'t DeTable<'t>,
     span: Range<usize>,
-    known: BTreeSet<String>,
+    requested: BTreeSet<String>,
 }
 
 impl<'t> Table<'t> {
     pub(super) fn new(path: String, entries: &'t DeTable<'t>, span: Range<usize>) -> Self {
-        Table { path, entries, span, known: BTreeSet::new() }
+        Table { path, entries, span, requested: BTreeSet::new() }
     }
 
     pub(super) fn span(&self) -> Range<usize> {
@@ -45,7 +45,7 @@ impl<'t> Table<'t> {
 
     /// Returns the value of a key that may be absent.
     pub(super) fn optional(&mut self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
-        self.known.insert(key.to_owned());
+        self.requested.insert(key.to_owned());
         self.entries.get(key)
     }
 
@@ -145,19 +145,19 @@ impl<'t> Table<'t> {
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
-            if self.known.contains(name) {
+            if self.requested.contains(name) {
                 continue;
             }
             let path = self.key(name);
             let with_unit = self
-                .known
+                .requested
                 .iter()
                 .find(|k| k.strip_prefix(name).is_some_and(|r| r.starts_with('_')));
             let hint = match with_unit {
-                Some(known) => format!("its name says the unit: `{known}`"),
+                Some(key) => format!("its name says the unit: `{key}`"),
                 None => {
-                    let known: Vec<_> = self.known.iter().map(|k| format!("`{k}`")).collect();
-                    format!("keys here are {}", known.join(", "))
+                    let keys: Vec<_> = self.requested.iter().map(|k| format!("`{k}`")).collect();
+                    format!("keys here are {}", keys.join(", "))
                 }
             };
             problems.error(key.span(), format!("unknown key `{path}`; {hint}"));
@@ -168,25 +168,25 @@ impl<'t> Table<'t> {
         &self,
         key: &str,
         value: &Spanned<DeValue<'_>>,
-        wanted: &str,
+        expected: &str,
         problems: &mut Problems<'_>,
     ) -> Option<T> {
-        not_a(&self.key(key), value, wanted, problems)
+        wrong_type(&self.key(key), value, expected, problems)
     }
 }
 
-fn not_a<T>(
+fn wrong_type<T>(
     path: &str,
     value: &Spanned<DeValue<'_>>,
-    wanted: &str,
+    expected: &str,
     problems: &mut Problems<'_>,
 ) -> Option<T> {
     let found = value.get_ref().type_str();
-    problems.error(value.span(), format!("`{path}` must be {wanted}, not of type {found}"));
+    problems.error(value.span(), format!("`{path}` must be {expected}, not of type {found}"));
     None
 }
 
-/// Converts a value into a table.
+/// Converts a value to a table.
 pub(super) fn as_table<'t>(
     path: String,
     value: &'t Spanned<DeValue<'t>>,
@@ -194,11 +194,11 @@ pub(super) fn as_table<'t>(
 ) -> Option<Table<'t>> {
     match value.get_ref().as_table() {
         Some(entries) => Some(Table::new(path, entries, value.span())),
-        None => not_a(&path, value, "a table", problems),
+        None => wrong_type(&path, value, "a table", problems),
     }
 }
 
-/// Converts a value into a whole number.
+/// Converts a value to a whole number.
 pub(super) fn whole(
     path: &str,
     value: &Spanned<DeValue<'_>>,
@@ -206,7 +206,7 @@ pub(super) fn whole(
     problems: &mut Problems<'_>,
 ) -> Option<u64> {
     let Some(integer) = value.get_ref().as_integer() else {
-        return not_a(path, value, "a whole number", problems);
+        return wrong_type(path, value, "a whole number", problems);
     };
     match u64::from_str_radix(integer.as_str(), integer.radix()) {
         Ok(number) if range.contains(&number) => Some(number),
@@ -221,7 +221,7 @@ pub(super) fn whole(
     }
 }
 
-/// Converts a number of any kind into an integer: times 10^`scale`, rounded up.
+/// Multiplies a number of any type by 10^`scale` and rounds it up.
 pub(super) fn scaled(
     path: &str,
     value: &Spanned<DeValue<'_>>,
@@ -236,7 +236,7 @@ pub(super) fn scaled(
                 Err(_) => Err(DecimalError::TooLarge),
             }
         }
-        _ => return not_a(path, value, "a number", problems),
+        _ => return wrong_type(path, value, "a number", problems),
     };
     match parsed {
         Ok(number) => Some(number),

@@ -59,7 +59,7 @@ fn a_complete_description_is_read() {
 }
 
 #[test]
-fn every_malformed_description_names_file_line_and_key() {
+fn errors_name_file_line_and_key() {
     let cases: &[(&str, &str, &str)] = &[
         ("schema = 1\n", "", "`schema` is missing"),
         ("schema = 1", "schema = 2", "`schema` is 2; this version reads schema 1"),
@@ -128,7 +128,7 @@ fn a_single_problem_is_the_error_and_has_the_right_line() {
 }
 
 #[test]
-fn a_missing_unit_is_pointed_out() {
+fn errors_of_keys_without_a_unit_name_the_key_with_the_unit() {
     let listed = check(&changed("clock_hz = 500", "clock = 500"));
     assert_eq!(
         listed,
@@ -140,7 +140,7 @@ fn a_missing_unit_is_pointed_out() {
 }
 
 #[test]
-fn missing_and_dangling_sources_are_reported_but_do_not_prevent_use() {
+fn descriptions_with_invalid_sources_are_usable() {
     let cases = [
         (
             "max_size_bytes = 1500\nsource = \"us\"",
@@ -170,7 +170,7 @@ fn missing_and_dangling_sources_are_reported_but_do_not_prevent_use() {
 }
 
 #[test]
-fn files_that_are_no_descriptions_give_one_line() {
+fn errors_of_other_files_have_one_line() {
     let zeros = "\0".repeat(1 << 20);
     let nested = format!("x = {}", "[".repeat(100_000));
     for text in ["", "\u{feff}", "hello", "[[[", "x = 1", zeros.as_str(), nested.as_str()] {
@@ -182,7 +182,7 @@ fn files_that_are_no_descriptions_give_one_line() {
 }
 
 #[test]
-fn assumptions_fill_gaps_and_are_listed() {
+fn assumptions_add_prices_and_are_listed() {
     let mut target = Target::parse(SMALL, "small.toml").expect("parses");
     let assumed = r#"
         [price."mem.write"]

@@ -16,10 +16,10 @@ const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
 /// Decimal places of a number of cycles.
 const DIGITS: u32 = 3;
-/// Most cycles, in thousandths: no call takes longer, and sums stay within 64 bits.
-const MOST_CYCLES: u64 = 1_000_000_000;
+/// Maximum number of cycles, in thousandths. No call takes longer, and sums fit into 64 bits.
+const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// Reads the table; `None` if it is absent or invalid.
+/// Reads the table. Returns `None` if it is absent or invalid.
 pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Timing> {
     let mut table = root.optional_table("timing", problems)?;
     let machine = table.string("machine", problems).map(str::to_owned);
@@ -62,8 +62,8 @@ fn optional_cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>
     let value = table.optional(key)?;
     let path = table.key(key);
     let number = scaled(&path, value, DIGITS, problems)?;
-    if number > MOST_CYCLES {
-        let most = MOST_CYCLES / 10_u64.pow(DIGITS);
+    if number > MAX_CYCLES {
+        let most = MAX_CYCLES / 10_u64.pow(DIGITS);
         problems.error(value.span(), format!("`{path}` must not be above {most}"));
         return None;
     }
@@ -133,27 +133,27 @@ fn read_units(
     problems: &mut Problems<'_>,
 ) -> Option<[UnitTiming; Unit::ALL.len()]> {
     let read = Unit::ALL.map(|unit| {
-        let mut one = table.table(unit.name(), problems)?;
-        let latency = cycles(&mut one, "latency_cycles", problems);
-        let interval = cycles(&mut one, "interval_cycles", problems);
-        let queue = one.integer("queue", ENTRIES, problems);
-        one.finish(problems);
+        let mut table = table.table(unit.name(), problems)?;
+        let latency = cycles(&mut table, "latency_cycles", problems);
+        let interval = cycles(&mut table, "interval_cycles", problems);
+        let queue = table.integer("queue", ENTRIES, problems);
+        table.finish(problems);
         Some(UnitTiming { latency: latency?, interval: interval?, queue: queue? })
     });
     table.finish(problems);
-    let known: Vec<UnitTiming> = read.into_iter().collect::<Option<_>>()?;
-    known.try_into().ok()
+    let units: Vec<UnitTiming> = read.into_iter().collect::<Option<_>>()?;
+    units.try_into().ok()
 }
 
 fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, CallTiming> {
     let mut calls = BTreeMap::new();
     for (name, value) in table.entries() {
-        let Some(mut one) = as_table(table.key(name), value, problems) else { continue };
-        let always = cycles(&mut one, "cycles", problems);
-        let zero_cycles = optional_cycles(&mut one, "zero_cycles", problems);
-        let byte_cycles = optional_cycles(&mut one, "byte_cycles", problems).unwrap_or(0);
-        one.finish(problems);
-        if let Some(cycles) = always {
+        let Some(mut call) = as_table(table.key(name), value, problems) else { continue };
+        let cycles = cycles(&mut call, "cycles", problems);
+        let zero_cycles = optional_cycles(&mut call, "zero_cycles", problems);
+        let byte_cycles = optional_cycles(&mut call, "byte_cycles", problems).unwrap_or(0);
+        call.finish(problems);
+        if let Some(cycles) = cycles {
             calls.insert(name.to_owned(), CallTiming { cycles, zero_cycles, byte_cycles });
         }
     }

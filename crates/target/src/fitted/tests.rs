@@ -22,10 +22,13 @@ fn segment(document: &Value) -> Segment {
 }
 
 fn residuals(document: &Value) -> Vec<Residual> {
-    let side = |name: &str| document[name].as_array().unwrap().iter().map(number);
+    let numbers = |name: &str| document[name].as_array().unwrap().iter().map(number);
     match document.is_null() {
         true => Vec::new(),
-        false => side("x").zip(side("share")).map(|(x, share)| Residual { x, share }).collect(),
+        false => {
+            let points = numbers("x").zip(numbers("share"));
+            points.map(|(x, share)| Residual { x, share }).collect()
+        }
     }
 }
 
@@ -43,9 +46,9 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
     }
 }
 
-/// Evaluates the same documents at the same places as the tests of the Python implementation.
+/// The tests of the Python implementation evaluate the same models at the same places.
 #[test]
-fn values_are_those_that_slowpath_fit_says() {
+fn values_equal_those_of_slowpath_fit() {
     let file = "../../tests/golden/models/evaluation.json";
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
@@ -54,7 +57,7 @@ fn values_are_those_that_slowpath_fit_says() {
     for case in &cases {
         let (model, places) = (&case["model"], case["x"].as_array().unwrap());
         if model["x"].as_array().unwrap().len() > 1 {
-            continue; // models of several parameters are not in target files
+            continue; // Target descriptions have no models of several parameters.
         }
         let documents = model["segments"].as_array().unwrap();
         templates.extend(documents.iter().map(|s| s["template"].to_string()));
@@ -82,7 +85,7 @@ fn templates_have_names() {
 }
 
 #[test]
-fn nothing_gets_cheaper_by_growing() {
+fn growth_is_never_negative() {
     let falling = Segment {
         from: 1.0,
         to: 100.0,

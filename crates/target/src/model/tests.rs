@@ -43,7 +43,7 @@ fn plain_instructions_and_branches() {
 }
 
 #[test]
-fn taken_branches_wait_for_fresh_condition_codes() {
+fn taken_branches_wait_for_new_condition_codes() {
     assert_eq!(cycles(&["insn.cc", "branch.taken"]), [1, 4]);
     assert_eq!(cycles(&["insn.cc", "insn", "branch.taken"]), [1, 1, 3]);
     assert_eq!(cycles(&["insn.cc", "branch.not_taken", "branch.taken"]), [1, 1, 3]);
@@ -74,7 +74,7 @@ fn engine_work_is_counted_in_its_own_ticks() {
 }
 
 #[test]
-fn contexts_are_few_and_fewer_without_slow_memory() {
+fn classes_without_rules_need_fewer_contexts() {
     let count = |classes: &[&str]| {
         let model = agilio().cost_model(&names(classes)).expect("priced");
         let mut seen = std::collections::BTreeSet::from([model.start()]);
@@ -95,7 +95,7 @@ fn contexts_are_few_and_fewer_without_slow_memory() {
 }
 
 #[test]
-fn classes_without_a_price_are_all_named() {
+fn errors_name_all_classes_without_a_price() {
     let classes = names(&["insn", "mem.dram.write32.wait", "call.helper", "call.helper"]);
     let error = agilio().cost_model(&classes).expect_err("unpriced");
     assert!(matches!(&error, TargetError::Unpriced { classes, .. } if classes.len() == 2));
@@ -108,7 +108,7 @@ fn classes_without_a_price_are_all_named() {
 }
 
 #[test]
-fn a_class_that_the_model_was_not_made_for_is_never_free() {
+fn an_invalid_class_costs_the_maximum() {
     let model = model();
     let mut cost = model.zero();
     model.step(model.start(), 999, &mut cost);

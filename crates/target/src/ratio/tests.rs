@@ -22,7 +22,7 @@ fn infinity_is_above_every_finite_value() {
 }
 
 #[test]
-fn neighbours_beyond_128_bit_products_are_told_apart() {
+fn fractions_with_products_above_128_bits_compare_exactly() {
     let (a, b) = (ratio(u128::MAX, u128::MAX - 1), ratio(u128::MAX - 1, u128::MAX - 2));
     assert!(a < b);
     assert!(b > a);

@@ -25,7 +25,7 @@ fn fixed_limits_count_packets_or_bits_on_the_wire() {
 }
 
 #[test]
-fn no_work_is_no_limit() {
+fn a_component_without_work_is_no_limit() {
     let target = agilio();
     assert!(target.packet_rate(1, 0).is_infinite());
     assert!(target.slowness(1, 0, None) < target.slowness(0, 1, None));
@@ -43,7 +43,7 @@ fn slowness_orders_components_and_sizes() {
 }
 
 #[test]
-fn rates_name_components_and_limits() {
+fn rates_are_of_all_components_and_limits() {
     let target = agilio();
     let mut cost = CostVector::zero(2);
     cost.add(0, 400);

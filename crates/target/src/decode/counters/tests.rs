@@ -30,13 +30,13 @@ fn counts(target: &Target, classes: &[&str]) -> Vec<u64> {
     for class in 0..classes.len() {
         context = model.step(context, class as u32, &mut cost);
     }
-    assert_eq!(context, model.start(), "nothing to remember");
+    assert_eq!(context, model.start(), "there are no marks");
     assert_eq!(model.overhead(), model.zero());
     cost.as_slice().to_vec()
 }
 
 #[test]
-fn every_event_counts_one_where_its_class_belongs() {
+fn components_count_the_events_of_their_classes() {
     assert_eq!(check(SMALL), Vec::<String>::new());
     let classes = ["insn", "load", "load.map", "loaded", "store.packet", "call"];
     assert_eq!(counts(&small(), &classes), [6, 3]);
@@ -54,14 +54,14 @@ fn there_are_no_rates_and_no_cores() {
 }
 
 #[test]
-fn slowness_is_the_count_whatever_the_packet_size() {
+fn slowness_is_the_count_for_every_packet_size() {
     let target = small();
     assert!(target.slowness(0, 8, Some(1500)) > target.slowness(0, 7, Some(60)));
     assert_eq!(target.slowness(1, 7, None), target.slowness(1, 7, Some(60)));
 }
 
 #[test]
-fn options_name_components_without_blanks() {
+fn option_names_have_no_spaces() {
     let target = small();
     let metrics = target.metrics().expect("it counts");
     assert_eq!(metrics, ["instructions", "memory-accesses"]);
@@ -72,7 +72,7 @@ fn options_name_components_without_blanks() {
 }
 
 #[test]
-fn what_belongs_to_rates_is_refused() {
+fn keys_of_other_targets_are_refused() {
     let changed = |from: &str, to: &str| {
         assert!(SMALL.contains(from), "{from}");
         check(&SMALL.replace(from, to)).join("\n")
@@ -99,7 +99,7 @@ fn prices_cannot_be_assumed_but_helpers_can() {
 }
 
 #[test]
-fn the_built_in_one_counts_bpf_instructions() {
+fn the_built_in_target_counts_bpf_instructions() {
     let target = Target::builtin("ebpf").expect("built in").expect("parses");
     let classes = ["insn", "branch.taken", "load", "atomic.add", "call"];
     assert_eq!(counts(&target, &classes), [5, 2]);

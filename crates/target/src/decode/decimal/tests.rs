@@ -12,14 +12,14 @@ fn digits_are_kept_exactly_and_rounded_up() {
 }
 
 #[test]
-fn zero_is_zero_however_written() {
+fn zero_has_several_forms() {
     for text in ["0", "0.0", "-0.0", "0e99", "+0"] {
         assert_eq!(scaled_ceil(text, 9), Ok(0), "{text}");
     }
 }
 
 #[test]
-fn what_is_no_price_is_refused() {
+fn invalid_numbers_are_refused() {
     assert_eq!(scaled_ceil("-1", 9), Err(DecimalError::Negative));
     assert_eq!(scaled_ceil("-0.5", 9), Err(DecimalError::Negative));
     for text in ["inf", "-inf", "nan", "+nan", ""] {

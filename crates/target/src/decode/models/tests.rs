@@ -51,7 +51,7 @@ fn residuals_are_added_to_the_functions() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_key() {
+fn errors_name_the_key() {
     for (from, to, what) in [
         ("\"logarithm\"", "\"sine\"", "sine is no function template"),
         ("[12.5]", "[12.5, 1]", "polynomial-0 has 1 parameters"),

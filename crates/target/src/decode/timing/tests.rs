@@ -4,12 +4,13 @@ fn text() -> &'static str {
     Target::builtin_text("linux-xdp").unwrap()
 }
 
-/// Returns the problems of the built-in description with a line replaced.
+/// Returns the problems of the built-in description after a change. Replaces the first line that
+/// starts with `line`.
 fn with(line: &str, by: &str) -> Vec<String> {
-    let number = text().lines().position(|known| known.starts_with(line)).unwrap();
+    let number = text().lines().position(|original| original.starts_with(line)).unwrap();
     let lines = text().lines().enumerate();
     let changed: Vec<&str> =
-        lines.map(|(at, known)| if at == number { by } else { known }).collect();
+        lines.map(|(at, original)| if at == number { by } else { original }).collect();
     check(&changed.join("\n"))
 }
 
@@ -20,28 +21,28 @@ fn numbers_are_thousandths_of_a_cycle() {
     let timing = Target::parse(&changed, "x.toml").unwrap().timing.unwrap();
     let call = timing.call("a.hash.new").unwrap();
     assert_eq!((call.cycles, call.zero_cycles, call.byte_cycles), (1500, None, 0));
-    // A billionth of the clock frequency, in cycles, is a nanosecond.
+    // A billionth of the clock frequency is the number of cycles in a nanosecond.
     assert_eq!(timing.picoseconds(timing.clock_hz / 1_000_000), 1_000);
     assert!(timing.unit(Unit::Multiply).latency > timing.unit(Unit::Alu).latency);
 }
 
 #[test]
-fn a_pipeline_is_optional_and_whole() {
+fn a_pipeline_is_optional_but_complete() {
     let with = |more: &str| Target::parse(&format!("{}\n{more}", text()), "x.toml");
     assert_eq!(with("").unwrap().timing.unwrap().pipeline, None);
     let fetch = "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\n";
-    let stops = format!("{fetch}move_latency_cycles = 1\nloop_stall_cycles = 13\n");
-    let pipeline = with(&stops).unwrap().timing.unwrap().pipeline.unwrap();
+    let complete = format!("{fetch}move_latency_cycles = 1\nloop_stall_cycles = 13\n");
+    let pipeline = with(&complete).unwrap().timing.unwrap().pipeline.unwrap();
     assert_eq!((pipeline.fetch_cycles, pipeline.move_latency, pipeline.calls), (125, 1000, None));
     assert_eq!(pipeline.loop_stall, 13_000);
-    let calls = format!("{stops}[timing.pipeline.calls]\nresult_share = 2\nresult_cycles = 8\n");
+    let calls = format!("{complete}[timing.pipeline.calls]\nresult_share = 2\nresult_cycles = 8\n");
     let calls = format!("{calls}instructions = 4\n");
     let overlap = with(&calls).unwrap().timing.unwrap().pipeline.unwrap().calls.unwrap();
     assert_eq!((overlap.instructions, overlap.result_share), (4000, 2000));
     for (wrong, what) in [
         (fetch.to_owned(), "`timing.pipeline.move_latency_cycles` is missing"),
-        (format!("{stops}[timing.pipeline.calls]\n"), "`timing.pipeline.calls.instructions`"),
-        (format!("{stops}depth = 1\n"), "unknown key `timing.pipeline.depth`"),
+        (format!("{complete}[timing.pipeline.calls]\n"), "`timing.pipeline.calls.instructions`"),
+        (format!("{complete}depth = 1\n"), "unknown key `timing.pipeline.depth`"),
     ] {
         let problems = check(&format!("{}\n{wrong}", text()));
         assert!(problems.iter().any(|problem| problem.contains(what)), "{wrong}: {problems:?}");
@@ -49,7 +50,7 @@ fn a_pipeline_is_optional_and_whole() {
 }
 
 #[test]
-fn calls_are_of_their_map_first_and_cost_by_what_they_find() {
+fn times_of_calls_depend_on_map_result_and_size() {
     let timing = Target::parse(text(), "x.toml").unwrap().timing.unwrap();
     let call = timing.call("map_lookup_elem.hash").unwrap();
     assert!(call.cycles(Some(true), 8) < call.cycles(Some(false), 8));
@@ -60,7 +61,7 @@ fn calls_are_of_their_map_first_and_cost_by_what_they_find() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_key() {
+fn errors_name_the_key() {
     for (line, by, what) in [
         ("clock_hz", "clock_hz = 0", "timing.clock_hz"),
         ("window", "window = 0", "timing.core.window"),
