@@ -64,21 +64,21 @@ pub struct Compiled {
 ///
 /// # Errors
 /// [`CompileError`] if the card cannot run the program, with all reasons and instructions that the
-/// failing stage finds, and if `options.stop` ends the compilation.
+/// failing stage finds. Also if `options.stop` ends the compilation.
 pub fn compile(
     object: &Object,
     program: &BpfProgram,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
     let stop = &options.stop;
-    let given = LiftOptions {
+    let lift_options = LiftOptions {
         keeps_dead_operations: true,
         receive: RECEIVE,
         stop: stop.clone(),
         ..LiftOptions::default()
     };
-    let lifted = lift(object, program, &given)?;
-    let registers = registers(object, program, &given)?;
+    let lifted = lift(object, program, &lift_options)?;
+    let registers = registers(object, program, &lift_options)?;
     let facts = RangeFacts::of(program, &lifted, &registers, stop)?;
     let room = options.map_abi.max_instructions();
     size::check(program, &facts.live, room)?;

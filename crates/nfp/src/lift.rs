@@ -5,8 +5,8 @@
 //! instruction writes them, and removes unused operations at the end. Instructions get cost classes
 //! here; the target prices the classes.
 //!
-//! Some behaviour of the device is not known, such as the previous ALU result after an unfinished
-//! multiplication. The lifter marks such values undefined and rejects programs that read them.
+//! Some results of the device are not documented, such as the previous ALU result after an
+//! unfinished multiplication. The lifter marks them undefined and rejects programs that read them.
 
 mod alu;
 mod blocks;

@@ -68,7 +68,7 @@ spelled!(
 );
 
 impl AluOp {
-    /// Returns true for bitwise operators. They clear carry and overflow.
+    /// Returns true for bitwise operators, which clear carry and overflow.
     pub fn is_logical(self) -> bool {
         use AluOp::{And, AndNot, B, NotAnd, NotB, Or, Xor};
         matches!(self, B | NotB | And | NotAnd | AndNot | Or | Xor)

@@ -1,4 +1,4 @@
-//! Operands of BPF memory accesses: base register, offset, place in the stack.
+//! Operands of BPF memory accesses: base register, offset, position in the stack.
 
 use slowpath_bpf::insn::{Insn, Register};
 use slowpath_bpf::lift::Offset;
@@ -15,8 +15,8 @@ pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     }
 }
 
-/// Returns the offset of a stack pointer if it is constant, or one of its offsets if it has several
-/// constant ones.
+/// Returns the constant offset of a stack pointer. If the pointer has several possible constant
+/// offsets, returns one of them.
 pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
         Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),

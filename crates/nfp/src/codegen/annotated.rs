@@ -51,7 +51,8 @@ pub(super) struct AnnotatedInsn {
     pub is_target: bool,
     /// True if the upper half of its 32-bit result must be zeroed.
     pub zero_extends: bool,
-    /// True if its destination may hold a 32-bit result with a non-zero upper half before it.
+    /// True if, before the instruction, its destination may hold a 32-bit result with a non-zero
+    /// upper half.
     pub unextended: bool,
     /// Possible values of its operands.
     pub bounds: OperandBounds,
@@ -131,7 +132,7 @@ impl<'a> AnnotatedProgram<'a> {
         self.live.contains(&slot)
     }
 
-    /// Returns the instructions, for changes, and the facts about them.
+    /// Returns the instructions as mutable, and the facts about them.
     pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
         let facts = LinkedFacts { registers: self.registers, live: &self.live };
         (&mut self.insns, facts)

@@ -15,9 +15,10 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::emit::is_narrow;
 use crate::firmware::MAX_RESULT;
 
+/// The smallest constant. Its absolute value does not fit in 32 bits.
 const LEAST: Source = Source::Imm(i32::MIN);
 
-/// Returns one sentence for each difference, with the place of the instruction.
+/// Returns one sentence for each difference, with the location of the instruction.
 pub(super) fn deviations(program: &AnnotatedProgram<'_>) -> Vec<String> {
     let mut found = BTreeSet::new();
     for (slot, insn) in program.insns.iter().enumerate().filter(|(_, insn)| !insn.skipped) {
@@ -42,8 +43,7 @@ fn deviation(
         {
             Some("a result above XDP_TX, such as XDP_REDIRECT, drops the packet on the card")
         }
-        // The driver emits the opposite operation on the absolute value, which does not fit in 32
-        // bits.
+        // The driver emits the opposite operation on the absolute value.
         Insn::Alu { width: Width::W64, op: AluOp::Add | AluOp::Sub, src: LEAST, .. } => {
             Some("the card takes the constant -2147483648 for 2147483648")
         }

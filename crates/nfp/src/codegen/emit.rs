@@ -52,7 +52,7 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     frame::start(&mut emission.asm);
     let mut refused = Vec::new();
     for slot in 0..program.insns.len() {
-        // A skipped instruction starts at the next emitted one, where jumps to it lead.
+        // Jumps to a skipped instruction lead to the next emitted one.
         emission.starts.push(emission.asm.here());
         emission.asm.origin = Some(slot);
         if let Err(cause) = emission.insn(slot) {
@@ -83,8 +83,9 @@ pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
     asm.here() as u32
 }
 
-/// Returns the number of instructions of a load or store at `place`, the distance from the frame's
-/// first byte. `pointer` is the instruction's offset if the access goes through its pointer.
+/// Returns the number of instructions for a load or store of the stack, `place` bytes after the
+/// frame's first byte. `pointer` is the BPF instruction's offset if the code uses the base
+/// register.
 pub(super) fn stack_access_length(
     insn: &AnnotatedInsn,
     direction: Direction,
@@ -95,7 +96,7 @@ pub(super) fn stack_access_length(
     let mut asm = Assembler::default();
     let pointer = pointer.map(|offset| (0, offset));
     let access = Access { direction, size: size.bytes(), register: 0, place, pointer };
-    // The instructions up to the one that the driver cannot compile count.
+    // If the driver cannot compile the access, the instructions before the failure count.
     let _: Result<(), Cause> = stack::access(&mut asm, insn, &access);
     asm.here() as u32
 }
@@ -250,8 +251,8 @@ impl Emission<'_> {
         let RegisterValue::Stack { caller, offset: from } = self.program.value(slot, base) else {
             return Ok(());
         };
-        // If the place varies, the driver accesses it through the pointer. The constant still gives
-        // the alignment within a word, which is the same for all possible places.
+        // If the offset varies, the driver uses the pointer. Any possible offset then gives the
+        // alignment within a word, which is the same for all.
         let varies = caller || !matches!(from, Offset::Constant(_));
         let from = constant_offset(from).unwrap_or(0);
         let access = Access {
@@ -264,8 +265,8 @@ impl Emission<'_> {
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
-    /// Fills in the targets of branches and the addresses. `subroutines` are those that save and
-    /// restore registers.
+    /// Fills in branch targets and instruction numbers. `subroutines` are the first instructions of
+    /// the subroutines that save and restore registers.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {

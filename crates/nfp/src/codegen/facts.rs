@@ -21,7 +21,7 @@ pub(super) trait Facts {
     /// Returns the number of argument registers that a call of a helper reads.
     fn arguments(&self, slot: usize, helper: i32) -> u8;
 
-    /// Returns true if a store moves 64 bits whatever its size.
+    /// Returns true if a store moves 64 bits regardless of its size.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool;
 }
 

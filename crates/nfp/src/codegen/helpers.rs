@@ -1,4 +1,4 @@
-//! Helpers: numbers of arguments, kinds of results, and those that the card supports.
+//! Helpers: their argument counts, kinds of results, and support on the card.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, GET_PRANDOM_U32, KTIME_GET_NS, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM,

@@ -39,8 +39,8 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// Runs the first optimisation, and rejects programs that jump to an instruction that it skips,
-/// which the driver cannot compile.
+/// Runs the first optimisation. Returns a refusal for each jump to an instruction that it skips:
+/// the driver cannot compile such jumps.
 pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(program);
     let jumps = program.insns.iter().enumerate().filter(|(_, insn)| {

@@ -15,7 +15,7 @@ pub(super) struct Cause {
     pub reason: String,
     /// Suggestion for a fix.
     pub hint: String,
-    /// True if the cause may only be a consequence of an unsupported call, whose result is unknown.
+    /// True if the cause may be a mere consequence of an unsupported call, whose result is unknown.
     pub follows_from_call: bool,
 }
 
@@ -38,7 +38,7 @@ impl Cause {
 /// A reason why the card cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Slots in the linked program of all instructions that have this cause; empty if it concerns
+    /// Slots in the linked program of all instructions with this cause; empty if the cause concerns
     /// the program as a whole.
     pub slots: Vec<usize>,
     /// Section, instruction and source line of the first instruction; empty if the cause concerns

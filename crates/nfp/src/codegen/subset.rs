@@ -1,6 +1,6 @@
-//! Checks that the card can run a program. They are those of the driver, made while the kernel's
-//! verifier visits each instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its
-//! instruction table.
+//! Checks that the card can run a program. The driver makes the same checks while the kernel's
+//! verifier visits each instruction (`nfp_verify_insn`, `bpf/verifier.c`), and in its instruction
+//! table.
 
 mod calls;
 mod maps;
@@ -175,7 +175,7 @@ fn load(
     }
 }
 
-/// Checks that the card can access memory through a kind of pointer.
+/// Checks that the card can access memory through a pointer of this kind.
 fn pointer(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -234,7 +234,7 @@ fn store(
     slot: usize,
     (size, base, offset, src): (Size, Register, i16, Source),
 ) -> Result<(), Cause> {
-    // The driver does not record the kind of pointer of such a store, and cannot emit code for it.
+    // The driver does not record the pointer kind of such a store, so it cannot emit code for it.
     if let Source::Imm(_) = src {
         let hint = "compilers make it with cpu=v4 only; -mcpu=v3 stores registers";
         return Err(Cause::new("a store of a constant", hint));

@@ -1,15 +1,15 @@
-//! BPF instructions as tokens, for models that predict the card's instructions for code that the
-//! compiler cannot take as a whole: functions of programs that are not ported yet.
+//! BPF instructions as tokens. Models predict from them how many instructions the card needs for
+//! code that the compiler cannot compile: functions of programs that are not ported yet.
 //!
-//! Tokens contain what the code generator looks at: widths, classes of constants by the
-//! instructions that make them, whether zeros are needed above a result, kinds of pointers and
-//! their places. A model predicts from them; of tokens that it has not seen it knows the first
-//! words. The parts that follow from lengths and places alone are counted, not predicted.
+//! A token contains the facts that the code generator uses: widths, classes of constants by the
+//! instructions that load them, zero extensions, kinds of pointers and their places. For a token
+//! that it has not seen in training, a model falls back to the token's first words. Instructions
+//! that depend on lengths and places alone are counted, not predicted.
 
+mod analysis;
 mod calls;
 mod code;
 mod frames;
-mod known;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use slowpath_bpf::UnlinkedProgram;
 
-use known::Known;
+use analysis::Analysis;
 use value::{Kind, Origin, Value};
 use words::Describer;
 pub use words::Token;
@@ -28,13 +28,13 @@ pub use words::Token;
 /// Value of an argument, or of a function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// A number of so many bits.
+    /// A number with at most this many bits.
     Number(u32),
-    /// The context of an XDP program: offsets of the fields with the packet's start and end.
+    /// The context of an XDP program.
     Context {
-        /// Offset of the field `data`.
+        /// Offset in bytes of the field `data`, the packet's start.
         data: i64,
-        /// Offset of the field `data_end`.
+        /// Offset in bytes of the field `data_end`, the packet's end.
         end: i64,
     },
     /// An object that describes a packet.
@@ -49,8 +49,9 @@ pub enum Given {
     Verdict,
 }
 
-/// Returns the instructions of a program as tokens, by function in the program's order. `results`
-/// has the results of functions that are not part of the program.
+/// Returns the name of each function of a program and its instructions as tokens. `arguments` are
+/// those of the first function. `results` has the results of functions that are not part of the
+/// program, by name.
 pub fn describe(
     program: &UnlinkedProgram,
     arguments: &[Given],
@@ -62,11 +63,11 @@ pub fn describe(
     let results = results
         .iter()
         .map(|(name, &given)| (name.clone(), value(given, Origin::Symbol(name.as_str().into()))));
-    let known = Known::new(program, &arguments, &results.collect());
-    let insns = known.annotated();
-    let frames = known.frames();
-    let described = known.code.functions().zip(&frames).map(|((name, first, end), &frame)| {
-        let describer = Describer { known: &known, insns: &insns, frames: &frames, frame };
+    let analysis = Analysis::new(program, &arguments, &results.collect());
+    let insns = analysis.annotated();
+    let frames = analysis.frames();
+    let described = analysis.code.functions().zip(&frames).map(|((name, first, end), &frame)| {
+        let describer = Describer { analysis: &analysis, insns: &insns, frames: &frames, frame };
         (name.to_owned(), describer.all(first, end))
     });
     described.collect()

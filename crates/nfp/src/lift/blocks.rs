@@ -59,7 +59,7 @@ impl<'a> Lifter<'a> {
         }
         let terminator = match &basic.branch {
             None => {
-                let target = self.target(BranchTarget::Block(basic.next));
+                let target = target_of(self.basic_blocks, BranchTarget::Block(basic.next));
                 Terminator::Jump(Edge { target, costs: vec![] })
             }
             Some(branch) => self.branch(basic, branch, &mut insns)?,
@@ -71,8 +71,8 @@ impl<'a> Lifter<'a> {
         Ok(Block { first, insns, ops: self.core.emit.take_ops(), costs, terminator })
     }
 
-    /// Lifts the branch at the end of a block, and its delay slots, which run whether it is taken
-    /// or not.
+    /// Lifts the branch at the end of a block and its delay slots, which run even if the branch is
+    /// not taken.
     fn branch(
         &mut self,
         basic: &BasicBlock,
@@ -84,8 +84,7 @@ impl<'a> Lifter<'a> {
         self.core.begin_insn(branch.number);
         let refused = |cause| LiftError::at(self.listing, branch.number, cause);
         self.core.check_block_end().map_err(refused)?;
-        // Delay slots may write the operands of the condition. The branch uses the values from
-        // before.
+        // Delay slots may write the operands of the condition. The branch uses the earlier values.
         let decided: Option<Reg> = match branch.decision {
             Decision::Always => None,
             Decision::ConditionCodes(condition) => self.core.condition(condition),
@@ -140,10 +139,6 @@ impl<'a> Lifter<'a> {
         })
     }
 
-    fn target(&self, target: BranchTarget) -> Destination {
-        target_of(self.basic_blocks, target)
-    }
-
     /// Lifts an instruction other than a branch.
     fn insn(&mut self, number: usize) -> Result<CostEvent, LiftError> {
         let insn = self.listing.numbered()[number].insn;
@@ -182,8 +177,8 @@ fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> D
     }
 }
 
-/// Returns a block without meaning. Its branch reads a register that nothing writes. A program in
-/// which this block may be reachable is therefore rejected, whatever its other paths cost.
+/// Returns a block that makes a program invalid if an execution may reach it: its branch reads a
+/// register that no instruction writes.
 fn unexpected_return(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);

@@ -16,8 +16,8 @@ impl CoreState {
         Ok(())
     }
 
-    /// Lets an instruction receive the value of the control register that the previous instruction
-    /// read. Returns true if there was such a read. Pseudo-random numbers can have any value.
+    /// If the previous instruction read a control register, writes the value to the destination of
+    /// `insn` and returns true. Pseudo-random numbers can have any value.
     pub(super) fn take_csr_value(&mut self, insn: &Insn) -> Result<bool, LiftCause> {
         if !std::mem::take(&mut self.csr_value_due) {
             return Ok(false);

@@ -28,8 +28,8 @@ pub(super) enum ArchReg {
     Carry,
     /// Condition code V.
     Overflow,
-    /// True if N differs from V: the sign of the exact result. It has a register of its own because
-    /// after a subtraction it is a single comparison.
+    /// True if N differs from V: the sign of the exact result. A register of its own keeps terms
+    /// small: after a subtraction its value is a single comparison.
     Less,
     /// The result of the previous ALU operation.
     Previous,
@@ -89,7 +89,7 @@ pub(super) struct CoreState {
     pub regs: BTreeMap<ArchReg, Reg>,
     /// Values that are marked undefined.
     pub undefined: Vec<Undefined>,
-    /// Number of inputs before those that stand for undefined values.
+    /// Number of the program's own inputs. Inputs that stand for undefined values follow them.
     fixed_inputs: usize,
     /// The operation whose carry is in C, if the current block contains it.
     pub low_half: Option<LowHalf>,
@@ -244,15 +244,15 @@ impl CoreState {
         self.low_half = None;
     }
 
-    /// Returns a 1-bit register: true if `flag` has the value `expected`. With `or_zero`, `flag` or
-    /// Z must have it.
+    /// Returns a 1-bit register: true if `flag` has the value `expected`. With `or_zero`, compares
+    /// the disjunction of `flag` and Z instead of `flag`.
     pub fn flag_condition(&mut self, flag: ArchReg, expected: bool, or_zero: bool) -> Reg {
         let mut value = self.get(flag);
         if or_zero {
             let zero = self.get(ArchReg::Zero);
             value = self.emit.binary(BinaryOp::Or, value, zero);
         }
-        // Delay slots may write condition codes. The branch uses the values from before.
+        // Delay slots may write condition codes. The branch uses the earlier values.
         let value = if expected { self.emit.capture(value) } else { self.emit.not(value) };
         match value {
             Value::Reg(reg) => reg,

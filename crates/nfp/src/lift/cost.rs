@@ -12,43 +12,33 @@ pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";
 
 /// Returns the cost class of an instruction; conditional branches count as taken.
 pub(super) fn class_of(insn: &Insn) -> &'static str {
-    use MemCommand::{Add, AddImm, Read8, Read32Swap, Write8Swap, Write32Swap};
     match *insn {
         Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. } => BRANCH,
-        Insn::Mem { command, address: Address::Sram(..), signal, .. } => {
-            match (command, signal.is_some()) {
-                (Read32Swap, true) => "mem.sram.read32.wait",
-                (Read32Swap, false) => "mem.sram.read32.post",
-                (Write8Swap, true) => "mem.sram.write8.wait",
-                (Write8Swap, false) => "mem.sram.write8.post",
-                (Write32Swap, true) => "mem.sram.write32.wait",
-                (Write32Swap, false) => "mem.sram.write32.post",
-                (Read8, true) => "mem.sram.read8.wait",
-                (Read8, false) => "mem.sram.read8.post",
-                (AddImm, true) => "mem.sram.add.wait",
-                (AddImm, false) => "mem.sram.add.post",
-                (Add, true) => "mem.sram.add_xfer.wait",
-                (Add, false) => "mem.sram.add_xfer.post",
-            }
-        }
-        Insn::Mem { command, address: Address::Dram(..), signal, .. } => {
-            match (command, signal.is_some()) {
-                (Read32Swap, true) => "mem.dram.read32.wait",
-                (Read32Swap, false) => "mem.dram.read32.post",
-                (Write8Swap, true) => "mem.dram.write8.wait",
-                (Write8Swap, false) => "mem.dram.write8.post",
-                (Write32Swap, true) => "mem.dram.write32.wait",
-                (Write32Swap, false) => "mem.dram.write32.post",
-                (Read8, true) => "mem.dram.read8.wait",
-                (Read8, false) => "mem.dram.read8.post",
-                (AddImm, true) => "mem.dram.add.wait",
-                (AddImm, false) => "mem.dram.add.post",
-                (Add, true) => "mem.dram.add_xfer.wait",
-                (Add, false) => "mem.dram.add_xfer.post",
-            }
-        }
+        Insn::Mem { command, address, signal, .. } => memory_class(command, address, signal),
         _ if insn.writes_condition_codes() => "insn.cc",
         _ => "insn",
+    }
+}
+
+/// Returns the cost class of a memory command. `post` stands for a command without a wait.
+fn memory_class(command: MemCommand, address: Address, signal: Option<u8>) -> &'static str {
+    macro_rules! class {
+        ($operation:literal) => {
+            match (address, signal) {
+                (Address::Sram(..), Some(_)) => concat!("mem.sram.", $operation, ".wait"),
+                (Address::Sram(..), None) => concat!("mem.sram.", $operation, ".post"),
+                (Address::Dram(..), Some(_)) => concat!("mem.dram.", $operation, ".wait"),
+                (Address::Dram(..), None) => concat!("mem.dram.", $operation, ".post"),
+            }
+        };
+    }
+    match command {
+        MemCommand::Read32Swap => class!("read32"),
+        MemCommand::Write8Swap => class!("write8"),
+        MemCommand::Write32Swap => class!("write32"),
+        MemCommand::Read8 => class!("read8"),
+        MemCommand::AddImm => class!("add"),
+        MemCommand::Add => class!("add_xfer"),
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) struct PendingBase {
     pub number: usize,
 }
 
-/// A memory command at the time of its issue. Of the registers that later instructions write, only
-/// the transfer registers affect it.
+/// A memory command when it is issued. Later instructions can still affect it through the transfer
+/// registers, but not through other registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
     pub command: MemCommand,

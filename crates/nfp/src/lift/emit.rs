@@ -40,7 +40,7 @@ impl Emitter {
         self.temporaries.begin_block();
     }
 
-    /// Attributes the operations from now on to this instruction.
+    /// Attributes all following operations to this instruction.
     pub fn begin_insn(&mut self, number: usize) {
         self.insn = InsnIdx::from(number);
     }

@@ -37,7 +37,7 @@ fn hint_text(cause: &LiftCause) -> String {
     cause.hint().map_or(String::new(), |hint| format!(" ({hint})"))
 }
 
-/// The cause why an instruction cannot be lifted.
+/// The reason why an instruction cannot be lifted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiftCause {
     /// A branch to a number that is neither in the listing nor outside the program.
@@ -209,7 +209,7 @@ impl LiftCause {
 }
 
 impl LiftError {
-    /// Returns an error of instruction `number`.
+    /// Returns an error that names instruction `number` and its line.
     pub(super) fn at(listing: &Listing, number: usize, cause: LiftCause) -> Self {
         let line = listing.numbered().get(number).map_or(0, |numbered| numbered.line);
         LiftError::Instruction { insn: number as u32, line, cause }

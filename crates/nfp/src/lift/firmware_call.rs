@@ -1,6 +1,6 @@
 //! Calls of the firmware: effects on the state of the core.
 //!
-//! The result is any value. The result of a look-up is null or the address of any element.
+//! The result can be any value; the result of a look-up is null or the address of any element.
 //! Registers that calls of BPF helpers do not preserve become undefined. So do condition codes,
 //! transfer registers and the bases of local memory that the compiler sets again after a call.
 //! Programs that read them are rejected.

@@ -43,7 +43,7 @@ pub(super) enum Decision {
     ConditionCodes(BranchCondition),
     /// Taken if a bit of an operand has this value.
     Bit(Operand, u8, bool),
-    /// Always taken, to the address in a register; it must be this instruction number.
+    /// Always taken, to the address in a register, which must be this instruction number.
     Return(Operand, usize),
 }
 
@@ -92,8 +92,8 @@ impl BasicBlock {
     }
 }
 
-/// Divides a listing into basic blocks, in ascending order; blocks outside of calls come first. The
-/// first block starts at `.0`.
+/// Divides a listing into basic blocks, in ascending order of [`BlockKey`]. Blocks outside of calls
+/// come first; the first block starts at `.0`.
 pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBlock)>, LiftError> {
     if listing.is_empty() {
         return Err(LiftError::Empty);
@@ -102,7 +102,7 @@ pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBloc
     let leaders = leaders(listing, calls)?;
     let mut call_strings = CallStrings::new(calls);
     let mut blocks: BTreeMap<BlockKey, BasicBlock> = BTreeMap::new();
-    // Only reachable instructions are divided: listings end in padding.
+    // Only reachable instructions become blocks: listings end in padding.
     let mut work = vec![(CallStringId::MAIN, 0)];
     while let Some(place) = work.pop() {
         if blocks.contains_key(&place) {

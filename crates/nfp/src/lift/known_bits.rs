@@ -26,8 +26,8 @@ impl KnownBits {
 
     /// Returns the value of `count` bits from bit `lo` on, if all are known.
     pub fn field(self, lo: u8, count: u8) -> Option<u64> {
-        let wanted = mask(count) << lo;
-        (self.mask & wanted == wanted).then_some((self.value & wanted) >> lo)
+        let field = mask(count) << lo;
+        (self.mask & field == field).then_some((self.value & field) >> lo)
     }
 
     fn shift_left(self, bits: u8) -> Self {
@@ -39,8 +39,8 @@ impl KnownBits {
     }
 }
 
-/// Returns the known bits of the result of `op`, which has `width` bits; `of` returns those of an
-/// operand and its width.
+/// Returns the known bits of the result of `op`, which has `width` bits. `of` returns the known
+/// bits of an operand and its width.
 pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {
         Op::Copy { src, .. } => of(src).0,

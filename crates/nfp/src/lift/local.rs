@@ -23,7 +23,8 @@ impl CoreState {
         self.pending.push(PendingBase { index, value, remaining: DELAY, number: self.number });
     }
 
-    /// Lets pending bases that are due take effect before the next instruction.
+    /// Applies the pending writes that are due before the next instruction, and counts down the
+    /// others.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
             if pending.remaining == 0 {
@@ -35,12 +36,12 @@ impl CoreState {
         }
     }
 
-    /// Makes all pending bases due, because the current instruction takes long enough.
+    /// Makes all pending writes due, because the current instruction takes at least three cycles.
     pub(super) fn expire_pending(&mut self) {
         self.pending.iter_mut().for_each(|pending| pending.remaining = 0);
     }
 
-    /// Takes the bases that are still pending at the end of a block, in the order of their writes.
+    /// Removes and returns the writes that are still pending at the end of a block, in order.
     pub(super) fn take_pending(&mut self) -> Vec<PendingBase> {
         std::mem::take(&mut self.pending)
     }

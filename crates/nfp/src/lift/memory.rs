@@ -116,7 +116,8 @@ impl CoreState {
         }
     }
 
-    /// Reads a word. Without a wait, its time of arrival is unknown and the register undefined.
+    /// Reads a word into a transfer register. Without a wait, the time of arrival is unknown, so
+    /// the register becomes undefined.
     fn read_word(&mut self, xfer: u8, at: Value, waits: bool, first_is_high: bool) {
         if waits {
             let mut word = self.emit.load(at, WORD);
@@ -173,7 +174,7 @@ impl CoreState {
         self.emit.known(previous).field(lo, count).map(|field| field as u8)
     }
 
-    /// Returns the address and its width in bits.
+    /// Evaluates an address. Returns its value and its width in bits.
     fn address(&mut self, address: Address) -> (Value, u8) {
         match address {
             Address::Sram(x, y) => {

@@ -19,8 +19,8 @@ impl CoreState {
         let second = self.shifted(second, shift);
         let result = self.logical(first, op, second);
         self.set_logical_flags(result);
-        // It is not documented whether the operand of a shift counts as that of a logical ALU
-        // operation.
+        // It is not documented whether a shift's first operand sets the amount of the next indirect
+        // shift.
         self.undefine(ArchReg::ShiftAmount, "the amount of indirect shifts");
         self.write_result(dst, result, both_banks);
     }

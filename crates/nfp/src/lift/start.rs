@@ -66,7 +66,7 @@ impl Start {
                 max: options.max_packet.into(),
                 kind: InputKind::PacketLength,
             },
-            // The ranges leave room for any offset of a program: no address wraps around.
+            // The ranges leave room for any offset in a program, so that no address wraps around.
             address("packet", PACKET, 0x1_0000, 0x3fff_0000),
             address("stack", STACK, 0x1_0000, 0x2000_0000),
             address("context", CONTEXT, 0x1_0000, 0x2000_0000),

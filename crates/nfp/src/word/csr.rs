@@ -27,8 +27,8 @@ pub(super) fn encode_read(csr: u16) -> Result<u64, WordError> {
     address(csr)
 }
 
-/// `local_csr_wr[ActLMAddrN, src]`. A constant is encoded in both sources; any other operand comes
-/// with a constant of zero as the other source.
+/// `local_csr_wr[ActLMAddrN, src]`. Both sources of the word encode a constant operand. For any
+/// other operand, the second source is the constant zero.
 pub(super) fn encode_write(index: u8, src: Operand) -> Result<u64, WordError> {
     let unknown = WordError::OutOfRange { kind: "ActLMAddr", value: index.into(), min: 0, max: 3 };
     let csr = local_base(index).ok_or(unknown)?;

@@ -1,5 +1,5 @@
-//! Words of `immed`, `immed_w1` and `nop`. The low byte of the 16-bit constant is encoded as a
-//! source beside the destination, the high byte in a field of its own.
+//! Words of `immed`, `immed_w1` and `nop`. The destination is encoded as one source, the low byte
+//! of the 16-bit constant as the other. The high byte has a field of its own.
 
 use super::error::{WordError, in_range};
 use super::field::{Class, common, immed, wide};

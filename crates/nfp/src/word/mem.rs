@@ -8,7 +8,7 @@ use crate::{Address, Insn, MemCommand, Operand};
 
 const FORM: Form = Form::Restricted;
 
-/// Command and token codes.
+/// Each command with its command code and its token code.
 const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::Write8Swap, 0x42, 2),
     (MemCommand::Write32Swap, 0x5f, 2),
@@ -34,7 +34,7 @@ pub(super) fn encode(
     (count, indirect): (u8, bool),
     (signal, defer): (Option<u8>, u8),
 ) -> Result<u64, WordError> {
-    // Larger counts of `add_imm` mean 64 bits and have another name.
+    // A larger count makes `add_imm` 64 bits wide; the disassembler then prints another name.
     let most = if command == MemCommand::AddImm { 4 } else { 8 };
     let (sources, mode) = address_fields(address)?;
     let found = COMMANDS.iter().find(|&&(known, ..)| known == command);

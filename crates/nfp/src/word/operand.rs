@@ -163,7 +163,8 @@ impl Form {
         Ok(Destination { code, in_b, local_high: is_local_high(operand) })
     }
 
-    /// Decodes a source in the place of a bank.
+    /// Decodes a source that is stored in the place of a bank. `high` is bit 7 of a restricted
+    /// constant.
     pub fn read(self, code: u64, bank: Bank, local_high: bool, high: bool) -> Option<Operand> {
         let local = |index_set: bool, access| {
             let index = u8::from(index_set) + 2 * u8::from(local_high);
@@ -225,8 +226,8 @@ fn source_kind(operand: Operand) -> Option<&'static str> {
     })
 }
 
-fn is_in(operand: Operand, wanted: Bank) -> bool {
-    matches!(operand, Operand::Gpr(bank, _) if bank == wanted)
+fn is_in(operand: Operand, bank: Bank) -> bool {
+    matches!(operand, Operand::Gpr(known, _) if known == bank)
 }
 
 fn is_local_high(operand: Operand) -> bool {

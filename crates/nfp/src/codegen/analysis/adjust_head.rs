@@ -11,10 +11,10 @@ use super::bounds::OperandBounds;
 use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_CUT, MAX_HEAD_GROWTH, MIN_FRAME};
 
 /// Number of bytes that can be removed from the start of every packet.
-const ALWAYS_THERE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
+const ALWAYS_REMOVABLE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
 
-/// Returns the slot of the call of `bpf_xdp_adjust_head` that needs no check. The program must have
-/// no other call of it, and the distance must be a constant that is valid for every packet.
+/// Returns the slot of the call of `bpf_xdp_adjust_head` that needs no check. It must be the only
+/// call of this helper, with a constant distance that is valid for every packet.
 pub(in crate::codegen) fn unchecked(
     program: &BpfProgram,
     live: &BTreeSet<usize>,
@@ -26,6 +26,6 @@ pub(in crate::codegen) fn unchecked(
     // The helper takes a 32-bit distance.
     let distance = bounds.get(&slot)?.src?.as_constant()? as i32;
     let possible =
-        distance <= ALWAYS_THERE && (-MAX_HEAD_GROWTH..=MAX_HEAD_CUT).contains(&distance);
+        distance <= ALWAYS_REMOVABLE && (-MAX_HEAD_GROWTH..=MAX_HEAD_CUT).contains(&distance);
     possible.then_some(slot)
 }

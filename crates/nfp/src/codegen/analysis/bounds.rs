@@ -37,7 +37,7 @@ impl OperandBounds {
 pub(in crate::codegen) struct RangeFacts {
     /// Reachable slots.
     pub live: BTreeSet<usize>,
-    /// Bounds of all instructions that need them, by slot.
+    /// Operand bounds by slot, for instructions whose code depends on them.
     pub bounds: BTreeMap<usize, OperandBounds>,
 }
 
@@ -143,7 +143,7 @@ fn bounds(
     found
 }
 
-/// Returns the operands of an instruction whose bounds are needed.
+/// Returns the operands whose bounds the compiler needs, if the instruction has such operands.
 fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
@@ -157,8 +157,8 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     }
 }
 
-/// Registers of the lifted program that hold `r0` to `r9`, by name; the name depends on the call
-/// depth.
+/// Registers of the lifted program that hold `r0` to `r9`, by name. A register's name contains the
+/// call depth.
 struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }

@@ -13,7 +13,7 @@ use crate::codegen::helpers;
 const RETURN_ADDRESS: u32 = 4;
 /// Bytes of the saved `r6` to `r9` in the frame of a called function.
 const SAVED_REGISTERS: u32 = 32;
-/// Lowest offset in a frame, in bytes. It is assumed for accesses at an unknown offset.
+/// Lowest offset in a frame, in bytes. Accesses at an unknown offset count as accesses there.
 const LOWEST: i64 = -512;
 
 /// A function of the program.
@@ -62,7 +62,7 @@ fn depths(
     let mut depths = BTreeMap::new();
     for &slot in live {
         let Some(insn) = program.insns.get(slot) else { continue };
-        // A helper may access memory from its argument's address on.
+        // A helper may access memory from the address in its argument upwards.
         let (pointers, offset) = match *insn {
             Insn::Call(Call::Helper(number)) => (1..=helpers::arguments(number), 0),
             _ => match memory_operand(insn) {

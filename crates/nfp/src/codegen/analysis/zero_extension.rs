@@ -111,7 +111,7 @@ impl Analysis<'_> {
                     callee[1..6].clone_from_slice(&state[1..6]);
                     goals.push((function, callee));
                 }
-                // Results of the function known so far; later visits of its exits add the others.
+                // Only results of exits reached so far; later visits of other exits add theirs.
                 goals.extend(self.returned(slot, insn));
             }
             // A function that is not known to return may end with a call.
@@ -144,25 +144,27 @@ impl Analysis<'_> {
         self.program.function_of(slot).map_or(0, |function| function.first)
     }
 
-    /// Returns the slots after all calls of the function that `exit` leaves, each with its state.
+    /// Returns the slots after all calls of the function that the exit at `exit` ends, each with
+    /// its state.
     fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
         let function = self.function(exit);
         let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {
             matches!(insn, Insn::Call(Call::Subprogram { .. }))
                 && insn.function_target(*at) == Some(function)
         });
-        let behind = |(call, _): (usize, &Insn)| {
-            let mut after = self.kept(call)?;
+        let after_call = |(call, _): (usize, &Insn)| {
+            let mut after = self.caller_registers(call)?;
             after[0].clone_from(&state[0]);
             Some((call + 1, after))
         };
-        calls.filter_map(behind).collect()
+        calls.filter_map(after_call).collect()
     }
 
-    /// Returns the state after a call, from the exits of the function that have been reached.
+    /// Returns the slot after a call with its state, joined over the callee's exits that the
+    /// analysis has reached. Returns `None` if it has reached no exit.
     fn returned(&self, call: usize, insn: Insn) -> Option<(usize, Definitions)> {
         let function = insn.function_target(call)?;
-        let mut after = self.kept(call)?;
+        let mut after = self.caller_registers(call)?;
         let mut returns = false;
         for (slot, insn) in self.program.insns.iter().enumerate() {
             if *insn == Insn::Exit
@@ -176,8 +178,8 @@ impl Analysis<'_> {
         returns.then_some((call + 1, after))
     }
 
-    /// Returns the state of a caller's registers after a call, without the result.
-    fn kept(&self, call: usize) -> Option<Definitions> {
+    /// Returns the state of the registers that a call preserves. `r0` to `r5` are empty.
+    fn caller_registers(&self, call: usize) -> Option<Definitions> {
         let mut state = self.entering.get(&call)?.clone();
         state[0..6].iter_mut().for_each(BTreeSet::clear);
         Some(state)
@@ -223,7 +225,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Returns the width of a stored value. Pointers are stored whole.
+    /// Returns the width in which a store reads its value: 64 bits for pointers.
     fn stored_width(&self, slot: usize, size: Size, base: Register, src: Source) -> Width {
         let Source::Reg(src) = src else { return Width::W64 };
         let whole = size == Size::DW || self.facts.stores_whole(slot, base, src);

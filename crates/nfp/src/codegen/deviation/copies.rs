@@ -5,9 +5,10 @@ use slowpath_bpf::insn::{Insn, Size};
 use super::liveness;
 use crate::codegen::annotated::AnnotatedProgram;
 
-/// Returns true if a register is read after a copy that leaves a value other than the program's
-/// last load in it. The driver leaves the first word if the pairs are words with ascending offsets.
-/// It leaves the wrong bytes if the pairs are smaller with descending offsets.
+/// Returns true if a copy leaves a wrong value in the loaded register and the program reads it.
+/// The right value is that of the program's last load. The driver leaves the first word if the
+/// pairs are words with ascending offsets. It leaves wrong bytes if the pairs are smaller with
+/// descending offsets.
 pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { size, dst, .. }) = (insn.copy, insn.insn) else { return false };

@@ -8,8 +8,8 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::helpers;
 
 /// Returns true if an instruction reachable from `slot` may read the value that `register` has
-/// there. Called functions are assumed to read all their arguments. The code of callers is not
-/// searched; of a returning function, only the result counts as read.
+/// there. Called functions are assumed to read all their arguments. The search stays in the
+/// function: its exits read only `r0`.
 pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending = vec![slot];

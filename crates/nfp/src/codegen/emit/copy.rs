@@ -12,7 +12,8 @@ use crate::{Address, MemCommand};
 /// Largest number of bytes that a command transfers without an indirect length.
 const DIRECT: u8 = 32;
 
-/// Copies `copy.length` bytes from `base` plus `offset`. `size` and `dst` are those of the loads.
+/// Copies `copy.length` bytes from `base` plus `offset`. `size` and `dst` are the size and the
+/// destination of the loads that the copy replaces.
 pub(super) fn copy(
     asm: &mut Assembler,
     copy: Copy,

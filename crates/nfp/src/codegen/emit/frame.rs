@@ -70,7 +70,8 @@ pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Emits the return before the last three instructions, which fill its delay slots.
+/// Emits the return if `number` is the register before the last three: their instructions fill its
+/// delay slots.
 fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
     /// Low word of `r8`.
     const LAST_BEFORE: u8 = 16;

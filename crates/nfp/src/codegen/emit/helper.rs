@@ -13,13 +13,12 @@ use super::assembler::{
 };
 use crate::codegen::access::constant_offset;
 use crate::codegen::annotated::AnnotatedProgram;
+use crate::csr::PSEUDO_RANDOM;
 use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_OFFSET, MIN_HEAD_OFFSET, MapAbi};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 
 /// `-EINVAL`, as a word.
 const EINVAL: u32 = -22i32 as u32;
-/// Byte address of the pseudo-random number register.
-const RANDOM_REGISTER: u16 = 0x148;
 
 /// Emits a helper call.
 pub(super) fn call(
@@ -98,7 +97,7 @@ fn adjust_tail(asm: &mut Assembler) {
 }
 
 fn random(asm: &mut Assembler) {
-    asm.push(Insn::LocalCsrRd { csr: RANDOM_REGISTER });
+    asm.push(Insn::LocalCsrRd { csr: PSEUDO_RANDOM });
     // The first `immed` receives the random number.
     result(asm, 0, 0);
 }
@@ -114,8 +113,8 @@ fn key_needs_base(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bo
     }
 }
 
-/// Register with the stack pointer of the key, the low word of `r2`. The look-up sets base register
-/// 0 to it and restores the base afterwards.
+/// Register that points to the key in the stack, the low word of `r2`. A look-up copies it to base
+/// register 0 and restores the base register afterwards.
 const KEY: u8 = 4;
 
 fn restore_local_base(asm: &mut Assembler) {
@@ -162,7 +161,7 @@ fn call_map(
     number: i32,
     depth: u32,
 ) {
-    /// Register with the stack pointer of the value, the low word of `r3`.
+    /// Register that points to the value in the stack, the low word of `r3`.
     const VALUE: u8 = 6;
     let elsewhere = key_needs_base(program, slot, depth);
     if elsewhere {

@@ -104,7 +104,7 @@ fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     asm.mem(MemCommand::Read32Swap, 0, address, words, indirect);
 }
 
-/// Emits a load from the transfer registers, starting at byte `from` of them.
+/// Emits a load from byte `from` of the transfer registers.
 fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, from: u8) {
     let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
     let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
@@ -164,9 +164,9 @@ pub(super) fn add(
     use super::assembler::{ADDRESS_B, Label};
     use crate::{BranchCondition, Insn};
     const HALF: u64 = 0xffff;
-    /// Bits 3 to 5 of the previous ALU result: the addend is in its upper half word.
+    /// Code in bits 3 to 5 of the previous ALU result: its upper half word is the addend.
     const DATA: u32 = 2 << 3;
-    /// Count less one of a 4-byte addition; bit 2 added makes it 8 bytes.
+    /// Count field of a 4-byte addition. With bit 2 set as well, the addition has 8 bytes.
     const COUNT_4: u32 = 8;
     let double = size == Size::DW;
     let (value, unknown) = insn.bounds.src.map_or((0, u64::MAX), |src| {

@@ -135,15 +135,15 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
             asm.shifted(number, number, ShiftKind::Right, Indirect);
         }
         _ => {
-            // The result provides the low bits of the amount and the sign.
+            // The previous ALU operation provides the amount (first operand) and the sign (result).
             asm.alu(Dst::None, a(src), AluOp::Or, b(number));
             asm.arithmetic_shift(number, number, Indirect);
         }
     }
 }
 
-/// Shifts the word that receives bits of the other, for amounts below 32. This comes first, while
-/// the other word is unchanged.
+/// For amounts below 32, shifts the word that receives bits of the other word. This happens first,
+/// while the other word is unchanged.
 fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -156,7 +156,7 @@ fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// Shifts the other word, for amounts below 32.
+/// For amounts below 32, shifts the word that receives no bits of the other word.
 fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);

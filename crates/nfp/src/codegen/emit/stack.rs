@@ -32,8 +32,8 @@ pub(super) struct Access {
     pub register: u8,
     /// Offset from the first byte of the frame, in bytes.
     pub place: i64,
-    /// Register pair with an address, and the instruction's offset from it. It is set if the place
-    /// differs between paths or is in another frame.
+    /// Register pair with an address, and the instruction's offset from that address. `None` if the
+    /// place is the same on all paths and in the function's own frame.
     pub pointer: Option<(u8, i16)>,
 }
 
@@ -64,9 +64,9 @@ pub(super) fn access(
     insn: &AnnotatedInsn,
     access: &Access,
 ) -> Result<(), Cause> {
-    let Access { direction, size, register, mut place, pointer: through } = *access;
+    let Access { direction, size, register, mut place, pointer } = *access;
     let bytes = i64::from(size);
-    let words = if let Some((pointer, offset)) = through {
+    let words = if let Some((pointer, offset)) = pointer {
         let offset = asm.operand(i32::from(offset) as u32, IMM_B);
         asm.alu(IMM_B, a(pointer), AluOp::Add, offset);
         WordAddressing { base: 3, advances: true }

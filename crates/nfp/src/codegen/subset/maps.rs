@@ -18,7 +18,7 @@ pub(super) enum Use {
     Atomic,
 }
 
-/// Maps that a program uses, and the use of their words.
+/// Maps that a program uses, and how it uses the words of their values.
 pub(super) struct Uses {
     /// Map numbers, in the order in which the program names the maps.
     maps: Vec<u32>,
@@ -129,7 +129,7 @@ fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<()
     }
 }
 
-/// Checks a map against those of the stock firmware.
+/// Checks that the stock firmware supports a map.
 fn call_map(map: &MapDef) -> Result<(), Cause> {
     let known = [MapKind::HASH, MapKind::ARRAY, MapKind::PERF_EVENT_ARRAY];
     if !known.contains(&map.kind) {

@@ -1,4 +1,4 @@
-//! The analysed program: abstract values before each instruction, and what follows from them.
+//! The analysed program: abstract values before each instruction, and facts derived from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,28 +19,28 @@ use crate::codegen::annotated::{AnnotatedInsn, target};
 use crate::codegen::facts::Facts;
 use crate::codegen::{helpers, optimize};
 
-pub(super) struct Known<'a> {
+pub(super) struct Analysis<'a> {
     pub code: Code<'a>,
     pub states: Vec<Option<State>>,
 }
 
-impl<'a> Known<'a> {
-    /// Analyses a program. `results` has those of functions that are not part of it.
+impl<'a> Analysis<'a> {
+    /// Analyses a program. `results` has the results of functions that are not part of the program.
     pub fn new(
         program: &'a UnlinkedProgram,
         arguments: &[Value; 5],
         results: &BTreeMap<String, Value>,
     ) -> Self {
         let code = Code { program: &program.code, variables: &program.variables };
-        Known { code, states: calls::analyze_all(&code, arguments, results) }
+        Analysis { code, states: calls::analyze_all(&code, arguments, results) }
     }
 
-    /// Returns the instructions with zero extensions, copies and shared reads of the packet.
+    /// Returns the instructions, annotated with zero extensions, copies and shared packet reads.
     pub fn annotated(&self) -> Vec<AnnotatedInsn> {
         let insns = self.code.program.insns.iter().enumerate();
         let targets: BTreeSet<usize> =
             insns.clone().filter_map(|(slot, insn)| target(slot, insn)).collect();
-        // The analysis ends early only if it is asked to stop.
+        // The default stop condition never stops the analysis, so there is always a result.
         let needed = zero_extension::analyze(self.code.program, self, &Stop::default())
             .map(|found| found.needed)
             .unwrap_or_default();
@@ -55,7 +55,7 @@ impl<'a> Known<'a> {
     }
 }
 
-impl Facts for Known<'_> {
+impl Facts for Analysis<'_> {
     fn is_live(&self, slot: usize) -> bool {
         self.states[slot].is_some()
     }
@@ -75,7 +75,7 @@ impl Facts for Known<'_> {
         Some(other.offset?.wrapping_sub(one.offset?)).filter(|_| together)
     }
 
-    /// Calls that the card refuses read no argument.
+    /// Returns the number of argument registers that a call reads: 0 if the card refuses the call.
     fn arguments(&self, slot: usize, number: i32) -> u8 {
         let state = self.states[slot].as_ref();
         let variable =
@@ -90,7 +90,7 @@ impl Facts for Known<'_> {
         if accepts { helpers::arguments(number) } else { 0 }
     }
 
-    /// Stand-ins for stores that the card refuses move 64 bits.
+    /// Returns true if a store moves 64 bits. Stand-ins for stores that the card refuses do, too.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool {
         let Some(state) = &self.states[slot] else { return false };
         let accepted = matches!(state.register(base).kind, Kind::Packet | Kind::Stack);
@@ -99,7 +99,7 @@ impl Facts for Known<'_> {
 }
 
 impl Value {
-    /// Returns true if the card refuses a load through the pointer.
+    /// Returns true if the card refuses a load at `offset` bytes from this pointer.
     pub fn refuses_loads(&self, offset: i16) -> bool {
         match (self.kind, &self.origin) {
             (Kind::Stack, _) => self.varies,
@@ -107,7 +107,7 @@ impl Value {
                 let at = self.offset.unwrap_or(0).wrapping_add(offset.into());
                 at != data && at != end
             }
-            _ => !matches!(self.reaches(), Kind::Packet | Kind::Element | Kind::Context),
+            _ => !matches!(self.card_pointee(), Kind::Packet | Kind::Element | Kind::Context),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Abstract values of all functions of a program, through calls. Functions have the arguments that
-//! their callers pass, with the values in frames that these point to. They leave a result, and
-//! values in those frames.
+//! Abstract values of all functions of a program, through calls. A caller passes arguments, and
+//! values in the stack frames that they point to. A function returns a result, and may change these
+//! values.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,51 @@ use slowpath_bpf::insn::Insn;
 
 use super::code::Code;
 use super::transfer::{Entry, State, analyze};
-use super::value::{Kind, NUMBER, Origin, Value, WORD_BYTES, passed};
+use super::value::{Kind, NUMBER, Origin, Value, WORD_BYTES, split_place};
 
-/// Number of rounds, each of which follows values through one more call. The kernel allows eight
-/// frames.
+/// Largest number of rounds. Each round follows values through one more call; the kernel allows
+/// eight nested frames.
 const ROUNDS: u32 = 32;
 /// Size limit of a frame in bytes.
 const FRAME: i64 = 512;
 
-/// Values that functions are called with and leave, by function.
+/// Values at the entries and exits of functions, by function name.
 #[derive(Default, PartialEq)]
-struct Passed {
+struct CallValues {
     arguments: BTreeMap<String, [Value; 5]>,
+    /// Values in callers' frames at the entry, by place.
     stacks: BTreeMap<String, BTreeMap<i64, Value>>,
     results: BTreeMap<String, Value>,
-    left: BTreeMap<String, BTreeMap<i64, Option<Value>>>,
+    /// Values that the function writes to callers' frames, by place; `None` if unknown.
+    written: BTreeMap<String, BTreeMap<i64, Option<Value>>>,
 }
 
-/// Returns the abstract values before each instruction. `results` has those of functions that are
-/// not part of the program.
+/// Returns the abstract values before each instruction. `results` has the results of functions that
+/// are not part of the program.
 pub(super) fn analyze_all(
     code: &Code<'_>,
     arguments: &[Value; 5],
     results: &BTreeMap<String, Value>,
 ) -> Vec<Option<State>> {
     let entry = &code.program.name;
-    let start = || Passed {
+    let start = || CallValues {
         arguments: BTreeMap::from([(entry.clone(), arguments.clone())]),
         stacks: BTreeMap::from([(entry.clone(), BTreeMap::new())]),
         results: results.clone(),
-        left: BTreeMap::new(),
+        written: BTreeMap::new(),
     };
-    let mut passed = start();
+    let mut values = start();
     let mut states = vec![None; code.program.insns.len()];
     for _ in 0..ROUNDS {
         let mut found = start();
         for (name, first, end) in code.functions() {
-            let Some(arguments) = passed.arguments.get(name) else {
+            let Some(arguments) = values.arguments.get(name) else {
                 states[first..end].fill(None);
                 continue;
             };
-            let stack = &passed.stacks[name];
-            let (results, left) = (&passed.results, &passed.left);
-            let entry = Entry { arguments, stack, results, left };
+            let stack = &values.stacks[name];
+            let (results, written) = (&values.results, &values.written);
+            let entry = Entry { arguments, stack, results, written };
             states.splice(first..end, analyze(code, (first, end), &entry));
             for (slot, state) in (first..end).zip(&states[first..end]) {
                 if let Some(state) = state {
@@ -58,16 +60,16 @@ pub(super) fn analyze_all(
                 }
             }
         }
-        if found == passed {
+        if found == values {
             break;
         }
-        passed = found;
+        values = found;
     }
     states
 }
 
-impl Passed {
-    /// Adds the values that an instruction passes to another function, or leaves at an exit.
+impl CallValues {
+    /// Adds the values that a call passes to its callee, or that an exit returns.
     fn add(
         &mut self,
         code: &Code<'_>,
@@ -77,38 +79,38 @@ impl Passed {
         stack: &BTreeMap<i64, Value>,
     ) {
         if let Some(callee) = code.own_callee(slot) {
-            let given: [Value; 5] = std::array::from_fn(|at| argument(state, at + 1));
-            let handed = handed(state);
+            let registers: [Value; 5] = std::array::from_fn(|at| argument(state, at + 1));
+            let stack_arguments = stack_arguments(state);
             let (arguments, stack) = match (self.arguments.get(callee), self.stacks.get(callee)) {
                 (Some(old), Some(stack)) => {
-                    let arguments = std::array::from_fn(|at| old[at].merged(&given[at]));
-                    let both = stack
-                        .iter()
-                        .filter_map(|(&place, old)| Some((place, old.merged(handed.get(&place)?))));
+                    let arguments = std::array::from_fn(|at| old[at].merged(&registers[at]));
+                    let both = stack.iter().filter_map(|(&place, old)| {
+                        Some((place, old.merged(stack_arguments.get(&place)?)))
+                    });
                     (arguments, both.collect())
                 }
-                _ => (given, handed),
+                _ => (registers, stack_arguments),
             };
             self.arguments.insert(callee.to_owned(), arguments);
             self.stacks.insert(callee.to_owned(), stack);
         } else if code.program.insns[slot] == Insn::Exit {
-            let result = state.registers[0].left(Origin::Argument(0));
+            let result = state.registers[0].as_result(Origin::Argument(0));
             let result = match self.results.get(name) {
                 Some(old) => old.merged(&result),
                 None => result,
             };
             self.results.insert(name.to_owned(), result);
-            let left = left(state, stack);
-            let left = match self.left.get(name) {
-                Some(old) => either(old, &left),
-                None => left,
+            let written = written(state, stack);
+            let written = match self.written.get(name) {
+                Some(old) => join_written(old, &written),
+                None => written,
             };
-            self.left.insert(name.to_owned(), left);
+            self.written.insert(name.to_owned(), written);
         }
     }
 }
 
-/// Returns the value of an argument in the called function.
+/// Returns the value of an argument register as the called function sees it.
 fn argument(state: &State, register: usize) -> Value {
     let value = &state.registers[register];
     match value.kind {
@@ -121,25 +123,25 @@ fn argument(state: &State, register: usize) -> Value {
             let origin = Origin::Passed { register: register as u8, start };
             Value { varies: value.varies, ..Value::pointer(Kind::Stack, origin, Some(0)) }
         }
-        _ => value.elsewhere(Origin::Argument(register as i64)),
+        _ => value.rebased(Origin::Argument(register as i64)),
     }
 }
 
 impl Value {
-    /// Returns the value in another function, where pointers have this origin.
-    fn elsewhere(&self, origin: Origin) -> Self {
+    /// Returns the value as another function sees it, where pointers have the origin `origin`.
+    fn rebased(&self, origin: Origin) -> Self {
         match self.kind {
             Kind::Packet | Kind::Element => Value { origin, offset: Some(0), ..self.clone() },
             _ => self.clone(),
         }
     }
 
-    /// Returns a value that a function leaves, in its caller.
-    fn left(&self, origin: Origin) -> Self {
+    /// Returns a function's result or written value as its caller sees it.
+    fn as_result(&self, origin: Origin) -> Self {
         match (self.kind, &self.origin) {
             (Kind::Stack, Origin::Passed { .. }) => self.clone(),
             (Kind::Stack, _) => Value::pointer(Kind::Stack, Origin::Caller, None),
-            _ => self.elsewhere(origin),
+            _ => self.rebased(origin),
         }
     }
 
@@ -149,7 +151,7 @@ impl Value {
             return self.clone();
         }
         if (self.kind, other.kind) == (Kind::Stack, Kind::Stack) {
-            return self.in_frames(other);
+            return self.join_stack(other);
         }
         if self.kind == other.kind {
             if self.map != other.map {
@@ -164,8 +166,8 @@ impl Value {
         self.or_null(other).unwrap_or_else(|| self.mixed(other, Origin::Several))
     }
 
-    /// Returns a pointer into one of two frames of callers, or to one of two places in them.
-    fn in_frames(&self, other: &Self) -> Self {
+    /// Returns the join of two stack pointers from different calls.
+    fn join_stack(&self, other: &Self) -> Self {
         let varies = self.varies || other.varies;
         let pointer =
             |origin, offset| Value { varies, ..Value::pointer(Kind::Stack, origin, offset) };
@@ -191,35 +193,36 @@ impl Value {
     }
 }
 
-/// Returns the values behind the arguments of a call, by place in the called function.
-fn handed(state: &State) -> BTreeMap<i64, Value> {
+/// Returns the values in memory that the arguments of a call point to, by place in the callee.
+fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     let mut found = BTreeMap::new();
     for register in 1..6 {
-        let behind = Origin::Passed { register, start: Some(0) };
-        let behind = Value::pointer(Kind::Stack, behind, Some(0)).place(0);
+        let origin = Origin::Passed { register, start: Some(0) };
+        let in_callee = Value::pointer(Kind::Stack, origin, Some(0)).place(0);
         let start = state.registers[usize::from(register)].place(0);
-        let (Some(start), Some(behind)) = (start, behind) else { continue };
+        let (Some(start), Some(in_callee)) = (start, in_callee) else { continue };
         for (place, value) in state.stack.range(start..start.saturating_add(FRAME)) {
             if value.kind != Kind::Stack {
-                let at = behind + place - start;
-                found.insert(at, value.elsewhere(Origin::Argument(at)));
+                let at = in_callee + place - start;
+                found.insert(at, value.rebased(Origin::Argument(at)));
             }
         }
     }
     found
 }
 
-/// Returns the values that a function has changed behind its arguments, by place.
-fn left(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<Value>> {
+/// Returns the values that a function has changed in memory that its arguments point to, by place.
+fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<Value>> {
     let places = state.stack.keys().chain(stack.keys());
-    let changed =
-        places.filter(|place| passed(**place).0 != 0 && state.stack.get(place) != stack.get(place));
-    let value = |place| Some(state.stack.get(place)?.left(Origin::Left(*place)));
+    let changed = places
+        .filter(|place| split_place(**place).0 != 0 && state.stack.get(place) != stack.get(place));
+    let value = |place| Some(state.stack.get(place)?.as_result(Origin::Written(*place)));
     changed.map(|place| (*place, value(place))).collect()
 }
 
-/// Returns the values that are left on either path. A value that only one leaves is unknown.
-fn either(
+/// Returns the join of the values that two paths write. A value that only one path writes is
+/// unknown.
+fn join_written(
     one: &BTreeMap<i64, Option<Value>>,
     other: &BTreeMap<i64, Option<Value>>,
 ) -> BTreeMap<i64, Option<Value>> {
@@ -231,10 +234,10 @@ fn either(
     places.map(|place| (*place, both(place))).collect()
 }
 
-/// Returns arguments for a function: the first ones as given, and any number for the others.
-pub(super) fn arguments(given: Vec<Value>) -> [Value; 5] {
+/// Returns the values of all five argument registers; those without a value hold any number.
+pub(super) fn arguments(values: Vec<Value>) -> [Value; 5] {
     let mut all = [const { NUMBER }; 5];
-    for (to, value) in all.iter_mut().zip(given) {
+    for (to, value) in all.iter_mut().zip(values) {
         *to = value;
     }
     all

@@ -13,7 +13,7 @@ pub(super) struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Returns the functions: name, first slot, and the slot behind the last one.
+    /// Returns the name of each function, its first slot, and the slot after its last one.
     pub fn functions(&self) -> impl Iterator<Item = (&'a str, usize, usize)> {
         let ends = self.program.subprograms.iter().skip(1).map(|function| function.first);
         let ends = ends.chain([self.program.insns.len()]);
@@ -21,10 +21,10 @@ impl<'a> Code<'a> {
             .subprograms
             .iter()
             .zip(ends)
-            .map(|(one, end)| (one.name.as_str(), one.first, end))
+            .map(|(function, end)| (function.name.as_str(), function.first, end))
     }
 
-    /// Returns the first slot of the own function that an instruction calls.
+    /// Returns the first slot of the program's own function that an instruction calls.
     pub fn own_target(&self, slot: usize) -> Option<usize> {
         match self.program.insns[slot] {
             insn @ Insn::Call(Call::Subprogram { .. }) => insn.function_target(slot),
@@ -32,7 +32,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Returns the name of the own function that an instruction calls.
+    /// Returns the name of the program's own function that an instruction calls.
     pub fn own_callee(&self, slot: usize) -> Option<&'a str> {
         let function = self.program.function_of(self.own_target(slot)?)?;
         Some(function.name.as_str())

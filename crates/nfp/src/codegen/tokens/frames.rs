@@ -1,29 +1,29 @@
-//! Stack frames of functions, as the code generator would lay them out if it had stand-ins for the
-//! accesses that the card refuses.
+//! Stack frames of functions, as the code generator would lay them out. Accesses that the card
+//! cannot compile are assumed to be replaced by stand-ins.
 
 use std::collections::BTreeMap;
 
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 
-use super::known::Known;
+use super::analysis::Analysis;
 use super::value::{Kind, Origin, WORD_BYTES};
 use crate::codegen::access::memory_operand;
 use crate::codegen::analysis::frames::{Function, bytes_for_calls, names_saved_register};
 use crate::codegen::facts::Facts;
 use crate::firmware::MAX_STACK;
 
-/// By function and register of an argument, the lowest distance of accesses from that argument.
+/// Lowest offset from each pointer argument that a function accesses, by function and register.
 type Touched<'a> = BTreeMap<&'a str, BTreeMap<u8, i64>>;
 
 /// The frame of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub function: Function,
-    /// Size in bytes without the bytes that stand-ins read.
+    /// Size in bytes without the extra bytes that stand-ins read.
     pub without_stand_ins: i64,
 }
 
-impl Known<'_> {
+impl Analysis<'_> {
     /// Returns the frames of all functions.
     pub fn frames(&self) -> Vec<Frame> {
         let touched: Touched<'_> = self
@@ -57,7 +57,7 @@ impl Known<'_> {
     fn frame(&self, first: usize, end: usize, touched: &Touched<'_>) -> Frame {
         let mut lowest = 0;
         let mut refused = false;
-        // Distances of loads from the addresses of callers' frames.
+        // Offsets of loads from callers' frame addresses.
         let mut in_callers = Vec::new();
         for slot in first..end {
             let Some(state) = &self.states[slot] else { continue };
@@ -93,7 +93,7 @@ impl Known<'_> {
         let mut depth = u32::try_from(-lowest).unwrap_or(MAX_STACK);
         let without_stand_ins = i64::from(whole(depth));
         if refused || in_callers.iter().any(|at| is_refused(at + without_stand_ins)) {
-            // The stand-in for a refused load reads where no code writes.
+            // The stand-in for a refused load reads bytes that no code writes.
             let unused = named_bytes(insns).next_multiple_of(8) + 8;
             depth = depth.max(unused.min(MAX_STACK));
         }
@@ -102,9 +102,9 @@ impl Known<'_> {
     }
 }
 
-/// Returns true if the card refuses an access to a caller's frame at this distance from the first
-/// byte of the own one. The driver takes the remainder of a negative distance for that of a
-/// positive one.
+/// Returns true if the driver cannot compile an access to a caller's frame. `place` is the distance
+/// in bytes from the first byte of the function's own frame. The driver computes the remainder of a
+/// negative distance as if it were positive.
 pub(super) fn is_refused(place: i64) -> bool {
     place < 0 && place % WORD_BYTES != 0
 }
@@ -118,7 +118,7 @@ fn fetched(insn: &Insn) -> Option<Register> {
     }
 }
 
-/// Returns the number of bytes of its stack that a function names.
+/// Returns the number of stack bytes down to the lowest offset that a function's instructions name.
 fn named_bytes(insns: &[Insn]) -> u32 {
     let mut lowest = 0;
     // Registers with a copy of the frame pointer.

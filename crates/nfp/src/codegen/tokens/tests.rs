@@ -10,7 +10,8 @@ use AluOp::{Add, And, Lsh, Mov, Mul, Sub};
 use Size::{B, DW, H, W};
 
 const CONTEXT: Given = Given::Context { data: 0, end: 4 };
-/// An instruction, or the address of a variable.
+
+/// An instruction, or a load of the address of a variable.
 enum Line {
     Insn(Insn),
     Address(u8, &'static str),
@@ -49,7 +50,7 @@ fn branch(width: Width, cond: Condition, dst: u8, src: Source, offset: i16) -> L
     Line::Insn(Insn::Branch { width, cond, dst: reg(dst), src, offset })
 }
 
-/// A branch behind `offset` instructions if a register is this number.
+/// Returns a branch that skips `offset` instructions if the register has this value.
 fn if_equal(dst: u8, value: i32, offset: i16) -> Line {
     branch(Width::W64, Condition::Eq, dst, Source::Imm(value), offset)
 }
@@ -58,14 +59,14 @@ fn helper(number: i32) -> Line {
     Line::Insn(Insn::Call(Call::Helper(number)))
 }
 
-/// A call of the function that begins so many slots behind the next instruction.
+/// Returns a call of the function that begins `offset` slots after the next instruction.
 fn call(offset: i32) -> Line {
     Line::Insn(Insn::Call(Call::Subprogram { offset }))
 }
 
 const EXIT: Line = Line::Insn(Insn::Exit);
 
-/// A program of these functions, the entry first.
+/// Returns a program of these functions, with the entry function first.
 fn program(functions: Vec<Vec<Line>>) -> UnlinkedProgram {
     let (mut insns, mut variables, mut subprograms) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (number, lines) in functions.into_iter().enumerate() {
@@ -103,9 +104,9 @@ fn program(functions: Vec<Vec<Line>>) -> UnlinkedProgram {
     UnlinkedProgram { code, variables }
 }
 
-fn known(program: &UnlinkedProgram) -> Known<'_> {
+fn analysis(program: &UnlinkedProgram) -> Analysis<'_> {
     let arguments = calls::arguments(vec![value(CONTEXT, Origin::None)]);
-    Known::new(program, &arguments, &BTreeMap::new())
+    Analysis::new(program, &arguments, &BTreeMap::new())
 }
 
 fn described(functions: Vec<Vec<Line>>) -> Vec<Vec<Token>> {
@@ -113,14 +114,14 @@ fn described(functions: Vec<Vec<Line>>) -> Vec<Vec<Token>> {
     found.into_iter().map(|(_, tokens)| tokens).collect()
 }
 
-/// The words of each instruction of a program of one function.
+/// Returns the words of each instruction of a program that has one function.
 fn words(lines: Vec<Line>) -> Vec<String> {
     let found = described(vec![lines]).remove(0);
     found.into_iter().map(|token| token.words.join(" / ")).collect()
 }
 
-fn state<'a>(known: &'a Known<'_>, slot: usize, register: u8) -> &'a Value {
-    known.states[slot].as_ref().unwrap().register(reg(register))
+fn state<'a>(analysis: &'a Analysis<'_>, slot: usize, register: u8) -> &'a Value {
+    analysis.states[slot].as_ref().unwrap().register(reg(register))
 }
 
 #[test]
@@ -140,17 +141,17 @@ fn registers_hold_pointers() {
         load(DW, 3, 10, -16),
         EXIT,
     ]]);
-    let known = known(&code);
+    let analysis = analysis(&code);
     let packet = |offset| Value::pointer(Kind::Packet, Origin::Data, Some(offset));
-    assert_eq!(*state(&known, 2, 7), packet(0));
-    assert_eq!(*state(&known, 4, 8), packet(14));
-    assert_eq!(state(&known, 6, 2).high, 255);
-    assert_eq!(state(&known, 8, 1).kind, Kind::Map);
-    assert_eq!(*state(&known, 10, 2), Value::pointer(Kind::Stack, Origin::Frame, Some(-8)));
-    assert_eq!(state(&known, 12, 0).kind, Kind::Element);
-    // A pointer on one of the paths only; null is a pointer, too.
-    assert_eq!(state(&known, 13, 3).kind, Kind::Unknown);
-    assert_eq!(state(&known, 13, 0).kind, Kind::Element);
+    assert_eq!(*state(&analysis, 2, 7), packet(0));
+    assert_eq!(*state(&analysis, 4, 8), packet(14));
+    assert_eq!(state(&analysis, 6, 2).high, 255);
+    assert_eq!(state(&analysis, 8, 1).kind, Kind::Map);
+    assert_eq!(*state(&analysis, 10, 2), Value::pointer(Kind::Stack, Origin::Frame, Some(-8)));
+    assert_eq!(state(&analysis, 12, 0).kind, Kind::Element);
+    // `r3` is a pointer on only one path. `r0` may be null, which counts as a pointer.
+    assert_eq!(state(&analysis, 13, 3).kind, Kind::Unknown);
+    assert_eq!(state(&analysis, 13, 0).kind, Kind::Element);
 }
 
 #[test]
@@ -165,11 +166,11 @@ fn numbers_have_bounds() {
         wide_by(Mov, 4, 3),
         EXIT,
     ]]);
-    let known = known(&code);
-    let highs = [1, 2, 3].map(|slot| state(&known, slot, 2).high);
+    let analysis = analysis(&code);
+    let highs = [1, 2, 3].map(|slot| state(&analysis, slot, 2).high);
     assert_eq!(highs, [65535, 15, 60]);
-    assert_eq!(state(&known, 5, 3).high, 6000);
-    assert_eq!(state(&known, 6, 3).high, 40);
+    assert_eq!(state(&analysis, 5, 3).high, 6000);
+    assert_eq!(state(&analysis, 6, 3).high, 40);
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn branches_that_bounds_exclude_are_not_taken() {
             wide(Mov, 0, 1),
             EXIT,
         ]]);
-        assert_eq!(known(&code).states[5].is_some(), reached, "{cond:?} {dst} {src:?}");
+        assert_eq!(analysis(&code).states[5].is_some(), reached, "{cond:?} {dst} {src:?}");
     }
 }
 
@@ -212,14 +213,14 @@ fn loops_end() {
         branch(Width::W64, Condition::Ne, 2, Source::Imm(100), -2),
         EXIT,
     ]]);
-    assert!(known(&code).states[3].is_some());
+    assert!(analysis(&code).states[3].is_some());
 }
 
 #[test]
 fn zeros_are_needed_above_results_that_are_read_as_64_bits() {
     let zeros = |lines| {
         let code = program(vec![lines]);
-        let annotated = known(&code).annotated();
+        let annotated = analysis(&code).annotated();
         let found = annotated.iter().enumerate().filter(|(_, insn)| insn.zero_extends);
         found.map(|(slot, _)| slot).collect::<Vec<_>>()
     };
@@ -271,7 +272,7 @@ fn loads_and_stores_become_copies() {
     assert_eq!(found[1].words[..4], ["copy", "packet", "short", "whole"]);
     assert_eq!(found[1].pieces, 3);
     assert!(found[2..7].iter().all(|token| token.words == ["copied"] && token.pieces == 0));
-    // A copy would read what it has written.
+    // A copy would read bytes that it has written before.
     assert!(pairs(4, 2).iter().all(|token| token.words[0] != "copy"));
 }
 
@@ -279,7 +280,7 @@ fn loads_and_stores_become_copies() {
 fn frames_reach_to_the_lowest_access() {
     let frame = |lines| {
         let code = program(vec![lines]);
-        let frame = known(&code).frames()[0];
+        let frame = analysis(&code).frames()[0];
         (frame.function.stack, frame.function.saves_registers)
     };
     let refused = [wide_by(Mov, 2, 10), wide(Add, 2, -27), helper(KTIME_GET_NS), EXIT];
@@ -295,7 +296,7 @@ fn frames_reach_to_the_lowest_access() {
 
 #[test]
 fn functions_leave_values_in_frames_of_callers() {
-    // A function keeps the packet's address for its caller, and both use it.
+    // A function stores the packet's address in its caller's frame, and both functions use it.
     let code = program(vec![
         vec![
             load(W, 2, 1, 0),
@@ -313,12 +314,12 @@ fn functions_leave_values_in_frames_of_callers() {
         vec![store(DW, 1, 8, 2), word(Mov, 0, 0), EXIT],
         vec![load(DW, 2, 1, 8), load(H, 0, 2, 12), EXIT],
     ]);
-    let known = known(&code);
+    let analysis = analysis(&code);
     let passed = Origin::Passed { register: 1, start: Some(-40) };
-    assert_eq!(*state(&known, 11, 1), Value::pointer(Kind::Stack, passed, Some(0)));
-    assert_eq!(state(&known, 5, 3).kind, Kind::Packet);
-    assert_eq!(state(&known, 15, 2).kind, Kind::Packet);
-    assert_eq!(known.frames()[0].function.stack, 32);
+    assert_eq!(*state(&analysis, 11, 1), Value::pointer(Kind::Stack, passed, Some(0)));
+    assert_eq!(state(&analysis, 5, 3).kind, Kind::Packet);
+    assert_eq!(state(&analysis, 15, 2).kind, Kind::Packet);
+    assert_eq!(analysis.frames()[0].function.stack, 32);
     let found = describe(&code, &[CONTEXT], &BTreeMap::new());
     let firsts: Vec<_> = found[2].1.iter().map(|token| token.words[..2].join(" / ")).collect();
     assert_eq!(firsts, ["load / stack", "load / packet", "exit / saves False"]);
@@ -326,7 +327,7 @@ fn functions_leave_values_in_frames_of_callers() {
 }
 
 #[test]
-fn a_store_at_an_unknown_place_leaves_nothing_known() {
+fn a_store_at_an_unknown_place_discards_all_facts() {
     let code = program(vec![vec![
         store(DW, 10, -16, 1),
         load(B, 2, 10, -1),
@@ -336,9 +337,9 @@ fn a_store_at_an_unknown_place_leaves_nothing_known() {
         load(DW, 4, 10, -16),
         EXIT,
     ]]);
-    let known = known(&code);
-    assert!(state(&known, 4, 3).varies);
-    assert_eq!(*state(&known, 6, 4), NUMBER);
+    let analysis = analysis(&code);
+    assert!(state(&analysis, 4, 3).varies);
+    assert_eq!(*state(&analysis, 6, 4), NUMBER);
 }
 
 #[test]
@@ -370,7 +371,7 @@ fn elements_are_reached_at_constant_places_of_one_map() {
         let found = words(lines);
         assert!(found[found.len() - 2].starts_with(&format!("load / {reached}")), "{first}");
     }
-    // A look-up in one of two maps.
+    // The map of this look-up differs between two paths.
     let mut lines = vec![Address(1, "ports"), if_equal(7, 0, 2), Address(1, "flows")];
     lines.extend(key());
     lines.extend([load(W, 3, 0, 4), EXIT]);
@@ -378,8 +379,8 @@ fn elements_are_reached_at_constant_places_of_one_map() {
 }
 
 #[test]
-fn one_of_several_places_on_the_stack() {
-    // It is reached through the pointer where bytes lie in words alike, else it is refused.
+fn a_pointer_to_one_of_several_stack_places_needs_equal_alignment() {
+    // The access uses the pointer if both places have the same alignment; otherwise it is refused.
     for (other, pieces) in [(-16, 6), (-12, 6), (-14, 0), (-13, 0)] {
         let found = described(vec![vec![
             load(B, 7, 10, -1),
@@ -397,8 +398,8 @@ fn one_of_several_places_on_the_stack() {
 }
 
 #[test]
-fn places_in_frames_of_callers() {
-    // The driver refuses those before the own frame that are not whole words.
+fn unaligned_places_in_callers_frames_are_refused() {
+    // The card refuses places before the function's own frame that are not aligned to words.
     for (start, offset, pieces) in [(-64, 0, 6), (-64, 2, 0), (-6, 2, 6)] {
         let found = described(vec![
             vec![wide_by(Mov, 1, 10), wide(Add, 1, start), call(1), EXIT],
@@ -418,11 +419,11 @@ fn lengths_of_packets_are_small() {
         wide(Add, 2, 14),
         EXIT,
     ]]);
-    assert_eq!(state(&known(&code), 3, 3).high, 65535);
+    assert_eq!(state(&analysis(&code), 3, 3).high, 65535);
 }
 
 #[test]
-fn pointers_that_lead_nowhere() {
+fn invalid_pointers() {
     let found = described(vec![vec![
         load(W, 2, 1, 4),
         load(B, 3, 2, 1),
@@ -437,7 +438,7 @@ fn pointers_that_lead_nowhere() {
 }
 
 #[test]
-fn narrow_products_are_alike_in_any_width() {
+fn narrow_products_are_half_words_in_any_width() {
     for by in [word_by, wide_by] {
         let found = words(vec![
             load(B, 2, 10, -1),
@@ -482,12 +483,12 @@ fn words_have_no_names() {
 }
 
 #[test]
-fn fields_of_the_context_may_be_elsewhere() {
+fn fields_of_the_context_may_have_other_offsets() {
     let code = program(vec![vec![load(DW, 2, 1, 0), load(DW, 3, 1, 8), load(DW, 4, 1, 16), EXIT]]);
     let moved = Given::Context { data: 0, end: 8 };
     let arguments = calls::arguments(vec![value(moved, Origin::None)]);
-    let known = Known::new(&code, &arguments, &BTreeMap::new());
-    let kinds = [2, 3, 4].map(|register| state(&known, 3, register).kind);
+    let analysis = Analysis::new(&code, &arguments, &BTreeMap::new());
+    let kinds = [2, 3, 4].map(|register| state(&analysis, 3, register).kind);
     assert_eq!(kinds, [Kind::Packet, Kind::PacketEnd, Kind::Field]);
     let found = describe(&code, &[moved], &BTreeMap::new());
     let places: Vec<_> = found[0].1[..3].iter().map(|token| token.words[2].as_str()).collect();
@@ -503,7 +504,7 @@ fn results_of_helpers() {
         load(W, 2, 0, 4),
         EXIT,
     ]]);
-    let known = known(&code);
-    assert_eq!(state(&known, 1, 0).kind, Kind::Number);
-    assert_eq!(state(&known, 3, 0).kind, Kind::Returned);
+    let analysis = analysis(&code);
+    assert_eq!(state(&analysis, 1, 0).kind, Kind::Number);
+    assert_eq!(state(&analysis, 3, 0).kind, Kind::Returned);
 }

@@ -9,13 +9,13 @@ use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register
 use slowpath_bpf::{Referent, VariableKind};
 
 use super::code::Code;
-use super::value::{Cell, Kind, NUMBER, Origin, Value, passed};
+use super::value::{Cell, Kind, NUMBER, Origin, Value, split_place};
 use crate::codegen::helpers;
 
 /// Upper limit of packet lengths in bytes.
 const LONGEST: u64 = (1 << 16) - 1;
-/// Number of joins at a place after which bounds that still grow are given up.
-const WIDENED: u32 = 4;
+/// Number of joins at an instruction after which bounds that still grow are widened.
+const JOINS_BEFORE_WIDENING: u32 = 4;
 
 /// Abstract values before an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// Changes bytes of the stack. `None`: to an unknown value.
+    /// Sets `size` bytes of the stack to a value; `None` makes them unknown.
     fn put(&mut self, place: i64, size: i64, value: Option<Value>) {
         self.stack.retain(|&at, _| at + 8 <= place || place + size <= at);
         if let Some(value) = value {
@@ -71,14 +71,15 @@ pub(super) struct Entry<'a> {
     pub arguments: &'a [Value; 5],
     /// Values in frames of callers, by place.
     pub stack: &'a BTreeMap<i64, Value>,
-    /// By function, its result.
+    /// Results of functions, by name.
     pub results: &'a BTreeMap<String, Value>,
-    /// By function, the values it puts into frames of callers; `None` if unknown.
-    pub left: &'a BTreeMap<String, BTreeMap<i64, Option<Value>>>,
+    /// Values that functions write to callers' frames, by function name and place; `None` if
+    /// unknown.
+    pub written: &'a BTreeMap<String, BTreeMap<i64, Option<Value>>>,
 }
 
-/// Returns the abstract values before each instruction of the function at `first..end`. Unreached
-/// instructions have none.
+/// Returns the abstract values before each instruction of the function at `first..end`; `None` for
+/// unreachable instructions.
 pub(super) fn analyze(
     code: &Code<'_>,
     (first, end): (usize, usize),
@@ -102,7 +103,7 @@ pub(super) fn analyze(
                 Some(before) if targets.contains(&next) => {
                     let round = &mut rounds[next - first];
                     *round += 1;
-                    before.join(&after, next, *round > WIDENED)
+                    before.join(&after, next, *round > JOINS_BEFORE_WIDENING)
                 }
                 _ => after,
             };
@@ -115,7 +116,7 @@ pub(super) fn analyze(
     states
 }
 
-/// Returns the states to which an instruction leads, with their slots.
+/// Returns the slots that can follow an instruction, each with the state before it.
 fn successors(
     code: &Code<'_>,
     slot: usize,
@@ -136,10 +137,10 @@ fn successors(
             let mut found = Vec::new();
             for (to, taken) in [(next, next != Some(slot + 1)), (goal, goal != Some(slot + 1))] {
                 let cond = if taken { Some(cond) } else { opposite(cond) };
-                let Some(to) = to.filter(|_| one_way || compared.may_be(cond, state)) else {
+                let Some(to) = to.filter(|_| one_way || compared.may_hold(cond, state)) else {
                     continue;
                 };
-                found.push((to, compared.decided(cond, state)));
+                found.push((to, compared.refined(cond, state)));
             }
             found
         }
@@ -147,7 +148,7 @@ fn successors(
     }
 }
 
-/// Returns the condition of the path that a branch does not take, except for [`Condition::Set`].
+/// Returns the condition under which a branch is not taken; `None` for [`Condition::Set`].
 fn opposite(cond: Condition) -> Option<Condition> {
     use Condition::{Eq, Ge, Gt, Le, Lt, Ne, Set, Sge, Sgt, Sle, Slt};
     Some(match cond {
@@ -172,8 +173,8 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true if the bounds of numbers allow a condition to hold.
-    fn may_be(&self, cond: Option<Condition>, state: &State) -> bool {
+    /// Returns true if the condition can hold within the operands' bounds.
+    fn may_hold(&self, cond: Option<Condition>, state: &State) -> bool {
         use Condition::{Eq, Ge, Gt, Le, Lt, Ne, Set, Sge, Sgt, Sle, Slt};
         let (mut left, mut right) = (state.register(self.dst).clone(), state.operand(self.src));
         if (left.kind, right.kind) != (Kind::Number, Kind::Number) {
@@ -196,8 +197,9 @@ impl Comparison {
         }
     }
 
-    /// Returns the state in which a comparison with a constant holds.
-    fn decided(&self, cond: Option<Condition>, state: &State) -> State {
+    /// Returns the state after a branch whose comparison holds, with tighter bounds if it compares
+    /// with a constant.
+    fn refined(&self, cond: Option<Condition>, state: &State) -> State {
         let Source::Imm(limit) = self.src else { return state.clone() };
         let Ok(limit) = u64::try_from(limit) else { return state.clone() };
         let known = state.register(self.dst);
@@ -209,8 +211,8 @@ impl Comparison {
             Some(Condition::Le) => limit,
             _ => return state.clone(),
         };
-        let whole = self.width == Width::W64 || known.high <= u32::MAX.into();
-        if known.kind != Kind::Number || known.offset.is_some() || !whole {
+        let compares_all_bits = self.width == Width::W64 || known.high <= u32::MAX.into();
+        if known.kind != Kind::Number || known.offset.is_some() || !compares_all_bits {
             return state.clone();
         }
         state.with(self.dst, Value::up_to(known.high.min(high)))
@@ -302,8 +304,8 @@ fn called(code: &Code<'_>, slot: usize, state: &State, entry: &Entry<'_>) -> Sta
                 _ => returned.clone(),
             };
         }
-        for (&place, value) in entry.left.get(name).into_iter().flatten() {
-            let (register, distance) = passed(place);
+        for (&place, value) in entry.written.get(name).into_iter().flatten() {
+            let (register, distance) = split_place(place);
             let pointer = usize::try_from(register).ok().and_then(|at| state.registers.get(at));
             if let Some(place) = pointer.and_then(|pointer| pointer.place(distance)) {
                 after.put(place, 8, value.clone());
@@ -339,7 +341,7 @@ fn loaded(state: &State, base: Register, bits: u8, offset: i64) -> Value {
             let place = base.place(offset);
             place.and_then(|place| state.stack.get(&place)).cloned().unwrap_or(NUMBER)
         }
-        _ => match base.holds() {
+        _ => match base.pointee() {
             Kind::Element | Kind::Global | Kind::Table | Kind::Returned => Value::of(Kind::Inner),
             _ => NUMBER,
         },

@@ -1,7 +1,7 @@
-//! Abstract values of registers and stack slots of a function that no verifier has seen.
+//! Abstract values of registers and stack slots, for code that no verifier has checked.
 //!
-//! Where paths meet, a pointer into the packet gets an origin of its own: only pointers with the
-//! same value on one path are compared, as in the code generator.
+//! Where paths meet, a pointer into the packet gets a new origin. Pointers with different origins
+//! are not compared, as in the code generator.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use slowpath_bpf::lift::{Offset, RegisterValue};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
-    /// A value of one of several kinds.
+    /// A value whose kind differs between paths.
     Unknown,
     /// The argument of a program, with pointers into the packet.
     Context,
@@ -20,21 +20,21 @@ pub(super) enum Kind {
     Map,
     /// State that is reached through pointers.
     Element,
-    /// A variable of the module, or state that the card does not reach.
+    /// A global variable, or state that the card cannot access.
     Global,
-    /// A variable that no code writes.
+    /// A constant variable.
     Table,
     Stack,
     /// The result of a helper that returns pointers to state of the kernel.
     Returned,
-    /// A number from state, which is state again if it is used as a pointer.
+    /// A value loaded from state. Memory that it points to is state, too.
     Inner,
     /// A field of the context that the card lacks, which may be a pointer into the packet.
     Field,
 }
 
 impl Kind {
-    /// Returns the name in tokens.
+    /// Returns the word for the kind in tokens.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "number",
@@ -63,13 +63,13 @@ impl Kind {
     }
 }
 
-/// Place from which a pointer is counted.
+/// Address from which the offset of a pointer counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     None,
     /// The packet's first byte.
     Data,
-    /// The context of an XDP program: offsets of the fields with the packet's start and end.
+    /// The context of an XDP program, with the offsets of its fields `data` and `data_end`.
     Context {
         data: i64,
         end: i64,
@@ -78,10 +78,10 @@ pub(super) enum Origin {
     Descriptor,
     /// The function's own frame.
     Frame,
-    /// A frame of a caller, at an unknown place.
+    /// An unknown place in a caller's frame.
     Caller,
-    /// A frame of a caller: the place that the register points to at the function's start, and its
-    /// distance from that frame's address, the lowest one of all calls.
+    /// A place in a caller's frame: the place that `register` points to at the function's start.
+    /// `start` is the lowest distance of this place from the caller's frame address over all calls.
     Passed {
         register: u8,
         start: Option<i64>,
@@ -92,12 +92,12 @@ pub(super) enum Origin {
     Call(usize),
     /// Result of an addition at a slot.
     Moved(usize),
-    /// A register or, with its place, a stack slot where paths meet at a slot of the code.
+    /// A register or stack slot at an instruction where paths meet.
     Joined(usize, Cell),
-    /// A pointer that a function is passed in a register, or at a place.
+    /// A pointer that a function receives, by argument register or by place in a caller's frame.
     Argument(i64),
-    /// A pointer that a function leaves at a place.
-    Left(i64),
+    /// A pointer that a called function wrote to this place.
+    Written(i64),
     /// A field of a descriptor.
     Field(i64),
     /// One of several origins in other functions.
@@ -111,29 +111,30 @@ pub(super) enum Cell {
     Stack(i64),
 }
 
-/// Size of the words that the card's stack consists of, in bytes.
+/// Size in bytes of a word of the card's stack.
 pub(super) const WORD_BYTES: i64 = 4;
-/// Distance between the places that a function was passed pointers to. No frame is as large.
-const APART: i64 = 1 << 16;
+/// Distance between the places of two pointer arguments. Every frame is smaller.
+const REGISTER_SPACING: i64 = 1 << 16;
 
 /// Abstract value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub kind: Kind,
     pub origin: Origin,
-    /// Distance from the origin in bytes; of a number, its value. `None` if unknown.
+    /// Distance from the origin in bytes, or the value of a number. `None` if unknown.
     pub offset: Option<i64>,
     /// Largest value of a number.
     pub high: u64,
-    /// True for an element or stack variable at a place that the card does not reach.
+    /// True if the offset varies so that the card cannot access the element or stack variable.
     pub varies: bool,
-    /// True for one of several stack places with the same alignment. `offset` is the lowest one.
+    /// True if the pointer has several possible stack places with the same alignment. `offset` is
+    /// that of the lowest place.
     pub several: bool,
     /// Map that contains the element.
     pub map: Option<Rc<str>>,
 }
 
-/// Any number.
+/// A number without known bounds.
 pub(super) const NUMBER: Value = Value {
     kind: Kind::Number,
     origin: Origin::None,
@@ -163,13 +164,14 @@ impl Value {
         Value { kind, origin, offset, ..NUMBER }
     }
 
-    /// Returns true if it is this number.
+    /// Returns true if the value is the number zero.
     pub fn is_null(&self) -> bool {
         self.kind == Kind::Number && self.offset == Some(0)
     }
 
-    /// Returns the kind of memory that an access reaches on the card; [`Kind::Returned`] if none.
-    pub fn reaches(&self) -> Kind {
+    /// Returns the kind of memory that an access through the value reaches on the card;
+    /// [`Kind::Returned`] if it reaches none.
+    pub fn card_pointee(&self) -> Kind {
         match self.kind {
             Kind::Element if self.varies => Kind::Global,
             Kind::Inner => Kind::Global,
@@ -180,12 +182,12 @@ impl Value {
         }
     }
 
-    /// Returns the kind of memory that an access reaches in the program.
-    pub fn holds(&self) -> Kind {
+    /// Returns the kind of memory that the value points to in the program.
+    pub fn pointee(&self) -> Kind {
         match self.kind {
             Kind::Field | Kind::PacketEnd => Kind::Packet,
             Kind::Number | Kind::Unknown | Kind::Map => Kind::Unknown,
-            _ => self.reaches(),
+            _ => self.card_pointee(),
         }
     }
 
@@ -199,32 +201,32 @@ impl Value {
         }
     }
 
-    /// Returns the pointer `distance` bytes further on.
+    /// Returns the pointer moved by `distance` bytes.
     pub fn moved(self, distance: i64) -> Self {
         Value { offset: self.offset.map(|offset| offset.wrapping_add(distance)), ..self }
     }
 
-    /// Returns the place that a pointer into the stack, plus `offset`, points to; `None` if it is
-    /// unknown. Places in the own frame count from its address. Those behind a register that the
-    /// function was passed are far above them.
+    /// Returns the place that a pointer into the stack plus `offset` points to; `None` if unknown.
+    /// Places in the function's own frame count from its address. Places that argument registers
+    /// point to have numbers far above, by register.
     pub fn place(&self, offset: i64) -> Option<i64> {
         let from = self.offset.filter(|_| self.kind == Kind::Stack && !self.several)?;
         match self.origin {
             Origin::Passed { register, .. } => {
-                Some(i64::from(register) * APART + from.wrapping_add(offset))
+                Some(i64::from(register) * REGISTER_SPACING + from.wrapping_add(offset))
             }
             Origin::Frame => Some(from.wrapping_add(offset)),
             _ => None,
         }
     }
 
-    /// Returns true if helpers of the card take the pointer as the address of a variable.
+    /// Returns true if the card's helpers accept the pointer as the address of a stack variable.
     pub fn is_variable(&self) -> bool {
         let aligned = self.offset.is_some_and(|offset| offset.rem_euclid(WORD_BYTES) == 0);
         self.kind == Kind::Stack && !self.varies && aligned
     }
 
-    /// Returns the name of the map, if it is the same on all paths.
+    /// Returns the name of the map that the value refers to, if it is the same on all paths.
     pub fn one_map(&self) -> Option<&Rc<str>> {
         match &self.origin {
             Origin::Symbol(name) if self.kind == Kind::Map => Some(name),
@@ -232,7 +234,7 @@ impl Value {
         }
     }
 
-    /// Returns the distance of an access from the address of a caller's frame, if it is known.
+    /// Returns the distance of an access from a caller's frame address, if known.
     pub fn in_caller(&self, offset: i16) -> Option<i64> {
         match self.origin {
             Origin::Passed { start, .. } if self.kind == Kind::Stack => {
@@ -263,8 +265,8 @@ impl Value {
         }
     }
 
-    /// Returns the join of two values where paths meet. With `widen`, bounds that grow are given
-    /// up.
+    /// Returns the join of two values where paths meet. With `widen`, bounds that grow become those
+    /// of the width.
     pub fn join(&self, other: &Self, at: Origin, widen: bool) -> Self {
         if self == other {
             return self.clone();
@@ -291,7 +293,7 @@ impl Value {
         let varies = self.varies || other.varies || moves;
         let same = self.origin == other.origin;
         if self.kind == Kind::Element && self.map != other.map {
-            // The card would have to know the map.
+            // The card can only access elements of a known map.
             return Value::pointer(Kind::Global, at, None);
         }
         if self.kind == Kind::Stack && same && !varies {
@@ -301,12 +303,12 @@ impl Value {
         Value { varies, map: self.map.clone(), ..Value::pointer(self.kind, origin, None) }
     }
 
-    /// Returns the pointer if the other value is null.
+    /// If one of the two values is null, returns the other one.
     pub fn or_null(&self, other: &Self) -> Option<Self> {
         if self.is_null() { Some(other.clone()) } else { other.is_null().then(|| self.clone()) }
     }
 
-    /// Returns the join of values of different kinds: state, if both are.
+    /// Returns the join of values of different kinds: state if both are state, else unknown.
     pub fn mixed(&self, other: &Self, origin: Origin) -> Self {
         if self.kind.is_state() && other.kind.is_state() {
             Value::pointer(Kind::Global, origin, None)
@@ -315,8 +317,8 @@ impl Value {
         }
     }
 
-    /// Returns one of two places behind the same pointer into the stack. The card reaches it
-    /// through the pointer if both have the same alignment.
+    /// Returns the join of two stack pointers with the same origin. The card can access both places
+    /// through the pointer if they have the same alignment.
     fn one_of_places(&self, other: &Self) -> Self {
         let (Some(one), Some(two)) = (self.offset, other.offset) else {
             return Value::pointer(Kind::Stack, self.origin.clone(), None);
@@ -326,9 +328,9 @@ impl Value {
     }
 }
 
-/// Returns the register that a place is behind, and the distance from it. Register 0 stands for the
-/// own frame.
-pub(super) fn passed(place: i64) -> (i64, i64) {
-    let register = (place + APART / 2).div_euclid(APART);
-    (register, place - register * APART)
+/// Splits a place into the argument register that points to it and the distance from there.
+/// Register 0 stands for the function's own frame.
+pub(super) fn split_place(place: i64) -> (i64, i64) {
+    let register = (place + REGISTER_SPACING / 2).div_euclid(REGISTER_SPACING);
+    (register, place - register * REGISTER_SPACING)
 }

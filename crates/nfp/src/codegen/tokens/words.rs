@@ -1,11 +1,12 @@
-//! Instructions in words: what the code generator looks at, from the operation to its operands.
+//! Instructions as words: the properties that the code generator uses, from the operation to its
+//! operands.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width,
 };
 
+use super::analysis::Analysis;
 use super::frames::{Frame, is_refused};
-use super::known::Known;
 use super::transfer::State;
 use super::value::{Kind, Origin, Value};
 use crate::codegen::annotated::{AnnotatedInsn, Copy, PacketCache};
@@ -17,12 +18,12 @@ const BYTE: u64 = 255;
 const HALF: u64 = 65535;
 const WORD: u64 = u32::MAX as u64;
 
-/// An instruction in words.
+/// An instruction as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The words, from the operation on.
+    /// The words: the operation first, then its properties.
     pub words: Vec<String>,
-    /// Number of instructions of the card that follow from lengths and places alone.
+    /// Number of the card's instructions that depend on lengths and places alone.
     pub pieces: u32,
     /// Memory that the instruction accesses, if any.
     pub pointee: Option<&'static str>,
@@ -36,7 +37,7 @@ fn words<const N: usize>(words: [&str; N]) -> Words {
 
 /// Describes the instructions of a function.
 pub(super) struct Describer<'a> {
-    pub known: &'a Known<'a>,
+    pub analysis: &'a Analysis<'a>,
     /// Instructions of the program with their copies and shared reads.
     pub insns: &'a [AnnotatedInsn],
     pub frames: &'a [Frame],
@@ -49,10 +50,10 @@ impl Describer<'_> {
     pub fn all(&self, first: usize, end: usize) -> Vec<Token> {
         let mut saves_context = first == 0;
         let slots =
-            (first..end).filter(|&slot| self.known.code.program.insns[slot] != Insn::SecondSlot);
+            (first..end).filter(|&slot| self.analysis.code.program.insns[slot] != Insn::SecondSlot);
         let described = slots.map(|slot| {
-            let insn = self.known.code.program.insns[slot];
-            // Left out: the context's address means nothing on the card.
+            let insn = self.analysis.code.program.insns[slot];
+            // No code is emitted: the context's address has no meaning on the card.
             saves_context &= insn
                 == Insn::Alu {
                     width: Width::W64,
@@ -61,7 +62,7 @@ impl Describer<'_> {
                     src: Source::Reg(Register::R1),
                 };
             let words = if saves_context { words(["context"]) } else { self.words(slot, insn) };
-            // A called function keeps its return address.
+            // A called function stores its return address first.
             let enters = u32::from(slot == first && first > 0);
             Token {
                 words,
@@ -77,20 +78,20 @@ impl Describer<'_> {
         else {
             return None;
         };
-        let state = self.known.states[slot].as_ref();
-        Some(state.map_or(Kind::Unknown, |state| state.register(base).holds()).name())
+        let state = self.analysis.states[slot].as_ref();
+        Some(state.map_or(Kind::Unknown, |state| state.register(base).pointee()).name())
     }
 
-    /// Returns the number of instructions of the card that follow from lengths and places.
+    /// Returns the number of the card's instructions that depend on lengths and places alone.
     fn pieces(&self, slot: usize, insn: Insn) -> u32 {
         let annotated = &self.insns[slot];
         if let Some(copy) = annotated.copy {
             return u32::from(copy.length).div_ceil(4);
         }
-        let Some(state) = self.known.states[slot].as_ref().filter(|_| !annotated.skipped) else {
+        let Some(state) = self.analysis.states[slot].as_ref().filter(|_| !annotated.skipped) else {
             return 0;
         };
-        if let Some(target) = self.known.code.own_target(slot) {
+        if let Some(target) = self.analysis.code.own_target(slot) {
             let callee = self.frames.iter().find(|frame| frame.function.first == target);
             let depth = self.frame.function.stack;
             return callee.map_or(0, |callee| emit::call_length(depth, callee.function));
@@ -110,8 +111,8 @@ impl Describer<'_> {
         }
         let own = base.offset.unwrap_or(0).wrapping_add(offset.into());
         let place = in_caller.unwrap_or(own).wrapping_add(self.frame.function.stack.into());
-        let through = base.offset.is_none() || base.several || base.origin != Origin::Frame;
-        emit::stack_access_length(annotated, direction, size, place, through.then_some(offset))
+        let by_pointer = base.offset.is_none() || base.several || base.origin != Origin::Frame;
+        emit::stack_access_length(annotated, direction, size, place, by_pointer.then_some(offset))
     }
 
     fn zeros(&self, slot: usize) -> &'static str {
@@ -119,7 +120,7 @@ impl Describer<'_> {
     }
 
     fn words(&self, slot: usize, insn: Insn) -> Words {
-        let Some(state) = &self.known.states[slot] else { return words(["unreached"]) };
+        let Some(state) = &self.analysis.states[slot] else { return words(["unreached"]) };
         let annotated = &self.insns[slot];
         if annotated.skipped {
             return words(["copied"]);
@@ -138,7 +139,7 @@ impl Describer<'_> {
                 if base.kind == Kind::Stack {
                     return words(["load", "stack"]);
                 }
-                let mut found = words(["load", base.reaches().name()]);
+                let mut found = words(["load", base.card_pointee().name()]);
                 found.extend(loaded((size, signed), base, offset, annotated.cache, zeros));
                 found
             }
@@ -148,13 +149,13 @@ impl Describer<'_> {
                     return words(["store", "stack"]);
                 }
                 let bits = size.bits().to_string();
-                words(["store", base.reaches().name(), &bits, near(offset.into())])
+                words(["store", base.card_pointee().name(), &bits, offset_class(offset.into())])
             }
             Insn::Atomic { op, width, base, offset, src } => {
-                let element = state.register(base).reaches() == Kind::Element;
+                let element = state.register(base).card_pointee() == Kind::Element;
                 let place = if element { "element" } else { "global" };
                 let bits = width.bits().to_string();
-                let [size, offset] = added(state.register(src), offset);
+                let [size, offset] = addend_class(state.register(src), offset);
                 words(["atomic", place, atomic(op), &bits, size, offset])
             }
             Insn::Branch { width, cond, src, .. } => branch(width, cond, src),
@@ -188,20 +189,20 @@ impl Describer<'_> {
             Source::Reg(_) => words(["move", &format!("register {bits}")]),
             Source::Imm(value) => {
                 let value = value.into();
-                words(["move", &format!("constant {bits}"), sign(value), factor(value)])
+                words(["move", &format!("constant {bits}"), sign(value), operand_class(value)])
             }
         }
     }
 
     fn wide(&self, slot: usize, dst: Register, value: Imm64) -> Words {
         match value {
-            Imm64::Value(value) if !self.known.code.variables.contains_key(&slot) => {
+            Imm64::Value(value) if !self.analysis.code.variables.contains_key(&slot) => {
                 let (low, high) = ((value & WORD) as i64, (value >> 32) as i64);
-                let halves = format!("{} {}", made(low), made(high));
+                let halves = format!("{} {}", constant_class(low), constant_class(high));
                 words(["wide", "number", if low == high { "twice" } else { &halves }])
             }
             _ => {
-                let after = self.known.states.get(slot + 2).and_then(Option::as_ref);
+                let after = self.analysis.states.get(slot + 2).and_then(Option::as_ref);
                 let kind = after.map_or(Kind::Global, |state| state.register(dst).kind);
                 words(["wide", kind.name()])
             }
@@ -227,7 +228,7 @@ fn arithmetic(
     };
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
-            words(["shift", op.symbol(), &bits, amount(constant, right), zeros])
+            words(["shift", op.symbol(), &bits, amount_class(constant, right), zeros])
         }
         AluOp::Mul | AluOp::Div | AluOp::Mod | AluOp::Sdiv | AluOp::Smod => {
             let high = constant.map_or(right.high, |value| value as u64 & WORD);
@@ -241,7 +242,7 @@ fn arithmetic(
             };
             let divides = op == AluOp::Div;
             let power = divides && value.unsigned_abs().is_power_of_two();
-            let class = if power { "power" } else { factor(value) };
+            let class = if power { "power" } else { operand_class(value) };
             found.push(format!("{class} {}", sign(value)));
             found.extend(divides.then(|| value.to_string()));
             found
@@ -256,7 +257,7 @@ fn arithmetic(
     }
 }
 
-/// Returns the words for a load that is not from the stack.
+/// Returns the words for a load from memory other than the stack.
 fn loaded(
     (size, signed): (Size, bool),
     base: &Value,
@@ -279,10 +280,15 @@ fn loaded(
         }];
     }
     if base.kind != Kind::Packet {
-        return words([&bits, near(offset.into()), zeros, if signed { "signed" } else { "plain" }]);
+        return words([
+            &bits,
+            offset_class(offset.into()),
+            zeros,
+            if signed { "signed" } else { "plain" },
+        ]);
     }
     let Some(PacketCache { start, end, fetches }) = cache.filter(|cache| cache.end != 0) else {
-        return words(["alone", &bits, "0", zeros, made(offset.into())]);
+        return words(["alone", &bits, "0", zeros, constant_class(offset.into())]);
     };
     let skipped = (i32::from(offset) - i32::from(start)).rem_euclid(4).to_string();
     if !fetches {
@@ -290,10 +296,10 @@ fn loaded(
     }
     let long = i32::from(end) - i32::from(start) > 32;
     let length = if long { "long" } else { "short" };
-    words(["fetched", &bits, &skipped, zeros, length, place(start.into())])
+    words(["fetched", &bits, &skipped, zeros, length, restricted_class(start.into())])
 }
 
-/// Returns the words for a copy of bytes to the packet, which reads from the offset `from` on.
+/// Returns the words for a copy of bytes to the packet. `from` is the lowest offset that it reads.
 fn copy(copy: &Copy, base: &Value, size: Size, from: i16) -> Words {
     let length = match copy.length {
         0..=8 => "tiny",
@@ -303,8 +309,8 @@ fn copy(copy: &Copy, base: &Value, size: Size, from: i16) -> Words {
     };
     let whole = if copy.length.is_multiple_of(4) { "whole" } else { "rest" };
     let element = base.kind == Kind::Element && from == 0;
-    let from = if element { "0" } else { place(from.into()) };
-    let (bits, to) = (size.bits().to_string(), place(copy.to_offset.into()));
+    let from = if element { "0" } else { restricted_class(from.into()) };
+    let (bits, to) = (size.bits().to_string(), restricted_class(copy.to_offset.into()));
     let direction = if copy.descending { "down" } else { "up" };
     words(["copy", base.kind.name(), length, whole, &bits, from, to, direction])
 }
@@ -320,9 +326,9 @@ fn branch(width: Width, cond: Condition, src: Source) -> Words {
         Source::Imm(value) => Some(i64::from(value)),
         Source::Reg(_) => None,
     };
-    // The code generator replaces them by comparisons with the absolute value.
-    let turns = matches!(cond, Condition::Ge | Condition::Sge | Condition::Lt | Condition::Slt);
-    let turned = turns && constant.is_some_and(|value| value < 0);
+    // For these conditions, the code generator negates negative constants.
+    let negatable = matches!(cond, Condition::Ge | Condition::Sge | Condition::Lt | Condition::Slt);
+    let turned = negatable && constant.is_some_and(|value| value < 0);
     let mut found = words(["branch", kind, &width.bits().to_string()]);
     found.extend(operand(constant.map(|value| if turned { -value } else { value })));
     found.extend(turned.then(|| "turned".to_owned()));
@@ -341,7 +347,7 @@ fn atomic(op: AtomicOp) -> &'static str {
 }
 
 /// Returns the class of a shift's distance.
-fn amount(constant: Option<i64>, register: &Value) -> &'static str {
+fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     let number = register.offset.filter(|_| register.kind == Kind::Number);
     let Some(amount) = constant.or(number) else {
         return if register.high < 32 { "by register, below a word" } else { "by register" };
@@ -355,8 +361,8 @@ fn amount(constant: Option<i64>, register: &Value) -> &'static str {
     }
 }
 
-/// Returns the size of the number that an atomic operation adds, and the place of the sum.
-fn added(value: &Value, offset: i16) -> [&'static str; 2] {
+/// Returns the size class of the number that an atomic operation adds, and that of its offset.
+fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     let size = match value.offset.filter(|_| value.kind == Kind::Number) {
         Some(number) if number as u64 <= HALF => "small",
         Some(_) => "large",
@@ -371,12 +377,12 @@ fn added(value: &Value, offset: i16) -> [&'static str; 2] {
     [size, place]
 }
 
-/// Returns the words for the operand of arithmetic: a register, or a constant by the instructions
-/// that make it.
+/// Returns the words for an arithmetic operand: a register, or a constant by the number of
+/// instructions that load it.
 fn operand(constant: Option<i64>) -> Words {
     match constant {
         None => words(["register"]),
-        Some(value) => words(["constant", sign(value), factor(value)]),
+        Some(value) => words(["constant", sign(value), operand_class(value)]),
     }
 }
 
@@ -384,16 +390,16 @@ fn sign(value: i64) -> &'static str {
     if value < 0 { "negative" } else { "positive" }
 }
 
-/// Returns the class of a constant that arithmetic is done with, which takes any byte as it is.
-fn factor(value: i64) -> &'static str {
-    match made(value) {
+/// Returns the class of a constant operand of `alu`, which can hold any byte.
+fn operand_class(value: i64) -> &'static str {
+    match constant_class(value) {
         "byte" => "small",
         class => class,
     }
 }
 
-/// Returns the class of a word by the number of instructions that make it an operand.
-fn made(value: i64) -> &'static str {
+/// Returns the class of a constant by the number of instructions that load it.
+fn constant_class(value: i64) -> &'static str {
     let value = value as u64 & WORD;
     let packed = |word: u64| [0, 8, 16].iter().any(|shift| (word >> shift & HALF) << shift == word);
     match value {
@@ -407,10 +413,11 @@ fn made(value: i64) -> &'static str {
 }
 
 /// Returns the class of an offset from a base register.
-fn near(offset: i64) -> &'static str {
-    if offset == 0 { "0" } else { place(offset) }
+fn offset_class(offset: i64) -> &'static str {
+    if offset == 0 { "0" } else { restricted_class(offset) }
 }
 
-fn place(offset: i64) -> &'static str {
-    if (0..=SMALL as i64).contains(&offset) { "small" } else { made(offset) }
+/// Returns the class of a constant in a restricted operand, which can hold up to 127.
+fn restricted_class(offset: i64) -> &'static str {
+    if (0..=SMALL as i64).contains(&offset) { "small" } else { constant_class(offset) }
 }

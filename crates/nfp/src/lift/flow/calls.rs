@@ -1,13 +1,12 @@
-//! Calls and returns, which the device does not have as instructions. A caller puts the number of
-//! the instruction to return to into a register. A function keeps this number and ends with an
-//! `rtn` to it.
+//! Calls and returns. The device has no call instruction: a caller loads a register with the number
+//! of the instruction to return to. The function keeps this number and ends with an `rtn` to it.
 //!
-//! - A call of a function that uses callee-saved registers goes through a subroutine. It saves them
-//!   and continues to the function with `rtn` of a second register.
+//! - A call of a function that uses callee-saved registers goes through a subroutine. It saves the
+//!   registers and continues at the function with `rtn` of a second register.
 //! - Firmware functions are exits of the program with numbers of their own.
 //!
-//! The delay slots of the branch load both registers. Execution of the lifted program checks that
-//! an `rtn` finds the expected number; a path that returns elsewhere has no meaning.
+//! The delay slots of the branch load both registers. The lifted program checks that an `rtn` finds
+//! the expected number; a path that returns elsewhere has no meaning.
 //!
 //! Source: the public driver (`bpf/jit.c`: calls, prologue and epilogue of functions, calls of
 //! helpers; `bpf/main.h`: registers).
@@ -97,7 +96,7 @@ pub(super) fn link_registers(listing: &Listing, slots: Range<usize>) -> impl Ite
 fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u32> {
     let writes = |insn: &&Insn| match (insn.destination(), register) {
         (Some((dst, _)), _) if dst == register => true,
-        (Some((Operand::Gpr(_, number), true)), Operand::Gpr(_, wanted)) => number == wanted,
+        (Some((Operand::Gpr(_, written), true)), Operand::Gpr(_, number)) => written == number,
         _ => false,
     };
     let slots = listing.numbered().get(slots)?;

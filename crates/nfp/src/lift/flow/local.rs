@@ -1,4 +1,4 @@
-//! Uses of local memory shortly after a block, where the write of a base register may be pending.
+//! Uses of local memory shortly after a block, where a write of a base register may be pending.
 //!
 //! A base register has its new value three cycles after the instruction that writes it. A taken
 //! branch takes at least three cycles itself, so at its target all earlier writes have taken
