@@ -36,7 +36,8 @@ fn flags(text: &str) -> Flags {
     Flags { z: set("Z"), n: set("N"), c: set("C"), v: set("V") }
 }
 
-/// Checks the result in gprA_0, and the condition codes by means of all branches.
+/// Checks the result in gprA_0, and the condition codes: runs every conditional branch after `body`
+/// and checks whether it is taken.
 fn check(body: &str, start: &[(&str, u32)], result: u32, codes: &str) {
     let store = format!("{body}\nalu[*l$index0, --, B, gprA_0]\nbr[.15000]");
     let found = run(&store, start).stack(0);
@@ -118,8 +119,8 @@ fn halves(a: u64, b: u64) -> [(&'static str, u32); 4] {
     ]
 }
 
-/// Pairs of instructions: two in one block, where the lifter recognises them, and one across
-/// blocks, where it does not.
+/// Instruction pairs of 64-bit operations. The first two pairs are in one block, where the lifter
+/// recognises them; the last pair spans two blocks, where it does not.
 const PAIRS: [&str; 3] = [
     "alu[--, gprA_1, FIRST, gprB_1]\nalu[gprA_0, gprA_2, SECOND, gprB_2]",
     "alu[--, gprA_1, FIRST, gprB_1]\nimmed[gprA_9, 0x1]\nalu[gprA_0, gprA_2, SECOND, gprB_2]",
@@ -162,7 +163,7 @@ fn mixed_pairs_use_the_carry_flag_as_it_is() {
     let body = "alu[--, gprA_1, -, gprB_1]\nimmed[gprA_3, 0x0]\nalu[gprA_0, gprA_3, +carry, 0x0]";
     check(body, &[("gprA_1", 9), ("gprB_1", 9)], 1, "zncv");
     check(body, &[("gprA_1", 8), ("gprB_1", 9)], 0, "Zncv");
-    // A sum without carry leaves C clear, which the difference takes for a borrow.
+    // A sum without carry leaves C clear, which the difference interprets as a borrow.
     let body = "alu[--, gprA_1, +, gprB_1]\nalu[gprA_0, gprA_2, -carry, gprB_2]";
     check(body, &[("gprA_2", 9), ("gprB_2", 3)], 5, "znCv");
     check(body, &[("gprA_2", 3), ("gprB_2", 3)], 0xffff_ffff, "zNcv");
@@ -279,7 +280,7 @@ fn multiplications_out_of_order_are_refused() {
 }
 
 #[test]
-fn what_a_multiplication_leaves_undefined_must_not_be_read() {
+fn values_that_a_multiplication_leaves_undefined_must_not_be_read() {
     let product = "mul_step[gprA_1, gprB_2], start
         mul_step[gprA_1, gprB_2], 16x16_step1
         mul_step[gprA_1, gprB_2], 16x16_step2

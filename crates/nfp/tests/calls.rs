@@ -140,7 +140,7 @@ fn functions_are_copied_for_each_call() {
     let copies = |first: u32| program.blocks.iter().filter(|block| block.first.0 == first).count();
     assert_eq!((copies(0), copies(8), copies(5)), (1, 2, 1));
     let flow = FlowGraph::of(&program).expect("it can be unrolled");
-    assert!(flow.loops.is_empty(), "no false loop by way of the function");
+    assert!(flow.loops.is_empty(), "no false loop through the function");
     // A return to another address leads to a block whose condition no instruction writes.
     let traps: Vec<_> = program.blocks.iter().filter(|block| block.insns.is_empty()).collect();
     assert_eq!(traps.len(), 2);
@@ -156,7 +156,7 @@ fn functions_are_copied_for_each_call() {
 
 #[test]
 #[should_panic(expected = "for return addresses other than .3 is read before it is written")]
-fn returns_to_somewhere_else_have_no_meaning() {
+fn returns_to_other_addresses_are_refused() {
     let body = DOUBLED_TWICE.replace("alu[gprA_21, --, B, *l$index0]", "alu[gprA_21, --, B, 0x6]");
     run(&body, &[]);
 }
@@ -188,7 +188,7 @@ const SAVING: &str = "alu[gprA_12, --, B, 0x5], gpr_wrboth
     br[.15000]";
 
 #[test]
-fn functions_that_save_registers_are_called_by_way_of_another_piece_of_code() {
+fn functions_that_save_registers_are_called_through_a_subroutine() {
     let run = run(SAVING, &[]);
     assert_eq!(run.blocks, [0, 7, 14, 18, 6, 21]);
     assert_eq!((run.stack(8), run.stack(9), run.stack(13)), (6, 5, 5));

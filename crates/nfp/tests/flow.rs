@@ -160,7 +160,7 @@ fn lines_of_errors_count_comments() {
 }
 
 #[test]
-fn options_and_listings_that_make_no_sense() {
+fn invalid_options_and_listings_are_refused() {
     let listing = parse("0: .0 br[.15000]").expect("it is a listing");
     for (min_packet, max_packet) in [(100, 99), (60, 16_384)] {
         let error = lift(

@@ -7,8 +7,8 @@ use slowpath_nfp::{
     compile, lift,
 };
 
-/// Returns the instructions after those of the BPF program, as a separate program. It starts with
-/// this `r0` and leaves the word for the firmware in the register of `r0`.
+/// Returns the driver's code after the BPF program as a separate program. It starts with `result`
+/// in `r0`, and ends with the word for the firmware in the register of `r0`.
 fn end_of_program(result: u32) -> Listing {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/count_min.1.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -38,7 +38,7 @@ fn end_of_program(result: u32) -> Listing {
 }
 
 #[test]
-fn results_become_what_the_firmware_does() {
+fn results_become_actions_of_the_firmware() {
     // Aborted: drop and count; drop; pass; TX: redirect. All other results count as aborted.
     let expected = [0x82, 0x22, 0x11, 0x44, 0x82, 0x82];
     for (result, expected) in (0..).zip(expected) {

@@ -62,7 +62,7 @@ fn indirect_lengths() {
     // 8 + 1 words reach $xfer_8, 7 + 1 do not.
     assert_eq!(word8(&format!("immed[--, 0x880]\n{read}")), 0x2322_2120);
     assert_eq!(word8(&format!("immed[--, 0x780]\n{read}")), 77);
-    // It suffices that the bits of the length are known.
+    // Only the bits of the length must be known.
     let field = "immed[gprA_2, 0x880]\nld_field[gprA_2, 1100, gprB_5, <<16]";
     assert_eq!(word8(&format!("{field}\n{read}")), 0x2322_2120);
     let moved = "immed[gprA_2, 0x8]\nalu_shf[--, --, B, gprA_2, <<8]";
@@ -110,7 +110,7 @@ fn transfer_registers_end_at_31() {
 }
 
 #[test]
-fn reads_that_nothing_waits_for_must_not_be_used() {
+fn results_of_reads_without_a_wait_must_not_be_used() {
     let read = "mem[read32_swap, $xfer_0, gprA_1, 0x0, 1]\n";
     assert!(program(&format!("{read}br[.15000]")).is_ok());
     let message = refusal(&format!("{read}alu[*l$index0, --, B, $xfer_0]\nbr[.15000]"));
@@ -163,7 +163,7 @@ fn a_new_base_is_seen_by_the_fourth_instruction() {
 }
 
 #[test]
-fn a_new_base_is_that_at_the_time_of_the_write() {
+fn a_new_base_has_the_value_at_the_time_of_the_write() {
     let body = "local_csr_wr[ActLMAddr2, gprA_1]
         immed[gprA_1, 0x0]
         nop
@@ -225,7 +225,7 @@ fn a_new_base_across_blocks() {
 }
 
 #[test]
-fn bases_that_move() {
+fn bases_can_change() {
     let body = "alu[*l$index0++, --, B, 0x1]
         alu[*l$index0++, --, B, 0x2]
         ld_field[*l$index0--, 0001, 0x3]
@@ -253,7 +253,7 @@ fn read8_puts_the_first_byte_highest() {
 }
 
 #[test]
-fn additions_take_what_delay_slots_put_into_transfer_registers() {
+fn additions_use_transfer_registers_that_delay_slots_write() {
     let body = "mem[add64, $xfer_2, gprB_23, <<8, gprA_1, 5], ctx_swap[sig1], defer[2]
         alu[$xfer_2, --, B, gprA_3]
         alu[$xfer_3, --, B, gprB_4]

@@ -18,6 +18,10 @@ fn imm(op: AluOp, dst: u8, value: i32) -> Insn {
     alu(op, dst, Source::Imm(value))
 }
 
+fn branch(cond: Condition, dst: u8, src: Source, offset: usize) -> Insn {
+    Insn::Branch { width: Width::W64, cond, dst: r(dst), src, offset: offset as i16 }
+}
+
 fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
     Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
 }
@@ -37,8 +41,7 @@ fn object() -> Object {
     object
 }
 
-/// Compiles instructions after a check that `r6` points to 34 bytes of the packet. An exit is
-/// added.
+/// Compiles `body` after a check that `r6` points to 34 bytes of the packet, and before an exit.
 fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled, CompileError> {
     let mut program: BpfProgram = object.link(0, None).expect("it links");
     program.insns = vec![
@@ -47,13 +50,7 @@ fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled,
         load(Size::W, 7, 1, 4),
         alu(AluOp::Mov, 8, Source::Reg(r(6))),
         imm(AluOp::Add, 8, 34),
-        Insn::Branch {
-            width: Width::W64,
-            cond: Condition::Gt,
-            dst: r(8),
-            src: Source::Reg(r(7)),
-            offset: body.len() as i16,
-        },
+        branch(Condition::Gt, 8, Source::Reg(r(7)), body.len()),
     ];
     program.insns.extend(body);
     program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
@@ -62,7 +59,7 @@ fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled,
     compile(object, &program, &CompileOptions { map_abi, ..CompileOptions::default() })
 }
 
-/// Returns the reason why the card cannot run instructions.
+/// Returns the reason why the card cannot run `body`.
 fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
     match compiled(object, body, abi) {
         Ok(compiled) => format!("compiled:\n{}", compiled.listing),
@@ -83,16 +80,11 @@ fn element() -> Vec<Insn> {
     ]
 }
 
-fn behind_element(more: &[Insn]) -> Vec<Insn> {
+/// Returns a look-up of the element, and `accesses`, which run if it exists.
+fn with_element(accesses: &[Insn]) -> Vec<Insn> {
     let mut body = element();
-    body.push(Insn::Branch {
-        width: Width::W64,
-        cond: Condition::Eq,
-        dst: r(0),
-        src: Source::Imm(0),
-        offset: more.len() as i16,
-    });
-    body.extend(more);
+    body.push(branch(Condition::Eq, 0, Source::Imm(0), accesses.len()));
+    body.extend(accesses);
     body
 }
 
@@ -159,9 +151,9 @@ fn instructions_are_refused_with_a_reason() {
             "a stack access at a variable place",
         ),
         (vec![Insn::Call(Call::Helper(helper::KTIME_GET_NS))], "bpf_ktime_get_ns"),
-        (behind_element(&[half, store(Size::W, 0, 0, 4)]), "a write to an element of a map"),
+        (with_element(&[half, store(Size::W, 0, 0, 4)]), "a write to an element of a map"),
         (
-            behind_element(&[
+            with_element(&[
                 half,
                 load(Size::W, 3, 0, 0),
                 Insn::Atomic {
@@ -175,7 +167,7 @@ fn instructions_are_refused_with_a_reason() {
             "the word at offset 0 of a map's element is read and added to",
         ),
         (
-            behind_element(&[
+            with_element(&[
                 half,
                 Insn::Atomic {
                     op: AtomicOp::Xchg,
@@ -188,7 +180,7 @@ fn instructions_are_refused_with_a_reason() {
             "an atomic operation that is not a plain addition",
         ),
         (
-            behind_element(&[
+            with_element(&[
                 half,
                 imm(AluOp::And, 4, 4),
                 alu(AluOp::Add, 0, Source::Reg(r(4))),
@@ -206,7 +198,7 @@ fn instructions_are_refused_with_a_reason() {
 }
 
 #[test]
-fn maps_that_the_firmware_has_not_are_refused() {
+fn maps_that_the_firmware_does_not_support_are_refused() {
     type Change = fn(&mut MapDef);
     let cases: [(Change, &str); 6] = [
         (|map| map.kind = MapKind::HASH, "is of type hash; the firmware has one array"),
@@ -260,7 +252,7 @@ fn updates_are_calls_of_the_stock_firmware() {
 #[test]
 fn programs_that_do_not_fit_are_refused() {
     let object = object();
-    // Each of them takes two instructions on the card.
+    // Each addition takes two instructions on the card.
     let body: Vec<Insn> = (0..1300).map(|n| imm(AluOp::Add, 3, n)).collect();
     let mut start = vec![load(Size::W, 3, 6, 0)];
     start.extend(body);
@@ -270,13 +262,7 @@ fn programs_that_do_not_fit_are_refused() {
 
 #[test]
 fn jumps_over_dead_code_are_left_out() {
-    let jump = |src, offset| Insn::Branch {
-        width: Width::W64,
-        cond: Condition::Eq,
-        dst: r(3),
-        src: Source::Imm(src),
-        offset,
-    };
+    let jump = |src, offset| branch(Condition::Eq, 3, Source::Imm(src), offset);
     let object = object();
     let length = |body: &[Insn]| {
         let compiled = compiled(&object, body, MapAbi::ArrayPointer).expect("it compiles");
@@ -294,11 +280,11 @@ fn jumps_over_dead_code_are_left_out() {
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
 
-/// Returns the slots and the description of each refusal. Those of the whole program have no slots.
+/// Returns the slots and the reason of each refusal. Refusals of the whole program have no slots.
 fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
-            refusals.iter().map(|one| (one.slots.clone(), one.reason.clone())).collect()
+            refusals.iter().map(|refusal| (refusal.slots.clone(), refusal.reason.clone())).collect()
         }
         other => panic!("not refused: {other:?}"),
     }
@@ -330,7 +316,8 @@ fn all_reasons_are_listed_each_once() {
     assert!(text.contains("instruction 7 and 2 more instructions: a remainder"), "{text}");
 }
 
-/// An array among the global variables is reported as such for accesses to any of its elements.
+/// Every access to a global array is reported as an access to a global variable, even at a variable
+/// offset.
 #[test]
 fn global_variables_are_named_at_variable_places_too() {
     let object = object();
@@ -396,7 +383,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
 
 /// Uses of the result of an unsupported call are not reported as reasons of their own.
 #[test]
-fn what_follows_from_a_refused_call_is_left_out() {
+fn consequences_of_a_refused_call_are_left_out() {
     let mut object = object();
     object.maps[0].kind = MapKind::RINGBUF;
     let body = vec![
@@ -405,13 +392,7 @@ fn what_follows_from_a_refused_call_is_left_out() {
         imm(AluOp::Mov, 2, 8),
         imm(AluOp::Mov, 3, 0),
         Insn::Call(Call::Helper(helper::RINGBUF_RESERVE)),
-        Insn::Branch {
-            width: Width::W64,
-            cond: Condition::Eq,
-            dst: r(0),
-            src: Source::Imm(0),
-            offset: 5,
-        },
+        branch(Condition::Eq, 0, Source::Imm(0), 5),
         imm(AluOp::Mov, 3, 1),
         store(Size::DW, 0, 0, 3),
         alu(AluOp::Mov, 1, Source::Reg(r(0))),

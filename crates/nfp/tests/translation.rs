@@ -65,7 +65,7 @@ fn random_programs_do_the_same() {
     let config = Config { cases: PROGRAMS, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    // The firmware masks indices instead of checking them, so look-ups never fail.
+    // The firmware masks indices instead of checking them, so look-ups always succeed.
     let features = Features { random: true, missing_elements: false, ..Features::default() };
     let refused = std::cell::RefCell::new(std::collections::BTreeMap::<String, usize>::new());
     let compared = std::cell::Cell::new(0usize);

@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn words_are_unknown_or_what_the_encoder_makes(
+    fn words_that_the_encoder_does_not_produce_are_unknown(
         insn in insn(),
         flips in vec(0..64u32, 0..3),
         other in any::<u64>(),
@@ -48,7 +48,7 @@ fn words(listing: &Listing) -> Vec<(Insn, u64)> {
     listing.insns().map(|insn| (*insn, word(insn))).collect()
 }
 
-/// Returns false for an operator that the examples use for readability and the device does not
+/// Returns false for an instruction that the examples use for readability but the device does not
 /// have.
 fn has_word(insn: &Insn) -> bool {
     !matches!(insn, Insn::AluShf { op: AluOp::Xor, .. })

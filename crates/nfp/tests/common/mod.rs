@@ -1,4 +1,4 @@
-//! Small concrete interpreter of lifted programs, for tests of their meaning.
+//! Concrete interpreter of lifted programs, for tests that check the effects of instructions.
 
 use std::collections::BTreeMap;
 

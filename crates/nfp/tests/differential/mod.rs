@@ -9,10 +9,9 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, RECEIVE, compile, word};
 
-/// Largest number of blocks that a run may execute; programs here need fewer.
+/// Largest number of blocks in a run. The programs in these tests need fewer.
 const MAX_BLOCKS: usize = 100_000;
-/// Offset in its buffer at which the firmware puts a packet, in bytes: as far from the ends as it
-/// guarantees.
+/// Offset in its buffer at which the firmware puts a packet, in bytes.
 const IN_BUFFER: u64 = 128;
 /// Address of the packet on the card.
 const ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
@@ -32,10 +31,10 @@ pub struct Start {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub result: u32,
-    /// Distance by which the packet's start has moved.
+    /// Distance in bytes by which the packet's start has moved.
     pub start: i64,
     pub packet: Vec<u8>,
-    /// Bytes of the map's elements that were changed.
+    /// Bytes of the map's elements that the run changed, by index and offset.
     pub elements: BTreeMap<(u64, u64), u8>,
 }
 
@@ -179,7 +178,7 @@ impl Memory<'_> {
         (0..length.min(1 << 14)).map(|n| self.byte(region, from.wrapping_add(n))).collect()
     }
 
-    /// Returns the bytes of elements that the run changed.
+    /// Returns the bytes of elements that the run changed, by index and offset.
     fn elements(&self, region: RegionId, bits: u8) -> BTreeMap<(u64, u64), u8> {
         let written: BTreeSet<u64> =
             self.run.written.keys().filter(|(of, _)| *of == region).map(|(_, at)| *at).collect();

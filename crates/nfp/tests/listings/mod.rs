@@ -3,13 +3,13 @@
 use slowpath_oracle::{Oracle, PUBLISHED, published_listings};
 use std::path::{Path, PathBuf};
 
-/// Returns the paths of the published listings. Reports the reason if there are none.
+/// Returns the paths of the published listings. If there are none, reports the reason.
 pub fn published() -> Vec<PathBuf> {
     published_listings().map(|folder| in_folder(&folder)).unwrap_or_default()
 }
 
-/// Returns the published listings with the content of the objects from which they were compiled.
-/// Reports the reason if there are none.
+/// Returns the published listings with the content of the objects from which they were compiled. If
+/// there are none, reports the reason.
 pub fn published_pairs() -> Vec<(PathBuf, Vec<u8>)> {
     let object = |path: PathBuf| {
         let data = std::fs::read(path.with_extension("bpf.o")).ok()?;
@@ -29,7 +29,7 @@ pub fn published_pairs() -> Vec<(PathBuf, Vec<u8>)> {
     pairs
 }
 
-/// Returns the paths of the listings in a folder, which must have some.
+/// Returns the paths of the listings in a folder. Panics if there are none.
 pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries
