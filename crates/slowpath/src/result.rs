@@ -142,9 +142,9 @@ pub(crate) struct Bound {
     pub stopped: Option<String>,
     /// The component or limit that sets the rate; null on targets that count.
     pub bottleneck: Option<String>,
-    /// Packets per second that each component and each fixed limit of the target allows on that
-    /// path, in the order of the target description. Null for a component without work on the path,
-    /// which sets no limit. Null as a whole on targets that count.
+    /// Packets per second that each component and each fixed limit of the target allows on the path
+    /// that sets the bound, in the order of the target description. A component without work on
+    /// this path sets no limit and is null. On targets that count, the whole value is null.
     pub components: Option<IndexMap<String, Option<f64>>>,
 }
 
