@@ -1,4 +1,4 @@
-//! Analyses on threads of their own.
+//! Analyses that run on their own threads.
 
 use crate::events::{Control, Event};
 use crate::options::ProgramRequest;
@@ -32,13 +32,13 @@ pub struct Analysis {
 const STACK_BYTES: usize = 512 << 20;
 
 impl Analysis {
-    /// Starts an analysis with the limits of its options, on a thread of its own.
+    /// Starts an analysis on its own thread, with the limits from its options.
     pub fn start(request: ProgramRequest) -> Analysis {
         let stop = Stop::new(request.options.limits());
         Analysis::start_until(request, stop)
     }
 
-    /// Starts an analysis that ends when `stop` says so; the limits of its options are ignored.
+    /// Starts an analysis that ends when `stop` requests it. Ignores the limits from its options.
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();

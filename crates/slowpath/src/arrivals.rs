@@ -1,4 +1,5 @@
-//! Programs behind others that run elsewhere: facts about the packets that the others send.
+//! Programs that receive packets from upstream programs on other devices, with facts about these
+//! packets.
 
 use slowpath_bpf::lift::MapContent;
 use slowpath_bpf::{Btf, Object};
@@ -11,8 +12,8 @@ use std::sync::Arc;
 /// Knowledge about the packets that arrive at a program.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Facts that hold for all arriving packets; `None` if no packet arrives. Packets for which the
-    /// facts hold do not all have to arrive.
+    /// Facts that hold for all arriving packets; `None` if no packet arrives. They may also hold
+    /// for packets that never arrive.
     pub facts: Option<PacketFacts>,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
@@ -20,8 +21,8 @@ pub struct Arrivals {
     pub notes: Vec<String>,
 }
 
-/// Function that finds the facts about arriving packets, or stops when it is time. Its first
-/// argument has the types of the kernel that the programs in front are for.
+/// Function that finds facts about arriving packets, until the stop condition holds. Its first
+/// argument has the kernel types for the upstream programs.
 pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send + Sync>;
 
 /// A program of an object, and knowledge about the packets that arrive at it.
@@ -33,10 +34,10 @@ pub struct ArrivingProgram {
     pub object: Arc<Object>,
     /// Number of the program in the object.
     pub program: usize,
-    /// The programs in front, each with its object and its number in the object. If there are none,
+    /// The upstream programs, each with its object and its number in the object. If there are none,
     /// any packet can arrive.
     pub upstream: Vec<(Arc<Object>, usize)>,
-    /// Finds facts about the packets that the programs in front send.
+    /// Finds facts about the packets that the upstream programs send.
     pub arrivals: FindArrivals,
     /// Content of the program's own maps, by their names in the object, in addition to the content
     /// from the options.

@@ -1,5 +1,5 @@
-//! Conditions under which a program on the card treats packets as it does in the kernel, for the
-//! receiver of these packets.
+//! Conditions under which a program on the card treats packets as it does in the kernel. Results
+//! for programs that receive these packets depend on them.
 //!
 //! Sources: `apps/nic/ebpf.uc` of the public firmware and the driver's `bpf/jit.c`. `verify` proves
 //! equivalence under such conditions.
@@ -10,6 +10,7 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
 use slowpath_stop::Stop;
 
+/// Conditions that calls of a helper cause, by helper.
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
@@ -27,10 +28,12 @@ const OF_HELPERS: [(i32, &str); 3] = [
     ),
 ];
 
+/// Condition that covers all others.
 const ALL: &str = "the card does what the BPF program does";
 
-/// Returns the conditions, one sentence each. The list is empty if the card refuses the program. If
-/// time runs out or the object cannot be linked, one condition covers the whole program.
+/// Returns the conditions for a program, one sentence each. The list is empty if the card refuses
+/// the program. If time runs out or the object cannot be linked, one condition covers the whole
+/// program.
 pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
     let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
     let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };
@@ -46,12 +49,8 @@ pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<S
     }
 }
 
-/// Returns the conditions caused by helpers.
+/// Returns the conditions that a program's helper calls cause.
 fn of_helpers(linked: &BpfProgram) -> impl Iterator<Item = &'static str> {
-    let calls = |wanted: i32| {
-        let is =
-            |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(helper)) if *helper == wanted);
-        linked.insns.iter().any(is)
-    };
+    let calls = |helper: i32| linked.insns.contains(&Insn::Call(Call::Helper(helper)));
     OF_HELPERS.into_iter().filter(move |(helper, _)| calls(*helper)).map(|(_, sentence)| sentence)
 }

@@ -62,7 +62,7 @@ struct ShownBpf {
 /// Compiles the program of a request and returns it as JSON.
 ///
 /// # Errors
-/// If the object cannot be read, the card cannot run the program, or it is time to stop.
+/// If the object cannot be read, the card cannot run the program, or `stop` ends the compilation.
 pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
     let object = request.object.bpf()?;

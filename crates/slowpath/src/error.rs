@@ -46,7 +46,7 @@ pub enum Error {
         /// Advice for the user; may be empty.
         hint: String,
     },
-    /// An error of the analysis.
+    /// An error of the search.
     #[error("{place}{error}{hint}")]
     Search {
         /// Location in the program; empty if there is none.
@@ -104,8 +104,8 @@ impl Error {
         }
     }
 
-    /// Converts an error in a description or in assumptions, which are in the file that an option
-    /// names.
+    /// Converts an error in a target description or in assumptions to an error in the file that
+    /// `option` names.
     pub(crate) fn in_file_of(option: &'static str, error: TargetError) -> Self {
         match error.place() {
             Some((line, what)) => Error::OptionFile { option, line: Some(line), what },

@@ -1,8 +1,8 @@
 //! Slowest paths of a program by their estimated times.
 //!
-//! The analysis needs two searches. The first one finds the guarantee, which is about counts. The
-//! second one finds paths by a sum of times, which a search can do exactly. The core's model, which
-//! is not a sum, then estimates each of these paths, and the slowest by this estimate comes first.
+//! The analysis needs two searches. The first search finds the guarantee, which is about counts.
+//! The second search finds the paths with the largest sums of times. The model of the core then
+//! estimates the time of each path, which is not a sum. The paths are ranked by this estimate.
 //! Paths that rank behind the first [`CANDIDATES`] by the sum are not estimated.
 
 use crate::frontend::Lifted;
@@ -14,28 +14,28 @@ use slowpath_estimate::picoseconds;
 use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Metric, Search, SearchError, Unrolled};
 use slowpath_smt::BitSolver;
-use slowpath_target::{CostModel, Target};
+use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
 
 /// Minimum number of paths to estimate, if the program has as many.
 const CANDIDATES: u64 = 50;
 
-/// A found path with its estimate.
+/// A path that the search found, with its estimate.
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     estimated: Estimated,
 }
 
-/// Inputs of the estimation.
-pub(crate) struct Estimating<'a> {
+/// Inputs for ranking paths by their estimated times.
+pub(crate) struct Estimation<'a> {
     pub target: &'a Target,
-    pub with: Estimator<'a>,
+    pub estimator: Estimator<'a>,
     /// Least and greatest length of a packet in bytes.
     pub packets: (u32, u32),
 }
 
-impl Estimating<'_> {
+impl Estimation<'_> {
     /// Replaces the paths in the result, which are ranked by counts, by the slowest paths according
     /// to their estimates.
     ///
@@ -50,20 +50,21 @@ impl Estimating<'_> {
     ) -> Result<(), Error> {
         let lifted = context.lifted;
         let classes = &lifted.program.cost_classes;
-        let price = |class: &String| picoseconds(class, self.with.timing, self.with.entries);
+        let Estimator { timing, entries, .. } = self.estimator;
+        let price = |class: &String| picoseconds(class, timing, entries);
         let (timed, model) = self.target.with_counter("ps", classes.iter().map(price));
         let solver = BitSolver::new();
         let metric = Metric::Component(0);
         let mut search = Search::new(unrolled, &model, timed, metric, self.packets, solver);
         let all = job.request.options.paths.is_none();
-        let wanted = job.request.options.paths.unwrap_or(u64::MAX);
+        let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let mut found = Vec::new();
         let stopped = loop {
-            if found.len() as u64 >= wanted.max(CANDIDATES) {
+            if found.len() as u64 >= requested.max(CANDIDATES) {
                 break None;
             }
-            if let Some(why) = job.reason_to_stop() {
-                break Some(why);
+            if let Some(reason) = job.reason_to_stop() {
+                break Some(reason);
             }
             job.control.stop.enter(stages::ESTIMATING);
             match search.step() {
@@ -72,8 +73,8 @@ impl Estimating<'_> {
                 Err(error) => break Some(error.to_string()),
                 Ok(Found::Working | Found::Bound(_) | Found::EarlyPath(_)) => {}
                 Ok(Found::Complete) => break None,
-                Ok(Found::GaveUp(why)) => {
-                    break Some(format!("the solver gave up on a path ({why})"));
+                Ok(Found::GaveUp(reason)) => {
+                    break Some(format!("the solver gave up on a path ({reason})"));
                 }
                 Ok(Found::Path(mut path)) => {
                     match self.candidate(&mut search, context, &model, &mut path) {
@@ -92,33 +93,33 @@ impl Estimating<'_> {
         }
         found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.picoseconds));
         let candidates = found.len() as u64;
-        // Notes of all candidates: the assumptions about another path may be the reason why it is
-        // not the slowest.
-        let granted: BTreeSet<String> =
-            found.iter().flat_map(|each| each.estimated.assumptions(&self.with)).collect();
-        result.notes.extend(granted);
-        let calibration = self.with.timing.calibration.as_ref();
+        // Includes the assumptions about all candidates: another path may only be faster because of
+        // them.
+        let assumptions: BTreeSet<String> =
+            found.iter().flat_map(|path| path.estimated.assumptions(&self.estimator)).collect();
+        result.notes.extend(assumptions);
+        let calibration = timing.calibration.as_ref();
         let doubt = calibration.and_then(|known| known.doubt.clone());
         result
             .notes
-            .extend(doubt.iter().map(|why| format!("estimates: doubtful calibration: {why}")));
-        let kept = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
+            .extend(doubt.iter().map(|doubt| format!("estimates: doubtful calibration: {doubt}")));
+        let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
         found.truncate(kept);
         let slowest = &found[0];
         result.estimate = Some(Estimate {
             path: slowest.estimated.estimate.clone(),
-            machine: self.with.timing.machine.clone(),
-            date: self.with.timing.date.clone(),
+            machine: timing.machine.clone(),
+            date: timing.date.clone(),
             doubt,
-            entries: self.with.entries.max(1),
+            entries: entries.max(1),
             candidates,
             stopped,
         });
         let unrolled = search.unrolled();
-        let cost = counted(unrolled, context.model, &slowest.arcs);
+        let cost = path_cost(unrolled, context.model, &slowest.arcs);
         let (measure, model) = (context.measure, context.model);
         let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
-        slowest.estimated.add_to(&mut profile, lifted, self.with.timing);
+        slowest.estimated.add_to(&mut profile, lifted, timing);
         result.profile = Some(profile);
         let shown = detailed_path_count(&job.request.options);
         let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
@@ -137,8 +138,8 @@ impl Estimating<'_> {
         let (witness, relies_on) = replayed_witness(search, context.lifted, model, found)?;
         let unrolled = search.unrolled();
         let arcs = found.path.clone();
-        let estimated = Estimated::new(context.lifted, unrolled, &self.with, &arcs);
-        found.cost = counted(unrolled, context.model, &arcs);
+        let estimated = Estimated::new(context.lifted, unrolled, &self.estimator, &arcs);
+        found.cost = path_cost(unrolled, context.model, &arcs);
         let mut path = context.measure.path(context.lifted, unrolled, found, witness);
         path.relies_on = relies_on;
         path.estimate = Some(estimated.estimate.clone());
@@ -152,7 +153,7 @@ pub(crate) fn no_estimate(stopped: &str) -> String {
 }
 
 /// Returns the counts of a path.
-fn counted(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> slowpath_target::CostVector {
+fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let mut cost = model.overhead();
     let mut context = model.start();
     for event in report::events(unrolled, path) {
@@ -161,15 +162,15 @@ fn counted(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> slowpath_t
     cost
 }
 
-/// Returns the inputs for estimating a lifted program; `None` if the target or the program does not
-/// allow estimates.
-pub(crate) fn estimating<'a>(
+/// Returns the inputs for ranking the paths of a lifted program; `None` if the target or the
+/// program does not allow estimates.
+pub(crate) fn estimation<'a>(
     target: &'a Target,
     lifted: &'a Lifted,
     packets: (u32, u32),
     entries: Option<u64>,
-) -> Option<Estimating<'a>> {
+) -> Option<Estimation<'a>> {
     let (timing, code) = (target.timing.as_ref()?, lifted.code.as_ref()?);
-    let with = Estimator { timing, code, entries: entries.unwrap_or(0) };
-    Some(Estimating { target, with, packets })
+    let estimator = Estimator { timing, code, entries: entries.unwrap_or(0) };
+    Some(Estimation { target, estimator, packets })
 }

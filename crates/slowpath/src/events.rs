@@ -23,7 +23,8 @@ pub enum Event {
         index: u64,
     },
     /// The result that the analysis would have if it ended now, as an entry of `results` in JSON.
-    /// It omits the profile and all paths but the first. Not every change is sent.
+    /// It omits the profile and all paths but the first. Some changes are skipped to limit the
+    /// rate of events.
     Intermediate(String),
     /// The result; nothing follows.
     Result(Box<Report>),

@@ -1,12 +1,11 @@
 //! Interference by other CPUs: the guarantee if they can write anything to shared maps during a
 //! run.
 //!
-//! A run that accesses no shared memory twice behaves the same with and without other CPUs. Other
-//! programs are lifted once more such that every later access yields an arbitrary value, and the
-//! slowest path of this version is searched. If it is not slower than the guarantee, the guarantee
-//! holds for any number of CPUs. On a SmartNIC, and if helpers read a large part of a value again,
-//! every load of shared memory yields an arbitrary value. An earlier load of the run may have read
-//! the same memory.
+//! A run that accesses no shared memory twice behaves the same with and without other CPUs. All
+//! other programs are lifted a second time, such that every later access yields an arbitrary value.
+//! If the slowest path of this version is not slower than the guarantee, the guarantee holds for
+//! any number of CPUs. On a SmartNIC, and if helpers read a large part of a value again, every load
+//! of shared memory yields an arbitrary value: the run may have read the same memory before.
 //!
 //! If time runs out before the search, or the program cannot be unrolled, the structural bound
 //! applies: [`crate::structural`] does not depend on the content of memory.
@@ -29,7 +28,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Returns the condition that no other CPU, or core of a SmartNIC, changes the shared maps; `None`
-/// if a run accesses none of them twice.
+/// if no run accesses a shared map twice.
 pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Option<String> {
     let maps: Vec<&str> = lifted.interference.maps.iter().map(String::as_str).collect();
     let (last, others) = maps.split_last()?;
@@ -44,7 +43,7 @@ pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Op
     Some(format!("no other {other} changes {named} meanwhile"))
 }
 
-/// Removes a condition that makes no difference from a result.
+/// Removes a condition from a result, because the guarantee holds without it.
 fn remove_condition(condition: &str, result: &mut ProgramResult) {
     result.assumptions.retain(|sentence| sentence != condition);
     if let Some(found) = result.guarantee.take() {
@@ -57,10 +56,10 @@ fn remove_condition(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// Time for lifting and for counting iterations of loops after the deadline.
+/// Time after the deadline for lifting, and for deriving iteration counts of loops.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Reason why the slowest path among other CPUs yields only a bound.
+/// Reason why the slowest path with interference yields only a bound.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
 /// The device of an analysis, and the way in which packets arrive.
@@ -70,9 +69,9 @@ pub(crate) struct Device<'a> {
     pub receive: Receive,
 }
 
-/// The program, with other CPUs that can write to shared maps at any time.
+/// The program while other CPUs can write to shared maps at any time.
 struct InterleavedProgram {
-    /// The program lifted for this purpose; `None` if the usual version suffices.
+    /// The program lifted with interference; `None` if the version without interference suffices.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
     /// True if each load of shared memory yields an arbitrary value.
@@ -88,25 +87,26 @@ impl InterleavedProgram {
     }
 }
 
-/// The slowest run among other CPUs, as far as known, with additional conditions.
+/// The slowest run with interference, as far as known, and additional conditions of the result.
 enum Found {
-    /// No run is slower than the guarantee.
+    /// No run is slower than the guarantee, under these conditions.
     NotSlower(Vec<String>),
+    /// The bound of all runs, under these conditions.
     Slower(Box<Bound>, Vec<String>),
     /// Unknown, with the reason.
     Nothing(String),
 }
 
 impl Found {
-    /// Adds the finding to a result.
+    /// Adds the finding to a result. `condition` is the condition that no other CPU interferes.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
-            Found::NotSlower(more) => {
-                result.assumptions.extend(more);
+            Found::NotSlower(conditions) => {
+                result.assumptions.extend(conditions);
                 remove_condition(condition, result);
             }
-            Found::Slower(bound, more) => {
-                result.assumptions.extend(more);
+            Found::Slower(bound, conditions) => {
+                result.assumptions.extend(conditions);
                 result.interleaved = Some(*bound);
             }
             Found::Nothing(_) => {}
@@ -116,11 +116,10 @@ impl Found {
 
 impl Job<'_> {
     /// Finds the guarantee for any number of CPUs. Removes the condition that no other CPU
-    /// interferes if it makes no difference.
+    /// interferes if it makes no difference. The condition stays if the analysis fails.
     ///
     /// # Errors
-    /// If the interpreter does not take a found path, which is an internal error. After all other
-    /// failures the condition stays.
+    /// If the interpreter does not take a found path, which is an internal error.
     pub fn interleave(
         &self,
         context: &SearchContext<'_>,
@@ -139,21 +138,20 @@ impl Job<'_> {
             && context.lifted.interference.walks.is_empty()
             && !measure.is_tighter(&guarantee, &measure.any_packet(&structural.cost))
         {
-            // No run is slower, whatever it reads.
+            // The structural bound holds for all values read, and it is not slower.
             remove_condition(&condition, result);
             return Ok(());
         }
-        if let Some(why) = self.reason_to_stop() {
-            self.interleave_structurally(context, device, why, result);
+        if let Some(reason) = self.reason_to_stop() {
+            self.interleave_structurally(context, device, reason, result);
             return Ok(());
         }
         // If the program cannot be analysed, the condition stays.
-        let Some(beside) = self.lift_with_interference(context, device, &self.control.stop) else {
-            return Ok(());
-        };
-        let found = match self.search_interleaved(context, device, &beside, &guarantee, result)? {
-            Found::Nothing(why) => {
-                interleaved_structural_bound(context, device, &beside, why, result)
+        let program = self.lift_with_interference(context, device, &self.control.stop);
+        let Some(program) = program else { return Ok(()) };
+        let found = match self.search_interleaved(context, device, &program, &guarantee, result)? {
+            Found::Nothing(reason) => {
+                interleaved_structural_bound(context, device, &program, reason, result)
             }
             found => found,
         };
@@ -174,8 +172,8 @@ impl Job<'_> {
             return;
         };
         let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
-        if let Some(beside) = self.lift_with_interference(context, device, &stop) {
-            interleaved_structural_bound(context, device, &beside, stopped, result)
+        if let Some(program) = self.lift_with_interference(context, device, &stop) {
+            interleaved_structural_bound(context, device, &program, stopped, result)
                 .note(&condition, result);
         }
     }
@@ -185,17 +183,17 @@ impl Job<'_> {
         &self,
         context: &SearchContext<'_>,
         Device { target, receive }: Device<'_>,
-        beside: &InterleavedProgram,
+        program: &InterleavedProgram,
         guarantee: &Bound,
         result: &ProgramResult,
     ) -> Result<Found, Error> {
         let measure = context.measure;
         let stop = &self.control.stop;
-        let lifted = beside.lifted.as_ref().unwrap_or(context.lifted);
+        let lifted = program.lifted.as_ref().unwrap_or(context.lifted);
         stop.enter(stages::UNROLLING);
-        let start = Start { volatile: beside.volatile, ..Start::default() };
-        let program = Rc::new(lifted.program.clone());
-        let unrolled = match unroll_from(program, &beside.limits, &start, stop) {
+        let start = Start { volatile: program.volatile, ..Start::default() };
+        let unrolled = unroll_from(Rc::new(lifted.program.clone()), &program.limits, &start, stop);
+        let unrolled = match unrolled {
             Ok(unrolled) => unrolled,
             Err(SearchError::Stopped(reason)) => return Ok(Found::Nothing(self.stopped(reason))),
             Err(error) => return Ok(Found::Nothing(error.to_string())),
@@ -206,46 +204,48 @@ impl Job<'_> {
         };
         stop.enter(stages::SEARCHING);
         let known: BTreeSet<String> = result.assumptions.iter().cloned().collect();
-        let more = unrolled.assumptions.iter().map(|sentence| loops::with_lines(lifted, sentence));
-        let more = more.chain(beside.conditions.iter().cloned());
-        let more: Vec<String> = more.filter(|sentence| !known.contains(sentence)).collect();
+        let limits =
+            unrolled.assumptions.iter().map(|sentence| loops::with_lines(lifted, sentence));
+        let conditions = limits.chain(program.conditions.iter().cloned());
+        let conditions: Vec<String> =
+            conditions.filter(|sentence| !known.contains(sentence)).collect();
         let lengths = (receive.length.0.into(), receive.length.1.into());
         let solver = BitSolver::new();
         let mut search =
             Search::new(unrolled, &model, target.clone(), measure.metric, lengths, solver);
         let mut best: Option<Bound> = None;
         let stopped = loop {
-            if let Some(why) = self.reason_to_stop() {
-                break Some(why);
+            if let Some(reason) = self.reason_to_stop() {
+                break Some(reason);
             }
             match search.step() {
                 Err(SearchError::Stopped(reason)) => break Some(self.stopped(reason)),
                 Err(_) | Ok(Event::Complete) => break None,
-                Ok(Event::GaveUp(why)) => {
-                    break Some(format!("the solver gave up on a path ({why})"));
+                Ok(Event::GaveUp(reason)) => {
+                    break Some(format!("the solver gave up on a path ({reason})"));
                 }
-                // This path is possibly not the slowest, so it does not bound the others.
+                // An early path may not be the slowest, so it does not bound the other paths.
                 Ok(Event::Working | Event::EarlyPath(_)) => {}
                 Ok(Event::Bound(bound)) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
                     if !is_slower(context, &bound, guarantee) {
-                        return Ok(Found::NotSlower(more));
+                        return Ok(Found::NotSlower(conditions));
                     }
                     best = Some(bound);
                 }
                 Ok(Event::Path(mut found)) => {
                     let exact = measure.bound(&found.cost, found.length);
                     if !is_slower(context, &exact, guarantee) {
-                        return Ok(Found::NotSlower(more));
+                        return Ok(Found::NotSlower(conditions));
                     }
-                    if !beside.is_replayed() {
+                    if !program.is_replayed() {
                         best = Some(exact.into_bound());
                         break Some(NOT_REPLAYED.to_owned());
                     }
                     let (_, relies_on) = replayed_witness(&mut search, lifted, &model, &mut found)?;
-                    let conditions = result.assumptions.len() + more.len() + relies_on.len();
+                    let count = result.assumptions.len() + conditions.len() + relies_on.len();
                     // One of the assumptions is the condition that no other CPU interferes.
-                    best = Some(exact.found(conditions > 1));
+                    best = Some(exact.found(count > 1));
                     break None;
                 }
             }
@@ -258,11 +258,11 @@ impl Job<'_> {
         if bound.verdict == Verdict::Bound {
             bound.stopped.get_or_insert_with(early);
         }
-        Ok(Found::Slower(Box::new(bound), more))
+        Ok(Found::Slower(Box::new(bound), conditions))
     }
 
-    /// Lifts the program with other CPUs that write to shared maps at any time; `None` if it cannot
-    /// be lifted.
+    /// Lifts the program such that other CPUs can write to shared maps at any time; `None` if it
+    /// cannot be lifted.
     fn lift_with_interference(
         &self,
         context: &SearchContext<'_>,
@@ -301,29 +301,30 @@ impl Job<'_> {
     }
 }
 
-/// Returns the bound from iterations of loops and costs of blocks, which holds for all values read.
+/// Returns the bound from iteration counts of loops and costs of blocks. It holds for all values
+/// that a run may read.
 fn interleaved_structural_bound(
     context: &SearchContext<'_>,
     device: Device<'_>,
-    beside: &InterleavedProgram,
+    program: &InterleavedProgram,
     stopped: String,
     result: &ProgramResult,
 ) -> Found {
-    let lifted = beside.lifted.as_ref().unwrap_or(context.lifted);
+    let lifted = program.lifted.as_ref().unwrap_or(context.lifted);
     let model = device.target.cost_model(&lifted.program.cost_classes);
     let (Ok(model), Some(guarantee)) = (model, &result.guarantee) else {
         return Found::Nothing(stopped);
     };
     let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
-    let Some(found) = StructuralBound::counted(lifted, &beside.limits, &model, &stop) else {
-        return Found::Nothing(stopped);
-    };
-    let more = found.conditions.iter().chain(&beside.conditions);
-    let more = more.filter(|sentence| !result.assumptions.contains(sentence)).cloned().collect();
+    let found = StructuralBound::with_derived_counts(lifted, &program.limits, &model, &stop);
+    let Some(found) = found else { return Found::Nothing(stopped) };
+    let conditions = found.conditions.iter().chain(&program.conditions);
+    let conditions = conditions.filter(|sentence| !result.assumptions.contains(sentence));
+    let conditions = conditions.cloned().collect();
     let bound = context.measure.any_packet(&found.cost);
     match is_slower(context, &bound, guarantee) {
-        true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), more),
-        false => Found::NotSlower(more),
+        true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), conditions),
+        false => Found::NotSlower(conditions),
     }
 }
 

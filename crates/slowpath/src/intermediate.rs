@@ -1,4 +1,4 @@
-//! Intermediate results, for callers that may have to end an analysis by force.
+//! Intermediate results, for callers that may have to kill an analysis.
 
 use crate::events::{Control, Event};
 use crate::result::{Bound, PathResult, ProgramResult};
@@ -14,39 +14,34 @@ pub(crate) struct IntermediateResults {
 }
 
 impl IntermediateResults {
-    /// Sends a bound, and a path that some packet takes, if known. Skips the report if the last one
+    /// Sends a bound and, if known, a path that some packet takes. Does nothing if the last report
     /// was recent.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
         result: &ProgramResult,
         bound: &Bound,
-        reached: Option<&PathResult>,
+        path: Option<&PathResult>,
     ) {
         if self.last.is_some_and(|last| last.elapsed() < PERIOD) {
             return;
         }
         self.last = Some(Instant::now());
-        report(
-            (control, started),
-            ProgramResult {
-                guarantee: Some(bound.clone()),
-                paths: reached.cloned().into_iter().collect(),
-                ..header(result)
-            },
-        );
+        let guarantee = Some(bound.clone());
+        let paths = path.cloned().into_iter().collect();
+        report(control, started, ProgramResult { guarantee, paths, ..header(result) });
     }
 
     /// Sends a complete result.
-    pub fn send_known(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
-        report((control, started), result.clone());
+    pub fn send_complete(control: &Control, started: Instant, result: &ProgramResult) {
+        report(control, started, result.clone());
     }
 
     /// Sends the guarantee and the first path while the search looks for more paths.
-    pub fn send_found(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
+    pub fn send_found(control: &Control, started: Instant, result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
-        report((control, started), ProgramResult { guarantee, paths, ..header(result) });
+        report(control, started, ProgramResult { guarantee, paths, ..header(result) });
     }
 }
 
@@ -55,7 +50,7 @@ fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }
 
-fn report((control, started): (&Control, Instant), mut result: ProgramResult) {
+fn report(control: &Control, started: Instant, mut result: ProgramResult) {
     result.stats.seconds = started.elapsed().as_secs_f64();
     if let Ok(text) = serde_json::to_string(&result) {
         control.send(Event::Intermediate(text));

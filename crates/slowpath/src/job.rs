@@ -29,7 +29,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns the reason to stop now, if any, as shown in results.
+    /// Returns the reason why the analysis has to stop now, if any, as shown in results.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
@@ -67,8 +67,7 @@ pub(crate) fn replayed_witness(
     model: &CostModel,
     found: &mut FoundPath,
 ) -> Result<(WitnessResult, Vec<String>), Error> {
-    // `prefer_test_run` comes second: `reliances` adds conditions that exclude all other reliances
-    // from the model.
+    // `reliances` comes first: it adds conditions that exclude all other reliances from the model.
     let relied = search.reliances(found)?;
     test_run::prefer_test_run(search, found)?;
     let unrolled = search.unrolled();
@@ -80,8 +79,8 @@ pub(crate) fn replayed_witness(
     Ok((shown, relies_on))
 }
 
-/// Returns the conditions of a path that depends on results which the model does not compute, one
-/// per call.
+/// Returns the conditions of a path that depends on call results that the model does not compute:
+/// one condition for each call.
 fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
     let calls: BTreeSet<(u32, &str)> =
         unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();

@@ -1,10 +1,10 @@
-//! Types of the kernel that programs are for, read once for any number of analyses.
+//! Types of the kernel that programs are compiled for, read once for any number of analyses.
 
 use crate::Error;
 use slowpath_bpf::Btf;
 use std::sync::Arc;
 
-/// Types (BTF) of the kernel that programs are for.
+/// Types (BTF) of the kernel that programs are compiled for.
 #[derive(Clone, Debug)]
 pub struct KernelTypes(Arc<Btf>);
 
@@ -21,7 +21,7 @@ impl KernelTypes {
         &self.0
     }
 
-    /// Returns the types for sharing with other analyses.
+    /// Returns a shared reference to the types.
     pub fn shared(&self) -> Arc<Btf> {
         Arc::clone(&self.0)
     }

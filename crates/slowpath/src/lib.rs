@@ -1,8 +1,8 @@
 //! Rust API of slowpath, which computes throughput guarantees for packet-processing programs.
 //!
 //! This crate connects a front end, a target and the search. It replays every result and adds its
-//! costs up again before it reports the result. [`Analysis`] runs on a thread of its own. Callers
-//! poll it for events, so they can show progress and stop with the bound reached so far.
+//! costs up again before it reports the result. [`Analysis`] runs on its own thread. Callers poll
+//! it for events, so they can show progress and stop with the bound reached so far.
 
 mod analysis_thread;
 mod arrivals;

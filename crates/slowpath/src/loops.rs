@@ -13,7 +13,8 @@ enum Location {
     Everywhere,
     /// The innermost loop around an instruction.
     Instruction(u32),
-    /// The innermost loops with code of a line, in a file whose path ends with this name.
+    /// The innermost loops that contain code of a source line. The path of the file ends with this
+    /// name.
     Line(String, u32),
 }
 
@@ -58,7 +59,8 @@ fn names_file(file: &str, name: &str) -> bool {
 }
 
 /// Returns the limits that the values `pieces` of `--unroll` set for a program. Also returns the
-/// values for source lines without code in this program; such a line may belong to another program.
+/// values that name source lines without code in this program: the lines may belong to another
+/// program.
 pub(crate) fn limits(
     pieces: &[String],
     lifted: &Lifted,
@@ -68,7 +70,7 @@ pub(crate) fn limits(
     for piece in pieces {
         let Limit { location, count } = parse(piece)?;
         match location {
-            // The published reports write "no loops" as zero.
+            // The published reports state the limit 0 for programs without loops.
             Location::Everywhere => limits.every = (count > 0).then_some(count),
             Location::Instruction(insn) => limits.at.push((insn, count)),
             Location::Line(file, line) => {
@@ -83,26 +85,26 @@ pub(crate) fn limits(
     Ok((limits, unmatched))
 }
 
-/// Returns the first instructions of the innermost loops with code of a line.
+/// Returns the first instructions of the innermost loops that contain code of a line.
 fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
     let program = &lifted.program;
-    let here = |insn: u32| {
+    let on_line = |insn: u32| {
         lifted.line(insn).is_some_and(|info| info.line == line && names_file(&info.file, file))
     };
     let flow = FlowGraph::of(program)
         .map_err(|error| Error::from(slowpath_search::SearchError::Flow(error)))?;
     // Blocks inside a helper's loop are steps of the call and have no instructions of their own.
     let in_block =
-        |block: &Block| here(block.first.0) || block.insns.iter().any(|insn| here(insn.0));
+        |block: &Block| on_line(block.first.0) || block.insns.iter().any(|insn| on_line(insn.0));
     let with_code =
         |inside: &Loop| inside.blocks.iter().any(|&block| in_block(program.block(block)));
     let with_code: Vec<bool> = flow.loops.iter().map(with_code).collect();
     let mut innermost = with_code.clone();
     for (index, inside) in flow.loops.iter().enumerate() {
-        let mut around = inside.parent.filter(|_| with_code[index]);
-        while let Some(outer) = around {
+        let mut parent = inside.parent.filter(|_| with_code[index]);
+        while let Some(outer) = parent {
             innermost[outer.index()] = false;
-            around = flow.loops[outer.index()].parent;
+            parent = flow.loops[outer.index()].parent;
         }
     }
     let headers: BTreeSet<u32> = flow
@@ -112,8 +114,8 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
         .filter(|(_, chosen)| **chosen)
         .map(|(inside, _)| program.block(inside.header).first.0)
         .collect();
-    let anywhere = program.blocks.iter().flat_map(|block| &block.insns).any(|insn| here(insn.0));
-    if headers.is_empty() && anywhere {
+    let has_code = program.blocks.iter().flat_map(|block| &block.insns).any(|i| on_line(i.0));
+    if headers.is_empty() && has_code {
         return Err(Error::Option(format!(
             "--unroll {piece}: there is no loop at this line{}",
             hint(lifted)
@@ -150,7 +152,7 @@ pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     }
 }
 
-/// Inserts the source line into a sentence about the loop at an instruction (`the loop at .44
+/// Adds the source line to a sentence that begins with a loop's instruction (`the loop at .44
 /// ...`).
 pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     const START: &str = "the loop at .";

@@ -22,7 +22,7 @@ pub(crate) enum Content {
     Listing(Arc<[u8]>, ObjectError),
 }
 
-/// Programs of an object that run one behind another.
+/// Programs of an object of which one runs after another on the same packet.
 #[derive(Clone, Debug)]
 pub struct ProgramChain {
     /// Name of the chain in results.
@@ -31,12 +31,12 @@ pub struct ProgramChain {
     pub object: Arc<Object>,
     /// The program at which packets arrive, by its number in the object.
     pub entry: usize,
-    /// Edges between the programs: the successor by the result of the predecessor.
+    /// Edges between the programs: each states results of a program and the next program.
     pub handovers: Vec<Handover>,
     /// The programs of the chain.
     pub members: Vec<ChainMember>,
-    /// The programs whose work counts, by their numbers in the object, such as those on one of
-    /// several devices; all if absent.
+    /// Numbers of the programs in the object whose work counts, such as the programs on one of
+    /// several devices. `None` if the work of all programs counts.
     pub counted: Option<BTreeSet<usize>>,
     /// Conditions that results depend on, one sentence each.
     pub assumptions: Vec<String>,
@@ -54,8 +54,8 @@ pub struct ChainMember {
     pub name: String,
     /// Number of the program in the object.
     pub program: usize,
-    /// Numbers of the object's programs that belong to this member: itself, and the programs that
-    /// its tail calls reach.
+    /// Numbers of the object's programs that belong to this member: the program itself, and the
+    /// programs that its tail calls reach.
     pub programs: Range<usize>,
 }
 
@@ -98,7 +98,7 @@ impl ProgramFile {
         ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
-    /// Wraps a program behind others, which is analysed for the packets that these send.
+    /// Wraps a program that is analysed for packets from upstream programs.
     pub fn arriving(program: ArrivingProgram) -> ProgramFile {
         ProgramFile(Content::Arriving(Arc::new(program)))
     }
@@ -122,9 +122,9 @@ impl ProgramFile {
                 Some(chain) => chain.members.iter().any(|each| needs_kernel(object, each.program)),
             },
         };
-        let meant =
+        let listed =
             |(index, _): &(usize, &ProgramEntry)| chain.is_none_or(|chain| chain.entry == *index);
-        Some(object.programs.iter().enumerate().filter(meant).map(info).collect())
+        Some(object.programs.iter().enumerate().filter(listed).map(info).collect())
     }
 
     /// Returns true for BPF objects and false for listings.
@@ -140,7 +140,7 @@ impl ProgramFile {
         }
     }
 
-    /// Returns the program behind others, if the content is one.
+    /// Returns the program with upstream programs, if the content is one.
     pub(crate) fn as_arriving(&self) -> Option<&ArrivingProgram> {
         match &self.0 {
             Content::Arriving(program) => Some(program),
@@ -148,7 +148,7 @@ impl ProgramFile {
         }
     }
 
-    /// Returns the BPF object for sharing; `None` for a listing.
+    /// Returns a shared reference to the BPF object; `None` for a listing.
     pub fn object(&self) -> Option<Arc<Object>> {
         match &self.0 {
             Content::Bpf(object) => Some(Arc::clone(object)),
@@ -180,17 +180,16 @@ impl ProgramFile {
     }
 }
 
-/// Describes a program behind others, under its name in results.
+/// Describes a program with upstream programs.
 fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     let entry = program.object.programs.get(program.program);
-    let needed = needs_kernel(&program.object, program.program)
-        || program.upstream.iter().any(|(object, number)| needs_kernel(object, *number));
     ProgramInfo {
         index: program.program,
         section: entry.map_or_else(String::new, |entry| entry.section.clone()),
         name: program.name.clone(),
         kind: entry.map_or_else(String::new, |entry| entry.kind.to_string()),
-        needs_kernel: needed,
+        needs_kernel: needs_kernel(&program.object, program.program)
+            || program.upstream.iter().any(|(object, number)| needs_kernel(object, *number)),
     }
 }
 

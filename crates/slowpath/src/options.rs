@@ -21,7 +21,7 @@ pub struct ProgramRequest {
     pub object: ProgramFile,
     /// Number of the program in an object; 0 for listings, which have one program.
     pub program: usize,
-    /// Types of the kernel that the program is for, if known.
+    /// Types of the kernel that the program is compiled for, if known.
     pub kernel: Option<Arc<KernelTypes>>,
     /// Options of the analysis.
     pub options: Options,
@@ -39,8 +39,8 @@ impl ProgramRequest {
         }
     }
 
-    /// Returns the request with the options `set` and `maps` applied to the file; `maps` applies to
-    /// read-only data only.
+    /// Returns the request with the options `set` and `maps` applied to the file. Of `maps`, only
+    /// the content of read-only data applies.
     ///
     /// # Errors
     /// The same as [`ProgramFile::configured`].
@@ -51,16 +51,16 @@ impl ProgramRequest {
     }
 }
 
-/// Options of an analysis, as on the command line. All layers pass them on as one value, so a layer
-/// does not have to name options that it does not use.
+/// Options of an analysis, as on the command line. They are one value, so that layers can pass them
+/// on without naming options that they do not use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The device. It is parsed already, while the other options are plain data.
+    /// The device, already parsed. The other options are plain data.
     #[serde(skip)]
     pub target: Target,
-    /// `bitrate` (the default) or `packetrate`. On targets that count, one of their components; the
-    /// default is the first.
+    /// Metric of the guarantee: `bitrate` (the default) or `packetrate`. On targets that count, the
+    /// name of a component; the default is the first component.
     pub metric: Option<String>,
     /// Number of cores that run the program; all cores of the target if absent.
     pub cores: Option<u32>,
@@ -89,14 +89,14 @@ pub struct Options {
     pub map_abi: Option<String>,
     /// Number of entries in each map that has room for them, for estimates; 1 if absent.
     pub entries: Option<u64>,
-    /// Number of paths for which the detail has the parts that only human reports show.
+    /// Number of paths with the details that only human reports show.
     pub path_details: u64,
-    /// True if the detail has all instructions of the program.
+    /// True to include all instructions of the program in the details.
     pub code: bool,
 }
 
 impl Options {
-    /// Returns the limits of the work, counted from now on.
+    /// Returns the time limit, which starts now, and the memory limit.
     pub fn limits(&self) -> Limits {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0));
         Limits {
@@ -119,21 +119,21 @@ impl Options {
         {
             return Ok((least, greatest));
         }
-        let given = match self.mtu {
+        let cause = match self.mtu {
             Some(mtu) => format!("--mtu {mtu}"),
             None => format!("`max_size_bytes = {greatest}` without --mtu"),
         };
         Err(Error::Option(format!(
-            "{given}: packets on {} have {least} to {MAX_PACKET} bytes",
+            "{cause}: packets on {} have {least} to {MAX_PACKET} bytes",
             target.name
         )))
     }
 
-    /// Returns the way in which packets arrive on this target, and the condition that results
-    /// depend on because of it, if any.
+    /// Returns the way in which packets arrive on this target. Also returns the condition that it
+    /// adds to results, if any.
     ///
-    /// A kernel can run programs in any environment. A target with rates sets the packet lengths
-    /// itself, and a card also sets the way in which packets arrive.
+    /// A kernel can run programs in any environment. A target with rates determines the packet
+    /// lengths, and a card also determines the way in which packets arrive.
     ///
     /// # Errors
     /// If the environment is unknown, or does not have packets of the requested length.
@@ -153,7 +153,7 @@ impl Options {
             return Ok((RECEIVE.with_length(least, greatest), None));
         }
         let name = self.receive.as_deref().unwrap_or("any");
-        let wrong = |why: String| Error::Option(format!("--receive: {why}"));
+        let wrong = |reason: String| Error::Option(format!("--receive: {reason}"));
         let mut receive = Receive::parse(name).map_err(wrong)?;
         if target.kind == TargetKind::Rates {
             let condition = receive.with_length(0, u16::MAX).condition(name);
@@ -206,12 +206,12 @@ impl Options {
         };
         let metric = found.ok_or_else(|| {
             let known = metrics.join(" or ");
-            let why = match target.kind {
+            let reason = match target.kind {
                 TargetKind::Rates => "",
                 TargetKind::Counts => ", which counts and has no rates",
             };
             Error::Option(format!(
-                "unknown metric {name}: on target {}{why}, it is {known}",
+                "unknown metric {name}: on target {}{reason}, it is {known}",
                 target.name
             ))
         })?;

@@ -1,5 +1,5 @@
-//! Panics of worker threads. The hook keeps them off standard error and stores their location,
-//! which is known without debug information. The analysis reports them as errors in the result.
+//! Panics of worker threads. A hook keeps them off standard error and stores their location, which
+//! is known even without debug information. The analysis reports them as errors in the result.
 
 use std::any::Any;
 use std::cell::RefCell;

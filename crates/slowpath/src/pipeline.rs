@@ -1,7 +1,7 @@
 //! Analysis of one program, from its file to the guarantee.
 
 use crate::error::Error;
-use crate::estimation::{estimating, no_estimate};
+use crate::estimation::{estimation, no_estimate};
 use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
@@ -24,17 +24,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Number of paths that a search checks before it also looks for any satisfiable path.
+/// Number of paths that a search checks before it also searches for any satisfiable path.
 const CHECKED_ALONE: u64 = 4;
 
 /// Returns a result with the request's names and without bounds, paths or assumptions.
 fn empty_result(request: &ProgramRequest) -> ProgramResult {
-    let named = frontend::name(request);
+    let names = frontend::names(request);
     ProgramResult {
         file: request.file.clone(),
-        section: named.section,
-        program: named.name,
-        kind: named.kind,
+        section: names.section,
+        program: names.name,
+        kind: names.kind,
         target: request.options.target.name().to_owned(),
         metric: request.options.metric.clone().unwrap_or_default(),
         cores: Some(request.options.cores.unwrap_or(0)),
@@ -54,9 +54,9 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
 }
 
 /// Returns the report of an analysis that could not start.
-pub(crate) fn not_started(request: &ProgramRequest, why: &dyn std::fmt::Display) -> Report {
+pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Display) -> Report {
     let mut result = empty_result(request);
-    result.error = Some(format!("the analysis could not start: {why}"));
+    result.error = Some(format!("the analysis could not start: {reason}"));
     serialise(&result, &Detail::default())
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
 }
 
-/// Makes the structural bound, which needs no unrolling, the guarantee and the naive bound of the
-/// result.
+/// Sets the guarantee and the naive bound of the result to the structural bound, which needs no
+/// unrolling.
 fn apply_structural_bound(
     result: &mut ProgramResult,
     structural: &StructuralBound,
@@ -108,12 +108,12 @@ fn apply_structural_bound(
     result.cuts.extend(structural.cuts.iter().cloned());
 }
 
-/// Reduces an exact guarantee to a bound and removes the paths, because `why` makes it uncertain
-/// that a packet takes the slowest path.
-fn downgrade_to_bound(result: &mut ProgramResult, why: &str) {
+/// Reduces an exact guarantee to a bound and removes the paths. `reason` explains why it is
+/// uncertain that a packet takes the slowest path.
+fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
-        let stopped = found.stopped.clone().unwrap_or_else(|| why.to_owned());
+        let stopped = found.stopped.clone().unwrap_or_else(|| reason.to_owned());
         result.guarantee = Some(Bound { stopped: Some(stopped), ..found.into_bound() });
     }
 }
@@ -143,7 +143,7 @@ fn located(lifted: &Lifted, error: SearchError) -> Error {
     Error::Search { place, error, hint }
 }
 
-/// Adds the first instruction without a price to an error of the prices.
+/// Adds the first instruction without a price, and a hint, to an error about prices.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
     if let TargetError::Unpriced { classes, .. } = &error
@@ -217,7 +217,7 @@ impl Job<'_> {
         if let Some(bound) = &structural {
             let mut known = result.clone();
             apply_structural_bound(&mut known, bound, measure, "by force".into());
-            IntermediateResults::default().send_known((self.control, self.started), &known);
+            IntermediateResults::send_complete(self.control, self.started, &known);
         }
         let unrolled = match unroll_and_count(program, &limits, stop) {
             (Ok(unrolled), _) => unrolled,
@@ -233,7 +233,7 @@ impl Job<'_> {
                         error => located(&lifted, error),
                     });
                 };
-                if estimating(&target, &lifted, packets, options.entries(&target)?).is_some() {
+                if estimation(&target, &lifted, packets, options.entries(&target)?).is_some() {
                     result.notes.push(no_estimate(&stopped));
                 }
                 apply_structural_bound(result, &bound, measure, stopped.clone());
@@ -248,16 +248,16 @@ impl Job<'_> {
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         search.request_early_path(BitSolver::new(), CHECKED_ALONE);
-        let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
-        // With estimates, the guarantee needs one path only; the estimates rank the paths to
+        let estimation = estimation(&target, &lifted, packets, options.entries(&target)?);
+        // With estimates, the guarantee needs only one path: the estimation finds the paths to
         // report.
-        let wanted = match estimating {
+        let requested = match estimation {
             Some(_) => 1,
-            // If the guarantee is loosened below, further paths are worth no more than the slowest.
+            // The paths are removed below.
             None if lifted.inexact_reason.is_some() => 1,
             None => options.paths.unwrap_or(u64::MAX),
         };
-        let done = self.search(&mut search, &context, wanted, result, detail);
+        let done = self.search(&mut search, &context, requested, result, detail);
         let done = done.map_err(|error| match error {
             Error::Search { error, .. } => located(&lifted, error),
             other => other,
@@ -280,29 +280,29 @@ impl Job<'_> {
         {
             let other = measure.any_packet(&structural.cost);
             if measure.is_tighter(&other, guarantee) {
-                // Keeps the tighter bound: without unrolling, the analysis would have reported it.
+                // The structural bound is tighter, and would be the result without unrolling.
                 *guarantee = Bound { stopped: guarantee.stopped.clone(), ..other };
                 result.profile = None;
             }
         }
-        if let Some(why) = &lifted.inexact_reason {
-            downgrade_to_bound(result, why);
+        if let Some(reason) = &lifted.inexact_reason {
+            downgrade_to_bound(result, reason);
             detail.paths.clear();
         }
         if result.guarantee.as_ref().is_some_and(|bound| bound.verdict != Verdict::Bound) {
             note_unreached(self, &context, &limits, packets, result)?;
         }
-        let Some(estimating) = estimating else { return Ok(()) };
+        let Some(estimation) = estimation else { return Ok(()) };
         let is_found = |bound: &Bound| bound.verdict != Verdict::Bound;
         if !result.guarantee.as_ref().is_some_and(is_found) || result.paths.is_empty() {
             let stopped = result.guarantee.as_ref().and_then(|bound| bound.stopped.clone());
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
         }
-        // A result without an estimate, in case the estimation has to be ended by force.
+        // The result without an estimate, in case the caller has to kill the estimation.
         let mut known = result.clone();
         known.notes.push(no_estimate("by force"));
-        IntermediateResults::default().send_found((self.control, self.started), &known);
+        IntermediateResults::send_found(self.control, self.started, &known);
         // The first search has changed its graph, so the program is unrolled again. This takes less
         // time than the search did.
         match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
@@ -311,16 +311,16 @@ impl Job<'_> {
                 Ok(())
             }
             Err(error) => Err(located(&lifted, error)),
-            Ok(unrolled) => estimating.rank(self, unrolled, &context, (result, detail)),
+            Ok(unrolled) => estimation.rank(self, unrolled, &context, (result, detail)),
         }
     }
 
-    /// Searches until enough paths are found, no more exist, or it is time to stop.
+    /// Searches until `requested` paths are found, no more exist, or the analysis has to stop.
     fn search(
         &self,
         search: &mut Search<BitSolver>,
         context: &SearchContext<'_>,
-        wanted: u64,
+        requested: u64,
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
@@ -329,11 +329,11 @@ impl Job<'_> {
         let mut intermediate = IntermediateResults::default();
         let mut reached: Option<(PathResult, Vec<ArcId>)> = None;
         let stopped = loop {
-            if result.paths.len() as u64 >= wanted {
+            if result.paths.len() as u64 >= requested {
                 break None;
             }
-            if let Some(why) = self.reason_to_stop() {
-                break Some(why);
+            if let Some(reason) = self.reason_to_stop() {
+                break Some(reason);
             }
             let step = match search.step() {
                 Err(SearchError::Stopped(reason)) => break Some(self.stopped(reason)),
@@ -392,18 +392,18 @@ impl Job<'_> {
                     }
                     arcs.push(found.path);
                     result.paths.push(path);
-                    if wanted == u64::MAX {
+                    if requested == u64::MAX {
                         search.enumerate_all();
                     }
                     self.control.stop.enter(stages::SEARCHING);
-                    if wanted > 1 && result.paths.len() == 1 {
-                        intermediate.send_found((self.control, self.started), result);
+                    if requested > 1 && result.paths.len() == 1 {
+                        IntermediateResults::send_found(self.control, self.started, result);
                     }
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
                 }
                 Found::Complete => break None,
-                Found::GaveUp(why) => {
-                    let gave_up = || format!("the solver gave up on a path ({why})");
+                Found::GaveUp(reason) => {
+                    let gave_up = || format!("the solver gave up on a path ({reason})");
                     break Some(self.reason_to_stop().unwrap_or_else(gave_up));
                 }
             }

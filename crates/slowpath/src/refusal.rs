@@ -43,7 +43,7 @@ impl Refusal {
             instruction: refusal.slots.first().copied(),
             place: refusal.location.clone(),
             reason: refusal.reason.clone(),
-            // The error text mentions the other target once, so the hints omit it.
+            // The error text already advises another target, so the hints omit this advice.
             hint: Some(&refusal.hint)
                 .filter(|hint| !hint.contains("--target ebpf"))
                 .cloned()

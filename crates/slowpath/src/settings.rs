@@ -42,10 +42,10 @@ pub fn configured(
 ) -> Result<Arc<Object>, Error> {
     let mut object = Arc::clone(object);
     if let Some(text) = maps {
-        let given = contents::read(text, &object)?;
+        let contents = contents::map_contents(text, &object)?;
         for number in 0..object.maps.len() {
             let map = &object.maps[number];
-            let Some(content) = given.get(&map.name) else { continue };
+            let Some(content) = contents.get(&map.name) else { continue };
             if !map.read_only || map.initial.is_none() {
                 continue;
             }
@@ -62,25 +62,25 @@ pub fn configured(
     Ok(object)
 }
 
-/// Returns the object with each variable of arbitrary value set to the value that a witness, as
-/// JSON, needs.
+/// Returns the object with each variable of arbitrary value set to the value that the path of a
+/// witness (as JSON) needs.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
         return object;
     }
-    let given = witness["environment"].as_array().into_iter().flatten();
-    let given: BTreeMap<&str, u64> = given
-        .filter_map(|given| Some((given["name"].as_str()?, given["value"].as_u64()?)))
+    let requirements = witness["environment"].as_array().into_iter().flatten();
+    let values: BTreeMap<&str, u64> = requirements
+        .filter_map(|value| Some((value["name"].as_str()?, value["value"].as_u64()?)))
         .collect();
     for map in &mut Arc::make_mut(&mut object).maps {
-        map.fix(|name| given.get(name).copied());
+        map.fix(|name| values.get(name).copied());
     }
     object
 }
 
-/// Writes the stated values of writable variables into a witness, as JSON, that has a value for
-/// their section.
+/// Writes the stated values of writable variables into a witness (as JSON). Skips sections for
+/// which the witness has no value.
 pub fn with_stated(object: &Object, witness: &mut Value) {
     for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
         let Some(initial) = map.initial.as_deref() else { continue };
@@ -111,8 +111,9 @@ pub fn has_open(object: &Object) -> bool {
 /// Returns the conditions on loader variables that the paths of a program depend on, one sentence
 /// each.
 ///
-/// Read-only variables count if the program can reach an instruction with their address, and a
-/// branch can depend on them. If the second condition cannot be decided, the first one suffices.
+/// A read-only variable counts if the program can reach an instruction with its address, and a
+/// branch can depend on it. If the dependence of branches cannot be decided, the first condition
+/// suffices.
 pub(crate) fn conditions(
     object: &Object,
     linked: &BpfProgram,
@@ -121,9 +122,9 @@ pub(crate) fn conditions(
 ) -> Vec<String> {
     let insns = lifted.program.blocks.iter().flat_map(|block| &block.insns);
     let reached: Vec<_> = insns.filter_map(|insn| lifted.code.get(insn.index()).copied()).collect();
-    let said = |variable: &Variable| object.settings_of(variable, None);
+    let conditions = |variable: &Variable| object.settings_of(variable, None);
     let mut variables = object.loader_variables_in(&reached);
-    variables.retain(|variable| !said(variable).is_empty());
+    variables.retain(|variable| !conditions(variable).is_empty());
     let read_only: Vec<&Variable> =
         variables.iter().copied().filter(|variable| object.maps[variable.map].read_only).collect();
     if !read_only.is_empty()
@@ -132,5 +133,5 @@ pub(crate) fn conditions(
         variables
             .retain(|variable| !object.maps[variable.map].read_only || deciding.contains(variable));
     }
-    variables.into_iter().flat_map(said).collect()
+    variables.into_iter().flat_map(conditions).collect()
 }

@@ -172,8 +172,8 @@ pub struct ShowRequest {
     pub object: ProgramFile,
     /// Numbers of the programs to show.
     pub programs: Vec<usize>,
-    /// Types of the kernel that the programs are for. Without them, everything that depends on
-    /// these types is unresolved.
+    /// Types of the kernel that the programs are compiled for. Without them, everything that
+    /// depends on these types is unresolved.
     pub kernel: Option<Arc<KernelTypes>>,
     /// True to list all instructions.
     pub listing: bool,
@@ -182,8 +182,8 @@ pub struct ShowRequest {
 }
 
 impl ShowRequest {
-    /// Returns a request for all programs of an object, without instructions, kernel types, and
-    /// time for loop bounds.
+    /// Returns a request for all programs of an object. It has no instructions, no kernel types,
+    /// and no time for loop bounds.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         let number = object.programs().map_or(0, |programs| programs.len());
         ShowRequest {
@@ -199,18 +199,18 @@ impl ShowRequest {
 
 /// Shows a BPF object as JSON.
 ///
-/// An error in one program is reported in its entry and does not affect the other programs. After
-/// `stop` asks to stop, programs are not lifted and loop bounds are not searched.
+/// An error in one program is reported in its entry and does not affect the other programs. Once
+/// `stop` holds, programs are not lifted and loop bounds are not searched.
 ///
 /// # Errors
 /// If the object cannot be read.
 pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     let object = request.object.bpf()?;
-    let chosen = request.programs.iter().filter(|&&index| index < object.programs.len());
+    let indices = request.programs.iter().filter(|&&index| index < object.programs.len());
     let shown = ShownObject {
         file: request.file.clone(),
         license: object.license.clone(),
-        programs: chosen.map(|&index| program(object, index, request, stop)).collect(),
+        programs: indices.map(|&index| program(object, index, request, stop)).collect(),
         maps: object.maps.iter().map(map).collect(),
         error: None,
     };
@@ -240,7 +240,7 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     }
 }
 
-/// Compiles a program for the card with default options and returns the outcome.
+/// Compiles a program for the card with default options. Returns its length or the refusals.
 fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
     let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {

@@ -6,15 +6,15 @@ pub(crate) const READING: &str = "reading the program";
 pub(crate) const COMPILING: &str = "compiling the program for the card";
 /// Lifting instructions to the intermediate representation.
 pub(crate) const LIFTING: &str = "translating the program";
-/// Finding facts about the packets that programs in front send.
+/// Finding facts about the packets that upstream programs send.
 pub(crate) const ARRIVING: &str = "looking for facts about the packets that arrive";
 /// Executing all paths together.
 pub(crate) const UNROLLING: &str = "unrolling the program";
-/// Looking for the slowest path.
+/// Searching for the slowest path.
 pub(crate) const SEARCHING: &str = "searching for the slowest path";
-/// Replaying the path that was found, and attributing its cost.
+/// Replaying the slowest path, and attributing its cost.
 pub(crate) const REPORTING: &str = "replaying the slowest path";
-/// Comparing a program with what it was compiled from.
+/// Comparing a compiled program with its source.
 pub(crate) const VERIFYING: &str = "verifying the compiled program";
 /// Searching for programs of a chain that no packet reaches.
 pub(crate) const REACHING: &str = "looking for programs that no packet reaches";

@@ -1,20 +1,20 @@
 //! Structural bound, which needs no unrolling: the cost of the most expensive iteration of each
 //! loop, times its number of iterations.
 //!
-//! Numbers of iterations come from counters and pointers ([`slowpath_ranges::iteration_bounds`]),
-//! from limits of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a
+//! Iteration counts come from counters and pointers ([`slowpath_ranges::iteration_bounds`]), from
+//! limits of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a
 //! program that the kernel's verifier accepts still has a limit. The verifier executes a program
 //! state by state and gives up after 1,000,000 instructions (`BPF_COMPLEXITY_LIMIT_INSNS`,
 //! `kernel/bpf/verifier.c`).
 //!
 //! A run does not execute more instructions than the verifier, although the verifier prunes states.
-//! It prunes a state only if it has already followed a state that covers it to all exits:
-//! `is_state_visited` compares with states that have no open `branches`. So each step of a run
-//! leads to a state derived from the previous one, or to a state that the verifier finished
-//! earlier. The time at which a state is finished never grows along a run. It falls at every step
+//! The verifier prunes a state only if it has already followed another state that covers it to all
+//! exits: `is_state_visited` compares with states that have no open `branches`. So each step of a
+//! run leads to a state derived from the previous state, or to a state that the verifier finished
+//! earlier. The time at which a state is finished never grows along a run, and falls at every step
 //! that does not lead to a derived state. So no state occurs twice. The verifier compares with
-//! unfinished states only around calls with callbacks, iterators and `may_goto`. Functions that it
-//! verifies on their own, and programs behind tail calls, have limits of their own.
+//! unfinished states only around calls with callbacks, iterators and `may_goto`. Separately
+//! verified functions, and programs that tail calls reach, have limits of their own.
 
 use crate::frontend::{Lifted, VerifierLimitScope};
 use crate::{loops, panics};
@@ -34,11 +34,11 @@ use std::time::Duration;
 /// Maximum number of instructions that the kernel's verifier follows.
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
-/// Time for unrolling before the search for iteration counts of loops begins.
+/// Time for unrolling before the derivation of iteration counts begins.
 const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum time of the search for iteration counts once it is time to stop, so that an analysis has
-/// a bound even at its deadline.
+/// Maximum time for deriving iteration counts after the deadline, so that an analysis that reaches
+/// its deadline still has a bound.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Upper bound on the cost of all runs, found without unrolling.
@@ -46,9 +46,9 @@ pub(crate) struct StructuralBound {
     pub cost: CostVector,
     /// Conditions of the bound, one sentence each.
     pub conditions: Vec<String>,
-    /// The conditions that cut loops known to run more often.
+    /// The conditions that limit a loop to fewer iterations than it can run.
     pub cuts: Vec<String>,
-    /// Maximum number of iterations of each loop with its source, by the loop's first instruction.
+    /// First instruction, maximum number of iterations, and source of this number, for each loop.
     iterations: Vec<(u32, u64, Source)>,
 }
 
@@ -59,21 +59,22 @@ enum Source {
     Value,
     /// A limit of the kernel, by the name of the mechanism that sets it.
     Device(String),
+    /// A limit of `--unroll`.
     Stated,
     /// The limit of the kernel's verifier.
     Verifier,
 }
 
 impl StructuralBound {
-    /// Returns the bound of a lifted program. `counted` has the iteration counts of loops derived
-    /// from values, if known.
+    /// Returns the bound of a lifted program. `derived` has the iteration counts of loops that were
+    /// derived from values, if known.
     ///
     /// `None` if the iteration count of a loop is unknown, or no path leads out of the program.
     pub fn of(
         lifted: &Lifted,
         limits: &UnrollLimits,
         model: &CostModel,
-        counted: &[Option<u64>],
+        derived: &[Option<u64>],
     ) -> Option<StructuralBound> {
         let program = &lifted.program;
         let flow = FlowGraph::of(program).ok()?;
@@ -87,7 +88,7 @@ impl StructuralBound {
         let mut iterations = Vec::with_capacity(flow.loops.len());
         for (id, stated) in stated.into_iter().enumerate() {
             let location = program.block(flow.loops[id].header).first.0;
-            let known = counted.get(id).copied().flatten();
+            let known = derived.get(id).copied().flatten();
             let known = known.map(|iterations| (iterations, Source::Value));
             let (most, source) =
                 found.max_iterations(lifted, &flow, LoopId::from(id), known, stated)?;
@@ -106,17 +107,17 @@ impl StructuralBound {
         Some(found)
     }
 
-    /// Returns the bound of a lifted program, and derives iteration counts of loops from values
-    /// within the time of `stop`.
-    pub fn counted(
+    /// Returns the bound of a lifted program. Derives iteration counts of loops from values until
+    /// `stop` holds.
+    pub fn with_derived_counts(
         lifted: &Lifted,
         limits: &UnrollLimits,
         model: &CostModel,
         stop: &Stop,
     ) -> Option<StructuralBound> {
         let flow = FlowGraph::of(&lifted.program).ok()?;
-        let counted = counted(&lifted.program, &flow, stop).unwrap_or_default();
-        StructuralBound::of(lifted, limits, model, &counted)
+        let derived = derive_counts(&lifted.program, &flow, stop).unwrap_or_default();
+        StructuralBound::of(lifted, limits, model, &derived)
     }
 
     /// Returns the maximum number of iterations of a loop and adds its conditions.
@@ -125,7 +126,7 @@ impl StructuralBound {
         lifted: &Lifted,
         flow: &FlowGraph,
         id: LoopId,
-        counted: Option<(u64, Source)>,
+        derived: Option<(u64, Source)>,
         stated: Option<StatedLimit>,
     ) -> Option<(u64, Source)> {
         let program = &lifted.program;
@@ -135,15 +136,15 @@ impl StructuralBound {
             .iter()
             .filter_map(|limit| Some((of_device(program, flow, id, limit)?, limit)))
             .min_by_key(|&(iterations, _)| iterations);
-        let mut known = counted;
+        let mut known = derived;
         if let Some((iterations, limit)) = of_device
-            && known.as_ref().is_none_or(|&(counted, _)| iterations < counted)
+            && known.as_ref().is_none_or(|&(derived, _)| iterations < derived)
         {
             known = Some((iterations, Source::Device(limit.by.clone())));
             limit.condition.iter().for_each(|sentence| self.depends_on(sentence.clone()));
         }
-        if let Some(StatedLimit { count, explicit: own }) = stated
-            && known.as_ref().is_none_or(|&(iterations, _)| own && u64::from(count) < iterations)
+        if let Some(StatedLimit { count, explicit }) = stated
+            && known.as_ref().is_none_or(|&(known, _)| explicit && u64::from(count) < known)
         {
             let sentence = format!("the loop at .{location} runs at most {count} times (--unroll)");
             let sentence = loops::with_lines(lifted, &sentence);
@@ -182,9 +183,9 @@ impl StructuralBound {
             | SearchError::LoopTooLarge { location, .. } => location,
             _ => return Some(error.to_string()),
         };
-        // A function called from several places has one loop for each.
-        let here = || self.iterations.iter().filter(|(at, ..)| *at == location);
-        let (_, iterations, source) = here().max_by_key(|(_, iterations, _)| *iterations)?;
+        // A function that is called from several places has a copy of its loops for each.
+        let copies = self.iterations.iter().filter(|(at, ..)| *at == location);
+        let (_, iterations, source) = copies.max_by_key(|(_, iterations, _)| *iterations)?;
         let name = loops::name(lifted, location);
         let by = match source {
             Source::Verifier => {
@@ -202,8 +203,8 @@ impl StructuralBound {
     }
 }
 
-/// Unrolls a program. If that takes long or fails, a second thread derives iteration counts of its
-/// loops from values, and these are returned too.
+/// Unrolls a program. If unrolling takes long or fails, a second thread derives iteration counts of
+/// the loops from values, which are returned too.
 pub(crate) fn unroll_and_count(
     program: &Program,
     limits: &UnrollLimits,
@@ -215,14 +216,14 @@ pub(crate) fn unroll_and_count(
         return (unrolled(), Vec::new());
     }
     thread::scope(|scope| {
-        let (begin, wanted) = channel();
-        let beside = Stop::new(Limits::default());
-        let (of_counter, flow) = (beside.clone(), &flow);
+        let (begin, begun) = channel();
+        let derivation_stop = Stop::new(Limits::default());
+        let (stop, flow) = (derivation_stop.clone(), &flow);
         let (finished, done) = channel();
         let count = move || {
-            let found = match wanted.recv_timeout(COUNTING_DELAY) {
+            let found = match begun.recv_timeout(COUNTING_DELAY) {
                 Err(RecvTimeoutError::Disconnected) => None,
-                Ok(()) | Err(RecvTimeoutError::Timeout) => counted(program, flow, &of_counter).ok(),
+                Ok(()) | Err(RecvTimeoutError::Timeout) => derive_counts(program, flow, &stop).ok(),
             };
             finished.send(()).unwrap_or_default();
             found
@@ -230,13 +231,12 @@ pub(crate) fn unroll_and_count(
         let counter = thread::Builder::new().name(panics::WORKER.into()).spawn_scoped(scope, count);
         let unrolled = unrolled();
         match &unrolled {
-            // Stops the counting if it has begun; otherwise closing the channel ends it.
-            Ok(_) => beside.request_stop(),
+            // Ends the derivation if it has begun. Otherwise, closing the channel ends the thread.
+            Ok(_) => derivation_stop.request_stop(),
             Err(SearchError::Stopped(_)) => {
                 begin.send(()).unwrap_or_default();
-                // The counting ends now, whether it has finished or not.
                 let _ = done.recv_timeout(GRACE);
-                beside.request_stop();
+                derivation_stop.request_stop();
             }
             Err(_) => begin.send(()).unwrap_or_default(),
         }
@@ -246,7 +246,12 @@ pub(crate) fn unroll_and_count(
     })
 }
 
-fn counted(program: &Program, flow: &FlowGraph, stop: &Stop) -> Result<Vec<Option<u64>>, Reason> {
+/// Derives iteration counts of loops from values; `None` for a loop whose count is unknown.
+fn derive_counts(
+    program: &Program,
+    flow: &FlowGraph,
+    stop: &Stop,
+) -> Result<Vec<Option<u64>>, Reason> {
     let options = slowpath_ranges::Options::default();
     let ranges = slowpath_ranges::analyze_until(program, &options, stop)?;
     slowpath_ranges::iteration_bounds(program, flow, &ranges, stop)
@@ -280,8 +285,8 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
     Some(limit.max_visits.saturating_add(1))
 }
 
-/// Returns true if the kernel's verifier follows each iteration of the loop: nothing in the loop
-/// has a limit of its own.
+/// Returns true if the kernel's verifier follows each iteration of the loop, because no block in
+/// the loop has a limit of its own.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
     lifted.verifier_limit_scope != VerifierLimitScope::Nothing
@@ -289,9 +294,9 @@ fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
 }
 
 fn is_inside(flow: &FlowGraph, block: BlockId, id: LoopId) -> bool {
-    let mut around = flow.innermost[block.index()];
-    while let Some(inner) = around.filter(|&inner| inner != id) {
-        around = flow.loops[inner.index()].parent;
+    let mut enclosing = flow.innermost[block.index()];
+    while let Some(inner) = enclosing.filter(|&inner| inner != id) {
+        enclosing = flow.loops[inner.index()].parent;
     }
-    around == Some(id)
+    enclosing == Some(id)
 }

@@ -51,7 +51,7 @@ impl Target {
         Target { name: name.to_owned(), text: text.into(), description: read.into() }
     }
 
-    /// Returns the user's name for the target: that of a built-in target, or a file name.
+    /// Returns the user's name for the target: the name of a built-in target, or a file name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -62,8 +62,8 @@ impl Target {
         slowpath_target::check(&self.text)
     }
 
-    /// Returns the option names of the components of a target that counts, which are the metrics of
-    /// its analyses. `None` for targets with rates and invalid targets.
+    /// Returns the names of the metrics of a target that counts, one for each component. `None` for
+    /// targets with rates and invalid targets.
     pub fn counters(&self) -> Option<Vec<String>> {
         self.valid()?.metrics()
     }
@@ -102,13 +102,13 @@ impl Target {
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
-    /// Returns the reason why the calibration should not be the default of that machine; `None` if
+    /// Returns the reason why the calibration should not be the default of its machine; `None` if
     /// it is good enough, or does not state its quality.
     pub fn doubt(&self) -> Option<String> {
         self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()
     }
 
-    /// Returns the models of components that the target's estimates can use, by name.
+    /// Returns the component models that the target's estimates can use, by name.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
         self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)

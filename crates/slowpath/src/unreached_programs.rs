@@ -1,7 +1,7 @@
 //! Programs of a chain that no packet reaches.
 //!
-//! A search maximises the number of entered programs among those in question. It ends with a path
-//! through some of them, or with the bound zero.
+//! A search maximises how many of the unreached programs a path enters. It finds a path through
+//! some of them, or proves that no packet reaches any of them.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext};
@@ -18,8 +18,7 @@ use slowpath_smt::BitSolver;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-/// Adds a note for each program of a chain that no packet reaches. Adds none if time runs out
-/// first.
+/// Adds a note for each program of a chain that no packet reaches. Adds no note if time runs out.
 ///
 /// # Errors
 /// If the program cannot be unrolled again, which is a defect.
@@ -37,30 +36,31 @@ pub(crate) fn note_unreached(
     let counts = |member: &ChainMember| {
         chain.counted.as_ref().is_none_or(|counted| counted.contains(&member.program))
     };
-    let asked: HashSet<&str> =
+    let counted: HashSet<&str> =
         chain.members.iter().filter(|member| counts(member)).map(|of| of.name.as_str()).collect();
     let starts =
-        lifted.starts().filter(|(_, name)| asked.contains(name) && !reached.contains(name));
-    let mut open: BTreeSet<u32> = starts.map(|(first, _)| first).collect();
+        lifted.starts().filter(|(_, name)| counted.contains(name) && !reached.contains(name));
+    let mut unreached: BTreeSet<u32> = starts.map(|(first, _)| first).collect();
     job.control.stop.enter(stages::REACHING);
-    while !open.is_empty() {
-        match entered(job, context, limits, packets, &open)? {
+    while !unreached.is_empty() {
+        match search_reachable(job, context, limits, packets, &unreached)? {
             Reached::None => break,
-            Reached::Some(entered) if !entered.is_disjoint(&open) => {
-                open.retain(|start| !entered.contains(start));
+            Reached::Some(found) if !found.is_disjoint(&unreached) => {
+                unreached.retain(|start| !found.contains(start));
             }
-            Reached::Some(_) | Reached::Unknown => open.clear(),
+            Reached::Some(_) | Reached::Unknown => unreached.clear(),
         }
     }
     // The front end does not lift programs that constants exclude.
     let lifted_members: HashSet<&str> = lifted.starts().map(|(_, name)| name).collect();
-    let open: HashSet<&str> = open.iter().filter_map(|&start| lifted.member(start)).collect();
+    let unreached: HashSet<&str> =
+        unreached.iter().filter_map(|&start| lifted.member(start)).collect();
     let condition = if result.assumptions.is_empty() { "" } else { ", if the assumptions hold" };
     for member in chain.members.iter().filter(|member| counts(member)) {
         let name = member.name.as_str();
-        if open.contains(name) || !lifted_members.contains(name) {
-            let why = why(chain, member.program);
-            result.notes.push(format!("{name} is never reached: {why}{condition}"));
+        if unreached.contains(name) || !lifted_members.contains(name) {
+            let reason = unreached_reason(chain, member.program);
+            result.notes.push(format!("{name} is never reached: {reason}{condition}"));
         }
     }
     Ok(())
@@ -76,8 +76,9 @@ enum Reached {
     Unknown,
 }
 
-/// Searches for a path through some of the programs that begin with the instructions `starts`.
-fn entered(
+/// Searches for a packet that reaches at least one of the programs that begin at the instructions
+/// `starts`.
+fn search_reachable(
     job: &Job<'_>,
     context: &SearchContext<'_>,
     limits: &UnrollLimits,
@@ -85,9 +86,9 @@ fn entered(
     starts: &BTreeSet<u32>,
 ) -> Result<Reached, Error> {
     let stop = &job.control.stop;
-    let program = marked(context.lifted, starts);
+    let (program, entry_class) = with_entry_class(context.lifted, starts);
     let prices =
-        (0..program.cost_classes.len()).map(|class| u64::from(class == mark(context.lifted)));
+        (0..program.cost_classes.len()).map(|class| u64::from(class == entry_class.index()));
     let (target, model) =
         context.measure.target.with_counter("entered", prices.collect::<Vec<_>>());
     let unrolled = match unroll(Rc::new(program), limits, stop) {
@@ -114,15 +115,10 @@ fn entered(
     }
 }
 
-/// Returns the number of the additional cost class for entered programs.
-fn mark(lifted: &Lifted) -> usize {
-    lifted.program.cost_classes.len()
-}
-
-/// Returns the program with an additional cost class for the work of the instructions `starts`.
-fn marked(lifted: &Lifted, starts: &BTreeSet<u32>) -> Program {
-    let class = CostClassId::from(mark(lifted));
+/// Returns the program with an additional cost class for the instructions `starts`, and this class.
+fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostClassId) {
     let mut program = lifted.program.clone();
+    let class = CostClassId::from(program.cost_classes.len());
     program.cost_classes.push("entered".to_owned());
     for block in &mut program.blocks {
         let edges = match &mut block.terminator {
@@ -136,10 +132,10 @@ fn marked(lifted: &Lifted, starts: &BTreeSet<u32>) -> Program {
             }
         }
     }
-    program
+    (program, class)
 }
 
-/// Returns those of the instructions `starts` that a path executes.
+/// Returns the instructions of `starts` that a path executes.
 fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTreeSet<u32> {
     let program = unrolled.executor.program();
     let blocks = path.iter().map(|&arc| program.block(unrolled.dag[unrolled.dag[arc].tail].block));
@@ -147,8 +143,9 @@ fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTree
     insns.filter(|insn| starts.contains(insn)).collect()
 }
 
-/// Explains why a program is not reached: the results that the programs before it never return.
-fn why(chain: &ProgramChain, program: usize) -> String {
+/// Explains why a program is not reached: names the results that the programs before it never
+/// return.
+fn unreached_reason(chain: &ProgramChain, program: usize) -> String {
     let name = |number: usize| {
         let member = chain.members.iter().find(|member| member.program == number);
         member.map_or("a program", |member| member.name.as_str())

@@ -1,11 +1,10 @@
 //! Translation validation of one program: a proof that the program on the card does the same as the
 //! BPF program.
 //!
-//! The proof covers all pairs of a satisfiable path of the BPF program and a compatible path of the
-//! compiled program, one that some packet of the first path takes. For each pair, the solver shows
-//! that result, packet and maps are equal at the end, for all packets and all contents of maps.
-//! Failed proofs are listed. A difference is reported only if running both programs confirms it
-//! (`replay`).
+//! The proof covers all pairs of a satisfiable path of the BPF program and a path of the compiled
+//! program that some packet of the first path takes. For each pair, the solver shows that result,
+//! packet and maps are equal at the end, for all packets and all contents of maps. Failed proofs
+//! are listed. A difference is reported only if running both programs confirms it (`replay`).
 //!
 //! The code after the program's end on the card is not verified. It is the same for all programs
 //! and translates the result into an action of the firmware.
@@ -67,8 +66,8 @@ pub struct Verification {
     pub seconds: f64,
 }
 
-/// Compiles the program of a request for the card, and verifies the compiled program. If `stop`
-/// asks to stop, the verification returns the result so far.
+/// Compiles the program of a request for the card, and verifies the compiled program. Once `stop`
+/// holds, the verification returns the result so far.
 ///
 /// # Errors
 /// If the object cannot be read, or the card cannot run the program.
@@ -88,7 +87,7 @@ pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Err
     }
 }
 
-/// Verifies a listing from another compiler, such as one that a driver dumped.
+/// Verifies a listing from another compiler, such as a dump of the driver.
 ///
 /// # Errors
 /// The same as [`verify`]; also if the listing cannot be read.
@@ -127,7 +126,7 @@ impl<'a> Validation<'a> {
         if compilation.abi == MapAbi::Call
             && compilation.linked.insns.iter().any(preconditions::uses_firmware)
         {
-            self.gap("the program calls the firmware, whose code is not known here".into());
+            self.add_gap("the program calls the firmware, whose code is not known here".into());
             return Ok(self.found);
         }
         let options = &self.request.options;
@@ -148,7 +147,7 @@ impl<'a> Validation<'a> {
         Ok(self.found)
     }
 
-    /// Checks all paths of the BPF program. Returns false if some are missing.
+    /// Checks all paths of the BPF program. Returns false if it could not check all.
     fn paths(
         &mut self,
         product: &mut Product,
@@ -161,12 +160,12 @@ impl<'a> Validation<'a> {
         loop {
             match paths.next(&mut product.bpf, Some(&mut *preconditions), &mut drawn, queries)? {
                 NextPath::Done => break,
-                NextPath::Gap(why) => {
+                NextPath::Gap(reason) => {
                     complete = false;
-                    self.gap(why);
+                    self.add_gap(reason);
                 }
-                NextPath::Stopped(why) => {
-                    self.ended(why);
+                NextPath::Stopped(reason) => {
+                    self.add_stop_reason(reason);
                     return Ok(false);
                 }
                 NextPath::Path(path) => {
@@ -174,8 +173,7 @@ impl<'a> Validation<'a> {
                     match self.path(product, &path, queries)? {
                         Equivalence::Proved => self.found.paths_proved += 1,
                         Equivalence::Undecided => {}
-                        Equivalence::Differs => return Ok(false),
-                        Equivalence::Stopped => return Ok(false),
+                        Equivalence::Differs | Equivalence::Stopped => return Ok(false),
                     }
                 }
             }
@@ -186,7 +184,7 @@ impl<'a> Validation<'a> {
         Ok(complete)
     }
 
-    /// Checks one path of the BPF program against all of the card's paths that its packets take.
+    /// Checks one path of the BPF program against all paths on the card that its packets take.
     fn path(
         &mut self,
         product: &mut Product,
@@ -195,8 +193,8 @@ impl<'a> Validation<'a> {
     ) -> Result<Equivalence, Error> {
         let expected = match compare::bpf_outcome(product, path) {
             Ok(outcome) => outcome,
-            Err(why) => {
-                self.gap(why);
+            Err(reason) => {
+                self.add_gap(reason);
                 return Ok(Equivalence::Undecided);
             }
         };
@@ -208,13 +206,13 @@ impl<'a> Validation<'a> {
             product.swap_terms();
             let other = match step? {
                 NextPath::Done => return Ok(equivalence),
-                NextPath::Gap(why) => {
-                    self.gap(format!("on the card: {why}"));
+                NextPath::Gap(reason) => {
+                    self.add_gap(format!("on the card: {reason}"));
                     equivalence = Equivalence::Undecided;
                     continue;
                 }
-                NextPath::Stopped(why) => {
-                    self.ended(why);
+                NextPath::Stopped(reason) => {
+                    self.add_stop_reason(reason);
                     return Ok(Equivalence::Stopped);
                 }
                 NextPath::Path(other) => other,
@@ -238,8 +236,8 @@ impl<'a> Validation<'a> {
     ) -> Result<Equivalence, Error> {
         let differences = match compare::differences(product, expected, path, other) {
             Ok(differences) => differences,
-            Err(why) => {
-                self.gap(why);
+            Err(reason) => {
+                self.add_gap(reason);
                 return Ok(Equivalence::Undecided);
             }
         };
@@ -254,8 +252,8 @@ impl<'a> Validation<'a> {
                     self.found.counterexample = Some(counterexample);
                     return Ok(Equivalence::Differs);
                 }
-                Err(why) => {
-                    self.gap(why);
+                Err(reason) => {
+                    self.add_gap(reason);
                     equivalence = Equivalence::Undecided;
                 }
             }
@@ -264,13 +262,14 @@ impl<'a> Validation<'a> {
     }
 
     /// Adds the reason why the verification ended, even if the list is full.
-    fn ended(&mut self, why: &str) {
-        if !self.found.undecided.iter().any(|known| known == why) {
-            self.found.undecided.push(why.to_owned());
+    fn add_stop_reason(&mut self, reason: &str) {
+        if !self.found.undecided.iter().any(|known| known == reason) {
+            self.found.undecided.push(reason.to_owned());
         }
     }
 
-    fn gap(&mut self, why: String) {
-        add_reason(&mut self.found.undecided, why);
+    /// Adds a reason why the proof is incomplete, unless the list is full.
+    fn add_gap(&mut self, reason: String) {
+        add_reason(&mut self.found.undecided, reason);
     }
 }

@@ -19,7 +19,7 @@ use slowpath_target::CostModel;
 use std::collections::{BTreeMap, HashMap};
 use support::{FILL, Support};
 
-/// A packet and environment, with the parts that the path depends on.
+/// A packet and an environment in which it takes a path, with the parts that the path depends on.
 pub(crate) struct Witness {
     length: u32,
     /// Bytes that the path depends on, by region and offset.
@@ -28,8 +28,8 @@ pub(crate) struct Witness {
     /// Drawn values that the path depends on.
     unknowns: Vec<Unknown>,
     /// Further requirements at the start.
-    given: Vec<Requirement>,
-    /// Numbers of interned pairs in the replay.
+    requirements: Vec<Requirement>,
+    /// Numbers that the replay assigned to interned pairs.
     interned: HashMap<(u64, u64), u32>,
     /// Inputs that the path depends on, with their values.
     inputs: BTreeMap<InputId, u64>,
@@ -60,8 +60,9 @@ impl Witness {
         environment.unknowns.extend(values);
         let unknowns = draws::unknowns(program, &drawn, &environment, &support);
         let clocks = drawn.iter().filter_map(Drawn::clock).collect();
-        let mut given = requirements::values(program, &support.inputs, &clocks, &environment);
-        given.extend(requirements::memory(program, &support.bytes, found.length));
+        let mut requirements =
+            requirements::values(program, &support.inputs, &clocks, &environment);
+        requirements.extend(requirements::memory(program, &support.bytes, found.length));
         environment.memory.extend(support.bytes.iter().map(|(&place, &byte)| (place, byte)));
         let values = &environment.inputs;
         let inputs = support.inputs.iter().filter_map(|id| Some((*id, *values.get(id)?))).collect();
@@ -70,15 +71,17 @@ impl Witness {
             bytes: support.bytes,
             environment,
             unknowns,
-            given,
+            requirements,
             interned: HashMap::new(),
             inputs,
             written: ByteMap::default(),
         }
     }
 
-    /// Runs the witness through the concrete interpreter. The run must take exactly the path and
-    /// have exactly the cost that the search found.
+    /// Runs the witness in the concrete interpreter.
+    ///
+    /// # Errors
+    /// If the run does not have exactly the path and the cost that the search found.
     pub fn replay(
         &mut self,
         unrolled: &Unrolled,
@@ -143,12 +146,12 @@ impl Witness {
             None => maps::of_regions(executor, &self.bytes),
         };
         let unknowns = self.unknowns.clone();
-        let environment = self.given.clone();
+        let environment = self.requirements.clone();
         WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns, environment }
     }
 }
 
-/// Returns the value of a term; a variable that is not in the model gets its smallest value.
+/// Returns the value of a term in a model. Variables without a value get their smallest value.
 fn value(pool: &TermPool, model: &Model, term: TermId) -> u64 {
     match *pool.node(term) {
         Node::Var(var) => model.var(var).unwrap_or(pool.domain(term).lo()),

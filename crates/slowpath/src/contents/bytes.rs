@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
-/// Size limit in bytes; for larger values, users can list only the relevant pieces.
+/// Largest size in bytes of a value that has to be stated as a whole. Users can state pieces of a
+/// larger value.
 pub(crate) const WHOLE: u32 = 256;
 
 /// Formats bytes as two hexadecimal digits each.
@@ -11,8 +12,8 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses a key or value of `size` bytes; a large value may end early and continues with zeros. The
-/// error text follows the name of the key or value.
+/// Parses a key or value of `size` bytes. The result can be shorter for a large value, whose other
+/// bytes are zero. An error is the end of a sentence that starts with the name of the key or value.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
@@ -23,7 +24,8 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Parses hexadecimal digits by the offset of their first byte; all other bytes are zero.
+/// Parses pieces of a value: hexadecimal digits, by the offset of their first byte. All other bytes
+/// are zero.
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
@@ -86,8 +88,8 @@ fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
         return Err(format!("{number} cannot be given for {}", bytes(size)));
     }
     let low = number.to_le_bytes();
-    let given = if size > LARGE { 8 } else { size as usize };
-    Ok((0..given).map(|index| low.get(index).copied().unwrap_or(fill)).collect())
+    let stored = if size > LARGE { 8 } else { size as usize };
+    Ok((0..stored).map(|index| low.get(index).copied().unwrap_or(fill)).collect())
 }
 
 fn integers(list: &[Value], size: u32) -> Result<Vec<u8>, String> {

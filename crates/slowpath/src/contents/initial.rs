@@ -9,26 +9,26 @@ use super::bytes::digits;
 use super::{Filler, inner_map, read_for};
 use crate::Error;
 
-/// Returns the content that `--maps` states for the maps of an object, as the `maps` of a witness
-/// without a packet. Omits content that the object itself defines permanently, such as slots of
-/// program arrays, if `--maps` states the same.
+/// Returns the content that `--maps` states for the maps of an object, in the format of a witness
+/// with only `maps`. Omits content that only the object can define, such as slots of program
+/// arrays, if `--maps` states the same.
 ///
 /// # Errors
 /// If the text cannot be read, or states content of a map that only the object can define.
 pub fn initial_maps(text: &str, object: &Object) -> Result<Value, Error> {
-    Ok(json!({ "maps": starts(text, object, Filler::Loader)? }))
+    Ok(json!({ "maps": initial_entries(text, object, Filler::Loader)? }))
 }
 
-/// Returns the content like [`initial_maps`], for a runner that fills all maps of a program. The
-/// result includes content that the kernel leaves to the object. Entries of program arrays have a
-/// `program`. Entries of maps of maps have a `map`, which can be a map of the object. Entries of
-/// bloom filters have only values. Program arrays and maps of maps that `--maps` does not name have
-/// the content from the object.
+/// Returns the content that `--maps` states, for a runner that fills all maps of a program. Unlike
+/// [`initial_maps`], includes content that the kernel leaves to the object. Entries of program
+/// arrays have a `program`. Entries of maps of maps have a `map`, which can be a map of the object.
+/// Entries of bloom filters have only values. Program arrays and maps of maps that `--maps` does
+/// not name have the content from the object.
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.
 pub fn runner_maps(text: &str, object: &Object) -> Result<Value, Error> {
-    let mut maps = starts(text, object, Filler::Runner)?;
+    let mut maps = initial_entries(text, object, Filler::Runner)?;
     for map in &object.maps {
         if maps.contains_key(&map.name) {
             continue;
@@ -41,8 +41,12 @@ pub fn runner_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Returns the entries of each map, by map name.
-fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Value>, Error> {
+/// Returns the initial entries of each map, by map name.
+fn initial_entries(
+    text: &str,
+    object: &Object,
+    filler: Filler,
+) -> Result<Map<String, Value>, Error> {
     let contents = read_for(text, object, filler)?;
     let mut maps = Map::new();
     for (name, content) in &contents {
@@ -51,17 +55,17 @@ fn starts(text: &str, object: &Object, filler: Filler) -> Result<Map<String, Val
             line: None,
             what: format!("map {name}: {what}"),
         };
-        let given = match object.maps.iter().find(|map| map.name == *name) {
+        let entries = match object.maps.iter().find(|map| map.name == *name) {
             Some(map) if filler == Filler::Runner && has_slots(map) => {
                 check_others(map, content, filler).map_err(fail)?;
                 maps.insert(name.clone(), slot_entries(map, &stated_slots(content)));
                 continue;
             }
-            Some(map) => entries(map, content, object, filler).map_err(fail)?,
+            Some(map) => stated_entries(map, content, object, filler).map_err(fail)?,
             None => Some(inner_entries(name, content, &contents, object, filler).map_err(fail)?),
         };
-        if let Some(given) = given {
-            maps.insert(name.clone(), given.into());
+        if let Some(entries) = entries {
+            maps.insert(name.clone(), entries.into());
         }
     }
     Ok(maps)
@@ -79,18 +83,18 @@ fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
-/// Returns the entries of a map; `None` if the object defines the same content.
-fn entries(
+/// Returns the stated entries of a map; `None` if the object defines the same content.
+fn stated_entries(
     map: &MapDef,
     content: &MapContent,
     object: &Object,
     filler: Filler,
 ) -> Result<Option<Vec<Value>>, String> {
     if map.read_only {
-        let told = content.entries.first().and_then(|entry| bytes(entry, map.value_size));
-        let same = told.unwrap_or_else(|| vec![0; map.value_size as usize]);
+        let stated = content.entries.first().and_then(|entry| bytes(entry, map.value_size));
+        let stated = stated.unwrap_or_else(|| vec![0; map.value_size as usize]);
         return match map.initial.as_deref() {
-            Some(initial) if initial == same => Ok(None),
+            Some(initial) if initial == stated => Ok(None),
             _ => Err("the kernel keeps it as the object has it, read-only; leave it out".into()),
         };
     }
@@ -105,9 +109,9 @@ fn entries(
         };
     }
     check_others(map, content, filler)?;
-    let mut given = Vec::with_capacity(content.entries.len());
+    let mut entries = Vec::with_capacity(content.entries.len());
     for entry in &content.entries {
-        given.push(match &entry.value {
+        entries.push(match &entry.value {
             EntryValue::Map(held) if !held.contains('#') => {
                 return Err(format!(
                     "key {} holds {held}, which the object defines, and only the object puts that \
@@ -121,16 +125,16 @@ fn entries(
             _ => element(entry, map.value_size),
         });
     }
-    // The object defines this map, and its content was not stated, so it is zero like all other
-    // elements.
+    // `--maps` replaces the initial value from the object. It states no value, so the value is
+    // zero.
     if map.initial.is_some() && content.entries.is_empty() {
         let zero = digits(&vec![0; map.value_size as usize]);
-        given.push(json!({ "key": digits(&vec![0; map.key_size as usize]), "value": zero }));
+        entries.push(json!({ "key": digits(&vec![0; map.key_size as usize]), "value": zero }));
     }
     if content.others > 0 {
-        given.push(json!({ "others": content.others }));
+        entries.push(json!({ "others": content.others }));
     }
-    Ok(Some(given))
+    Ok(Some(entries))
 }
 
 /// Returns the entries of the maps inside a map of maps.
@@ -150,7 +154,7 @@ fn inner_entries(
         (None, None) => Slots::new(),
     };
     let held: BTreeSet<&str> = slots.values().flatten().copied().collect();
-    let known = |map: &String| {
+    let check_map = |map: &String| {
         if !held.contains(map.as_str()) {
             return Err(format!("no entry of {outer} holds {map}; put it there under a key"));
         }
@@ -159,27 +163,27 @@ fn inner_entries(
         }
         Ok(())
     };
-    let mut given = Vec::with_capacity(content.entries.len());
+    let mut entries = Vec::with_capacity(content.entries.len());
     for entry in &content.entries {
         if let EntryValue::Inner { map, .. } = &entry.value {
-            known(map)?;
-            let mut given_here = element(entry, size);
-            given_here["map"] = map.as_str().into();
-            given.push(given_here);
+            check_map(map)?;
+            let mut element = element(entry, size);
+            element["map"] = map.as_str().into();
+            entries.push(element);
         }
     }
     for (map, whole) in &content.inner {
-        known(map)?;
-        let mut about = json!({ "map": map, "others": whole.others });
+        check_map(map)?;
+        let mut properties = json!({ "map": map, "others": whole.others });
         if let Some(size) = whole.max_entries {
             if filler == Filler::Runner && !map.contains('#') {
                 return Err(format!("the object says how large {map} is; leave `max_entries` out"));
             }
-            about["max_entries"] = size.into();
+            properties["max_entries"] = size.into();
         }
-        given.push(about);
+        entries.push(properties);
     }
-    Ok(given)
+    Ok(entries)
 }
 
 /// Names of the programs or maps in slots, by key; `None` if the object has no program or map of
@@ -208,9 +212,9 @@ fn stated_slots(content: &MapContent) -> Slots<'_> {
 
 /// Returns the first key for which the object and `--maps` differ.
 fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
-    let (there, told) = (object_slots(map, object), stated_slots(content));
-    let mut keys = there.keys().chain(told.keys());
-    keys.find(|&key| there.get(key) != told.get(key)).map(|key| digits(key))
+    let (defined, stated) = (object_slots(map, object), stated_slots(content));
+    let mut keys = defined.keys().chain(stated.keys());
+    keys.find(|&key| defined.get(key) != stated.get(key)).map(|key| digits(key))
 }
 
 /// Returns the program or map that an entry names.
@@ -221,7 +225,7 @@ fn named_target(entry: &MapEntry) -> Option<&str> {
     }
 }
 
-/// Rejects `others` for maps whose additional elements cannot be generated.
+/// Rejects `others` for a map for which a filler cannot generate additional elements.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
@@ -229,7 +233,7 @@ fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<()
     Ok(())
 }
 
-/// Returns true if elements with unused keys can be generated for the map.
+/// Returns true if a filler can generate elements with unused keys for the type of map.
 fn has_others(kind: MapKind, filler: Filler) -> bool {
     filler.keys(kind) == EntryKeys::Order
         || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())

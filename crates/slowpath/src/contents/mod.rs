@@ -23,19 +23,14 @@ use unique_keys::Unique;
 /// # Errors
 /// If the text cannot be read, names maps that do not exist, or does not fit the maps.
 pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
-    read(text, object)
-}
-
-/// Reads the content of maps of `object`, as stated for an analysis.
-pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
     read_for(text, object, Filler::Loader)
 }
 
-/// Origin of the map content.
+/// Party that fills the maps.
 #[derive(Clone, Copy, PartialEq)]
 enum Filler {
     /// User space, after the object is loaded. Content that only the object can define stays as in
-    /// the object. Analyses assume the same.
+    /// the object. Analyses assume this filler.
     Loader,
     /// A runner that executes a program itself and can fill all maps.
     Runner,
@@ -51,7 +46,7 @@ impl Filler {
     }
 }
 
-/// Reads the content of maps of `object` from text.
+/// Parses the content that `filler` gives to the maps of `object`, by map name.
 fn read_for(
     text: &str,
     object: &Object,
@@ -83,7 +78,7 @@ fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
     object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
-/// Parses the file as a table of maps. The error has the line, if known, and the description.
+/// Parses the file as a table of maps. An error consists of the line, if known, and a description.
 fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
         let Unique(value) =
@@ -111,8 +106,8 @@ fn content(
     filler: Filler,
     inner: bool,
 ) -> Result<MapContent, String> {
-    let told_by = filler.keys(map.kind);
-    if told_by == EntryKeys::None {
+    let keys = filler.keys(map.kind);
+    if keys == EntryKeys::None {
         return Err(format!("a {} has no entries with keys", map.kind));
     }
     let Some(list) = entries.as_array() else {
@@ -130,7 +125,7 @@ fn content(
         // Only runners know the values of queues inside maps of maps.
         let of_queue = filler == Filler::Runner && has("value");
         if inner && has("map") && !has("key") && !of_queue {
-            let (name, content) = whole(value, object).map_err(fail)?;
+            let (name, content) = inner_content(value, object).map_err(fail)?;
             if whole_maps.insert(name, content).is_some() {
                 return Err(fail("another entry is about the same map".into()));
             }
@@ -142,12 +137,12 @@ fn content(
             others = others.saturating_add(more);
             continue;
         }
-        let entry = entry(value, map, object, told_by, inner).map_err(fail)?;
-        let which = match &entry.value {
+        let entry = entry(value, map, object, keys, inner).map_err(fail)?;
+        let inner_map = match &entry.value {
             EntryValue::Inner { map, .. } => Some(map.clone()),
             _ => None,
         };
-        if !seen.insert((which, entry.key.clone())) && told_by != EntryKeys::Order {
+        if !seen.insert((inner_map, entry.key.clone())) && keys != EntryKeys::Order {
             return Err(fail("another entry has the same key".into()));
         }
         found.push(entry);
@@ -161,8 +156,9 @@ fn content(
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }
 
-/// Parses an entry without key, which describes one of the maps inside a map of maps.
-fn whole(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
+/// Parses an entry without a key, which describes a map inside a map of maps. Returns the name of
+/// that map and the description.
+fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;
     for (key, value) in value.as_object().into_iter().flatten() {
@@ -186,8 +182,8 @@ fn whole(value: &Value, object: &Object) -> Result<(String, InnerContent), Strin
     Ok((name.unwrap_or_default(), content))
 }
 
-/// Returns true if a map of maps can contain a map of this name: one of the object, or one that the
-/// object does not define.
+/// Returns true if a map of maps can contain a map of this name: a map of the object, or a map that
+/// the object does not define (`OUTER#N`).
 fn is_map(object: &Object, name: &str) -> bool {
     name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
@@ -196,7 +192,7 @@ fn entry(
     value: &Value,
     map: &MapDef,
     object: &Object,
-    told_by: EntryKeys,
+    keys: EntryKeys,
     inner: bool,
 ) -> Result<MapEntry, String> {
     let Some(table) = value.as_object() else {
@@ -207,7 +203,7 @@ fn entry(
         kind if kind.holds_maps() => "map",
         _ => "value",
     };
-    let queue = told_by == EntryKeys::Order;
+    let queue = keys == EntryKeys::Order;
     let known = |key: &str| (key == "key" && !queue) || key == holds || (inner && key == "map");
     if let Some(other) = table.keys().find(|key| !known(key.as_str())) {
         let of = match (inner, queue) {

@@ -1,4 +1,4 @@
-use super::{bytes, initial_maps, read, runner_maps};
+use super::{bytes, initial_maps, map_contents, runner_maps};
 use serde_json::json;
 use slowpath_bpf::lift::EntryValue;
 use slowpath_bpf::{MapKind, Object};
@@ -14,7 +14,7 @@ fn monitor() -> Object {
 }
 
 fn error(text: &str) -> String {
-    let error = read(text, &monitor()).expect_err("refused").to_string();
+    let error = map_contents(text, &monitor()).expect_err("refused").to_string();
     assert!(error.starts_with("--maps:") && !error.contains('\n'), "{error}");
     error
 }
@@ -24,15 +24,15 @@ fn toml_and_json_say_the_same() {
     let (key, value) = ("00".repeat(40), "--".repeat(31) + "ff");
     let toml = format!("[[flows]]\nkey = \"{key}\"\nvalue = \"{value}\"\n");
     let json = json!({ "flows": [{ "key": key, "value": value }] }).to_string();
-    let contents = read(&toml, &monitor()).expect("valid");
-    assert_eq!(contents, read(&json, &monitor()).expect("valid"));
+    let contents = map_contents(&toml, &monitor()).expect("valid");
+    assert_eq!(contents, map_contents(&json, &monitor()).expect("valid"));
     let entry = &contents["flows"].entries[0];
     assert_eq!(entry.key, [0; 40]);
     let mut bytes = vec![0; 32];
     bytes[31] = 0xff;
     assert_eq!(entry.value, EntryValue::Bytes(bytes));
-    assert!(read("", &monitor()).expect("valid").is_empty());
-    assert!(read("flows = []\n", &monitor()).expect("valid")["flows"].entries.is_empty());
+    assert!(map_contents("", &monitor()).expect("valid").is_empty());
+    assert!(map_contents("flows = []\n", &monitor()).expect("valid")["flows"].entries.is_empty());
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn large_values_are_given_in_pieces() {
 }
 
 #[test]
-fn entries_that_must_not_exist_and_others_are_counted_as_they_are() {
+fn missing_entries_do_not_count_and_others_do() {
     let limit =
         monitor().maps.iter().find(|map| map.name == "flows").expect("is there").max_entries;
     let key = |n: u32| format!("{n:080x}");
@@ -95,11 +95,13 @@ fn entries_that_must_not_exist_and_others_are_counted_as_they_are() {
     let mut entries: Vec<_> = (0..3).map(|n| json!({ "key": key(n), "value": null })).collect();
     entries.push(json!({ "key": key(9), "value": value }));
     entries.push(json!({ "others": limit - 1 }));
-    let contents = read(&json!({ "flows": entries }).to_string(), &monitor()).expect("valid");
+    let contents =
+        map_contents(&json!({ "flows": entries }).to_string(), &monitor()).expect("valid");
     assert_eq!(contents["flows"].entries.len(), 1);
     assert_eq!(contents["flows"].others, u64::from(limit) - 1);
     entries.push(json!({ "others": 1 }));
-    let error = read(&json!({ "flows": entries }).to_string(), &monitor()).expect_err("too many");
+    let error =
+        map_contents(&json!({ "flows": entries }).to_string(), &monitor()).expect_err("too many");
     assert!(error.to_string().contains("entries are more than"), "{error}");
 }
 
@@ -122,7 +124,7 @@ fn errors_name_map_and_entry() {
 }
 
 #[test]
-fn maps_start_with_what_is_given_written_out() {
+fn initial_maps_have_the_stated_content() {
     let start = |maps: serde_json::Value| {
         initial_maps(&maps.to_string(), &monitor()).map_err(|error| error.to_string())
     };
@@ -151,7 +153,7 @@ fn maps_start_with_what_is_given_written_out() {
 }
 
 #[test]
-fn program_arrays_are_filled_for_those_who_can() {
+fn runner_maps_include_program_arrays() {
     let features = object("crates/kernel/tests/objects/features.bpf.o");
     let run = |text: &str| {
         let maps = runner_maps(text, &features).map_err(|error| error.to_string());
@@ -172,7 +174,7 @@ fn program_arrays_are_filled_for_those_who_can() {
 }
 
 #[test]
-fn maps_of_maps_are_filled_for_those_who_can() {
+fn runner_maps_include_maps_of_maps() {
     let object = object("crates/slowpath/tests/objects/maps.bpf.o");
     let run = |text: &str| {
         let maps = runner_maps(text, &object).map_err(|error| error.to_string());
@@ -227,7 +229,7 @@ fn queues_in_maps_of_maps_have_entries_in_order() {
 }
 
 #[test]
-fn bloom_filters_are_filled_for_those_who_can() {
+fn runner_maps_include_bloom_filters() {
     let mut object = object("crates/slowpath/tests/objects/maps.bpf.o");
     let filter = object.maps.iter_mut().find(|map| map.name == "fixed").expect("is there");
     (filter.kind, filter.key_size) = (MapKind::BLOOM_FILTER, 0);
@@ -256,7 +258,7 @@ fn errors_of_syntax_name_the_line() {
 }
 
 #[test]
-fn no_key_of_json_is_there_twice() {
+fn duplicate_json_keys_are_rejected() {
     for text in
         [r#"{"flows": [], "flows": []}"#, r#"{"flows": [{"key": 1, "key": 2, "value": 1}]}"#]
     {
@@ -280,7 +282,7 @@ fn prefixes_are_no_longer_than_keys() {
     for (length, fits) in [(0, true), (32, true), (33, false), (40, false), (u32::MAX, false)] {
         let key = format!("{:08x}0a000000", length.to_be());
         let text = json!({ "rules": [{ "key": key, "value": 1 }] }).to_string();
-        let read = read(&text, &object);
+        let read = map_contents(&text, &object);
         assert_eq!(read.is_ok(), fits, "{length}: {read:?}");
         if let Err(error) = read {
             assert!(error.to_string().contains("bits, and its keys have 32"), "{error}");

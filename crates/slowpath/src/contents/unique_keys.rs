@@ -1,5 +1,5 @@
-//! JSON in which each key of an object occurs once. With duplicates, all but the last would be lost
-//! silently.
+//! JSON without duplicate keys in an object. `serde_json` would silently keep only the last of
+//! them.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};

@@ -46,10 +46,7 @@ pub(super) fn lift(
             .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
     }
     let layout = layout(object, &linked, &program, abi);
-    let mut contents = match &request.options.maps {
-        Some(text) => crate::contents::read(text, object)?,
-        None => BTreeMap::new(),
-    };
+    let mut contents = object::stated_contents(request, object)?;
     contents.extend(arriving.into_iter().flat_map(|program| program.contents.clone()));
     content(&contents, object, &layout, &mut program)?;
     if let Some(facts) = facts {
@@ -63,14 +60,14 @@ pub(super) fn lift(
         notes.extend(arrivals.notes);
     }
     let interference = interference(request, object, lengths, stop)?;
-    let behind = arriving.is_some_and(|program| !program.upstream.is_empty());
+    let has_upstream = arriving.is_some_and(|program| !program.upstream.is_empty());
     Ok(Lifted {
         program,
         layout: Some(layout),
         code: None,
         verifier_limit_scope: VerifierLimitScope::Nothing,
         notes,
-        inexact_reason: behind.then(|| "arriving packets are known by facts only".to_owned()),
+        inexact_reason: has_upstream.then(|| "arriving packets are known by facts only".to_owned()),
         interference,
         origins: Origins::Source(lines),
         functions,
@@ -78,8 +75,8 @@ pub(super) fn lift(
     })
 }
 
-/// Returns the maps that another core may change between two accesses of a run, according to the
-/// object's accesses.
+/// Returns the maps that another core may change between two accesses of a run, derived from the
+/// accesses of the BPF program.
 fn interference(
     request: &ProgramRequest,
     object: &Object,
@@ -90,7 +87,7 @@ fn interference(
     let maps: BTreeSet<String> = match object::lift(request, object, receive, stop) {
         Ok(lifted) => lifted.interference.maps,
         Err(error) if stop.reason().is_some() => return Err(error),
-        // The card still runs the program, so all maps are included: its accesses are unknown.
+        // The accesses are unknown, but the card runs the program. So all maps are included.
         Err(_) => object.maps.iter().map(|map| map.name.clone()).collect(),
     };
     Ok(Interference { maps, ..Interference::default() })
@@ -130,8 +127,7 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     functions
 }
 
-/// Returns the layout with the array in the card's memory; without maps if the firmware keeps them
-/// elsewhere.
+/// Returns the memory layout, with the array map if it is in the card's memory.
 fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);

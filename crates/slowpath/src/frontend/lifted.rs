@@ -37,8 +37,8 @@ pub(crate) struct Lifted {
     pub verifier_limit_scope: VerifierLimitScope,
     /// Remarks that are not conditions of a guarantee, one sentence each.
     pub notes: Vec<String>,
-    /// Reason why no path is certain to be taken by a packet, if it lies outside of the program.
-    /// The guarantee still holds, but the true worst case may be better.
+    /// Reason outside of the program why it is uncertain that any packet takes a given path. The
+    /// guarantee still holds, but the true worst case may be better.
     pub inexact_reason: Option<String>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
@@ -48,8 +48,8 @@ pub(crate) struct Lifted {
     pub(super) members: Members,
 }
 
-/// Consecutive instructions of a chain member: those of the member's own program, or of a program
-/// that its tail calls reach.
+/// Consecutive instructions of a chain member: the instructions of the member's own program, or of
+/// a program that its tail calls reach.
 pub(super) struct Member {
     /// Number of the first instruction.
     pub first: u32,
@@ -67,7 +67,8 @@ pub(super) type Members = Vec<Member>;
 pub(super) type Functions = Vec<(u32, Option<String>)>;
 
 impl Lifted {
-    /// Returns `line N: ` or `FILE:LINE: ` of an instruction for messages; empty if not known.
+    /// Returns the location of an instruction for messages, `line N: ` or `FILE:LINE: `; empty if
+    /// not known.
     pub fn place(&self, insn: u32) -> String {
         match &self.origins {
             Origins::Listing(lines) => {
@@ -91,23 +92,23 @@ impl Lifted {
     /// Returns the name of the function that contains an instruction; `None` if the program has no
     /// named functions.
     pub fn function(&self, insn: u32) -> Option<&str> {
-        let behind = self.functions.partition_point(|(first, _)| *first <= insn);
-        self.functions.get(behind.checked_sub(1)?)?.1.as_deref()
+        let after = self.functions.partition_point(|(first, _)| *first <= insn);
+        self.functions.get(after.checked_sub(1)?)?.1.as_deref()
     }
 
     /// Returns the name of the chain member that contains an instruction.
     pub fn member(&self, insn: u32) -> Option<&str> {
-        let behind = self.members.partition_point(|member| member.first <= insn);
-        Some(&self.members.get(behind.checked_sub(1)?)?.name)
+        let after = self.members.partition_point(|member| member.first <= insn);
+        Some(&self.members.get(after.checked_sub(1)?)?.name)
     }
 
-    /// Returns the first instruction and the name of each program of a chain that can run.
+    /// Returns the first instruction and the name of each chain member that can run.
     pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
         let starts = self.members.iter().filter(|member| member.start);
         starts.map(|member| (member.first, member.name.as_str()))
     }
 
-    /// Returns the first instruction that does work of a cost class.
+    /// Returns the first instruction with work of a cost class.
     pub fn first_of_class(&self, class: &str) -> Option<u32> {
         let classes = &self.program.cost_classes;
         let class = classes.iter().position(|name| name == class)?;

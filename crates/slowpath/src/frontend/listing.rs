@@ -44,8 +44,8 @@ fn interference(program: &Program) -> Interference {
     Interference { maps, ..Interference::default() }
 }
 
-/// Returns an error for data that is not a listing, if the target does not support listings. A file
-/// that is neither object nor listing is broken, and a message about the target would hide that.
+/// Checks that data is a listing, for targets that do not support listings. A message about the
+/// target would hide that a file is neither an object nor a listing.
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Selection of the front end for a file: listings and objects are lifted, and objects for the card
-//! are compiled and their listing lifted.
+//! Selection of the front end for a file. Listings and objects are lifted. Objects for the card are
+//! compiled, and the resulting listings are lifted.
 
 mod compilation;
 mod compiled;
@@ -19,30 +19,31 @@ use slowpath_bpf::lift::Receive;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
-/// Names of a program, known before the analysis.
-pub(crate) struct Named {
+/// Names of a program that are known before the analysis.
+pub(crate) struct ProgramNames {
     pub name: String,
     pub section: Option<String>,
     /// Program type, according to the section.
     pub kind: Option<String>,
 }
 
-/// Returns the names of the program of a request that are known without analysis.
-pub(crate) fn name(request: &ProgramRequest) -> Named {
-    if let Some(chain) = request.object.as_chain() {
-        return Named { name: chain.name.clone(), section: None, kind: None };
+/// Returns the names of the program of a request.
+pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
+    let chain = request.object.as_chain().map(|chain| &chain.name);
+    let own_name = chain.or_else(|| Some(&request.object.as_arriving()?.name));
+    match (own_name, object::entry(request)) {
+        (Some(name), _) => ProgramNames { name: name.clone(), section: None, kind: None },
+        (None, Ok(entry)) => {
+            let (section, kind) = (Some(entry.section), Some(entry.kind.to_string()));
+            ProgramNames { name: entry.name, section, kind }
+        }
+        (None, Err(_)) => {
+            ProgramNames { name: file_stem(&request.file), section: None, kind: None }
+        }
     }
-    if let Some(program) = request.object.as_arriving() {
-        return Named { name: program.name.clone(), section: None, kind: None };
-    }
-    if let Ok(entry) = object::entry(request) {
-        let kind = Some(entry.kind.to_string());
-        return Named { name: entry.name, section: Some(entry.section), kind };
-    }
-    Named { name: file_stem(&request.file), section: None, kind: None }
 }
 
-/// Lifts the program of a request for packets that arrive as `receive` describes.
+/// Lifts the program of a request, for packets that arrive as `receive` describes.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,

@@ -4,14 +4,15 @@ use super::lifted::{Functions, Lifted, Member, Members, Origins, VerifierLimitSc
 use super::packet_facts_check::restrict_to_facts;
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
-use crate::{ChainMember, Error, ProgramChain, assume, contents, settings, stages};
+use crate::{ChainMember, Error, ProgramChain, assume, map_contents, settings, stages};
 use slowpath_bpf::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
 use slowpath_bpf::insn::{Call, Insn};
-use slowpath_bpf::lift::{self, LiftOptions, PlacedProgram, Receive};
+use slowpath_bpf::lift::{self, LiftOptions, MapContent, PlacedProgram, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
 use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
+use std::collections::BTreeMap;
 
 /// Returns the program of a request.
 pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
@@ -99,8 +100,8 @@ fn verifier_limit_scope(
     program: &Program,
     chain: bool,
 ) -> VerifierLimitScope {
-    let calls = |wanted: fn(&Call) -> bool| {
-        code.iter().any(|insn| matches!(insn, Insn::Call(call) if wanted(call)))
+    let calls = |matches: fn(&Call) -> bool| {
+        code.iter().any(|insn| matches!(insn, Insn::Call(call) if matches(call)))
     };
     let alone = !chain && !calls(|call| *call == Call::Helper(TAIL_CALL));
     // The kernel requires these names (`btf_check_iter_kfuncs` of `kernel/bpf/btf.c`).
@@ -110,25 +111,28 @@ fn verifier_limit_scope(
         return VerifierLimitScope::Nothing;
     }
     // The first function is the program itself.
-    let apart = linked.subprograms.iter().skip(1).any(|function| function.global);
+    let verified_apart = linked.subprograms.iter().skip(1).any(|function| function.global);
     let limited = !program.visit_limits.is_empty()
         || code.iter().any(|insn| matches!(insn, Insn::MayGoto { .. }))
         || calls(|call| matches!(call, Call::Helper(LOOP | FOR_EACH_MAP_ELEM)));
-    if alone && !apart && !limited { VerifierLimitScope::Run } else { VerifierLimitScope::Loops }
+    match alone && !verified_apart && !limited {
+        true => VerifierLimitScope::Run,
+        false => VerifierLimitScope::Loops,
+    }
 }
 
 /// Returns the reasons why kernels do not load a program, as far as the object shows them.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
-    let none = stack.refused.iter().map(|why| format!("no kernel loads this program: {why}"));
-    let some = stack.refused_by_some.iter().map(|why| {
-        format!("kernels that round the stack of functions to 32 bytes do not load it: {why}")
+    let none = stack.refused.iter().map(|reason| format!("no kernel loads this program: {reason}"));
+    let some = stack.refused_by_some.iter().map(|reason| {
+        format!("kernels that round the stack of functions to 32 bytes do not load it: {reason}")
     });
     none.chain(some).collect()
 }
 
-/// Returns the least and greatest length of packets that a device receives and for which facts
-/// hold.
+/// Returns the least and greatest length of the packets for which facts hold, among packets of the
+/// lengths `received` that the device receives.
 fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Error> {
     let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
         let (least, greatest) = (facts.min_length, facts.max_length);
@@ -138,7 +142,7 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
     Ok((both.min_length, both.max_length))
 }
 
-/// Returns the functions of all programs; in a chain, their names contain the chain member.
+/// Returns the functions of all programs. In a chain, their names start with the chain member.
 fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize) -> Functions {
     let named = placed.iter().flat_map(|placed| {
         let member = chain.and_then(|chain| member_of(placed, chain));
@@ -167,12 +171,18 @@ fn member_of<'a>(placed: &PlacedProgram, chain: &'a ProgramChain) -> Option<&'a 
     chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
+/// Returns the content of maps that the request states, by map name.
+pub(super) fn stated_contents(
+    request: &ProgramRequest,
+    object: &Object,
+) -> Result<BTreeMap<String, MapContent>, Error> {
+    let text = request.options.maps.as_deref();
+    text.map_or_else(|| Ok(BTreeMap::new()), |text| map_contents(text, object))
+}
+
 /// Returns the options of the front end for a request.
 fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Error> {
-    let mut contents = match &request.options.maps {
-        Some(text) => contents::read(text, object)?,
-        None => Default::default(),
-    };
+    let mut contents = stated_contents(request, object)?;
     let assumed_helpers = match &request.options.assume {
         Some(text) => assume::helpers(text)?,
         None => Default::default(),

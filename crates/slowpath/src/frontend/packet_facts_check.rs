@@ -1,5 +1,5 @@
-//! Restriction of a program to packets for which facts hold. A check in front of the first
-//! instruction, which costs nothing, makes runs with other packets impossible.
+//! Restriction of a program to packets for which facts hold. A check before the first instruction,
+//! without cost, makes runs with other packets impossible.
 //!
 //! Facts about bytes do not restrict packets that are too short to have these bytes.
 
@@ -8,8 +8,8 @@ use slowpath_ir::{
     Operand, PacketFacts, Program, RegionKind, Terminator,
 };
 
-/// Adds the check of `facts` in front of a program; the front end has already limited the packet
-/// length.
+/// Adds the check of `facts` before the first instruction of a program. The front end has already
+/// limited the packet length.
 pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
@@ -64,7 +64,7 @@ impl Packet<'_> {
                 self.emit.binary(BinaryOp::And, byte, Operand::constant(8, bits.mask.into()));
             let same =
                 self.emit.binary(BinaryOp::Eq, known, Operand::constant(8, bits.value.into()));
-            all = self.and_if_there(all, offset.into(), same);
+            all = self.and_if_present(all, offset.into(), same);
         }
         for (&field, values) in values {
             let read = self.field(field);
@@ -74,30 +74,29 @@ impl Packet<'_> {
                 let same = self.emit.binary(BinaryOp::Eq, read, value);
                 any = self.emit.binary(BinaryOp::Or, any, same);
             }
-            all = self.and_if_there(all, field.end() - 1, any);
+            all = self.and_if_present(all, field.end() - 1, any);
         }
         for &(first, second) in equal {
             let (one, other) = (self.field(first), self.field(second));
             let same = self.emit.binary(BinaryOp::Eq, one, other);
-            all = self.and_if_there(all, first.end().max(second.end()) - 1, same);
+            all = self.and_if_present(all, first.end().max(second.end()) - 1, same);
         }
         all
     }
 
-    /// Emits `all && condition`, with `condition` applied only to packets that have a byte at
-    /// `offset`.
-    fn and_if_there(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
+    /// Emits `all && condition`, where `condition` counts only for packets with a byte at `offset`.
+    fn and_if_present(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {
             let (input, width) = self.length;
-            // No packet reaches an offset that the length cannot express.
+            // The length cannot express this offset, so no packet has a byte there.
             if (offset as u64).checked_shr(width.into()).unwrap_or(0) != 0 {
                 return all;
             }
             let length = self.emit.input(input, width);
             let offset = Operand::constant(width, offset as u64);
-            let there = self.emit.binary(BinaryOp::Ult, offset, length);
-            let short = self.emit.not(there);
+            let present = self.emit.binary(BinaryOp::Ult, offset, length);
+            let short = self.emit.not(present);
             condition = self.emit.binary(BinaryOp::Or, short, condition);
         }
         self.emit.binary(BinaryOp::And, all, condition)

@@ -7,16 +7,11 @@ use slowpath_exec::ArcId;
 use slowpath_ir::Terminator;
 use slowpath_search::{Head, Unrolled};
 
-/// Returns the details of a path, given by its arcs, that only human reports show.
+/// Returns the details of a path that only human reports show.
 pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
-    let (_, stretches) = lines::of_path(lifted, unrolled, path);
-    PathDetail { stretches, ..instructions(unrolled, path) }
-}
-
-/// Returns these details without source lines.
-fn instructions(unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
     let program = unrolled.executor.program();
-    let mut detail = PathDetail::default();
+    let (_, stretches) = lines::of_path(lifted, unrolled, path);
+    let mut detail = PathDetail { stretches, ..PathDetail::default() };
     let mut joined = false;
     for &arc in path {
         let arc = &unrolled.dag[arc];

@@ -1,5 +1,4 @@
-//! Estimated times of paths on a machine. They are not a guarantee, and reports name them as
-//! estimates.
+//! Estimated times of paths on a machine. They are not guarantees, and reports call them estimates.
 
 use super::lines;
 use crate::frontend::Lifted;
@@ -10,15 +9,15 @@ use slowpath_search::Unrolled;
 use slowpath_target::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Key of times among costs.
+/// Name of the estimated time in tables of costs.
 const NS: &str = "ns";
 
-/// Inputs of the estimation of paths.
+/// Inputs for estimating the times of paths.
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Number of entries in each map that has room for them; 0 stands for the entries that a path
-    /// needs.
+    /// Number of entries in each map that has room for them. 0 stands for only the entries that a
+    /// path needs.
     pub entries: u64,
 }
 
@@ -32,9 +31,9 @@ pub(crate) struct Estimated {
     insns: Vec<u32>,
     /// Calls without a measurement.
     unknown: BTreeSet<String>,
-    /// Calls without a model of the effect of more entries.
+    /// Calls whose time may grow with the number of entries, without a model of the growth.
     unmodelled_growth: BTreeSet<String>,
-    /// Calls with numbers of entries outside of the measured range, with that range.
+    /// Calls on maps whose number of entries is outside of the measured range, with that range.
     outside_measured_range: BTreeSet<(String, (u64, u64))>,
 }
 
@@ -43,14 +42,14 @@ impl Estimated {
     pub fn new(
         lifted: &Lifted,
         unrolled: &Unrolled,
-        with: &Estimator<'_>,
+        estimator: &Estimator<'_>,
         path: &[ArcId],
     ) -> Estimated {
-        let (timing, entries) = (with.timing, with.entries);
+        let &Estimator { timing, code, entries } = estimator;
         let classes = &lifted.program.cost_classes;
         let class = |id: usize| classes.get(id).map_or("", String::as_str);
         let events = || lines::events(unrolled, path);
-        let path = Path::new(with.code, events().map(|e| (e.insn.0, class(e.class.index()))));
+        let path = Path::new(code, events().map(|e| (e.insn.0, class(e.class.index()))));
         let flow = path.time(timing, entries);
         // At least 1 ps, so that the rate is finite even if the target description makes everything
         // free.
@@ -90,8 +89,9 @@ impl Estimated {
     }
 
     /// Returns the assumptions of the estimate, one sentence each.
-    pub fn assumptions(&self, with: &Estimator<'_>) -> Vec<String> {
-        let about = ns(with.timing.picoseconds(with.timing.unknown_call));
+    pub fn assumptions(&self, estimator: &Estimator<'_>) -> Vec<String> {
+        let timing = estimator.timing;
+        let about = ns(timing.picoseconds(timing.unknown_call));
         let unknown = self.unknown.iter().map(|call| {
             format!("estimates: nobody has measured {call}; a call is taken to need {about:.0} ns")
         });
@@ -104,7 +104,7 @@ impl Estimated {
         unknown.chain(flat).chain(outside).collect()
     }
 
-    /// Adds the time of each instruction, source line and program of a chain to the profile of the
+    /// Adds the times of instructions, source lines and programs of a chain to the profile of the
     /// path.
     pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();

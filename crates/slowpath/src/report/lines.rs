@@ -1,6 +1,4 @@
 //! Paths as source lines, in order, with the number of executed instructions of each line.
-//!
-//! The code that prints the lines also folds repeated lines.
 
 use crate::frontend::Lifted;
 use crate::result::{Line, Stretch};
@@ -50,7 +48,7 @@ pub(super) fn of_path(
     (lines, stretches)
 }
 
-/// Returns the work of a path in order: one event per executed instruction.
+/// Returns the cost events of a path in order, one for each executed instruction.
 pub(crate) fn events<'a>(
     unrolled: &'a Unrolled,
     path: &'a [ArcId],

@@ -1,4 +1,4 @@
-//! Conversion of bounds and paths of the search to those of the report.
+//! Conversion of the search's bounds and paths to the types of the report.
 
 use super::costs::{costs, counts};
 use super::{lines, rates};
@@ -8,7 +8,7 @@ use slowpath_exec::NodeId;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostVector, Target, TargetKind};
 
-/// Parameters of the conversion to results.
+/// Parameters of the conversion to the report.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     pub target: &'a Target,
@@ -39,13 +39,13 @@ impl Measure<'_> {
 
     /// Converts a bound of the search.
     pub fn found_bound(&self, unrolled: &Unrolled, bound: &Found) -> Bound {
-        // A bound on packet rates has no packet size. The minimum packet length of its path is used
-        // instead.
-        let needed = || {
+        // A bound on packet rates has no packet size, so the minimum packet length of its path is
+        // used.
+        let min_length = || {
             let lengths = bound.path.iter().map(|&arc| unrolled.dag[arc].min_length);
             lengths.max().unwrap_or(0).max(self.least_size)
         };
-        let size = if self.metric == Metric::BitRate { bound.length } else { needed() };
+        let size = if self.metric == Metric::BitRate { bound.length } else { min_length() };
         self.bound(&bound.cost, size)
     }
 
@@ -75,8 +75,8 @@ impl Measure<'_> {
         }
     }
 
-    /// Replaces a bound that is above a later, exact guarantee. A fixed limit can cause this: the
-    /// guarantee's packets are larger, and the line carries fewer of them.
+    /// Reduces a bound to a later, exact guarantee if it is above. A fixed limit can be the cause:
+    /// the guarantee's packets are larger, and the line carries fewer of them.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
             *bound = guarantee.clone().into_bound();

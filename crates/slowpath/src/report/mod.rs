@@ -1,4 +1,4 @@
-//! Conversion of findings of the search to results of the report.
+//! Conversion of the search's findings to results in the report.
 
 mod costs;
 mod detail;

@@ -18,7 +18,7 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// Total cost of all executions of an instruction or of a program.
+/// Number and total cost of the executions of an instruction or of a program.
 #[derive(Clone)]
 struct Share {
     runs: u64,
@@ -92,10 +92,10 @@ impl Measure<'_> {
     }
 }
 
-/// A source line of a function.
+/// Function, file and line number of a source line.
 type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
-/// Source lines found so far, in the order of their first instructions.
+/// Source lines with their costs, in the order of their first instructions.
 struct Table<'a> {
     measure: &'a Measure<'a>,
     lifted: &'a Lifted,
@@ -135,7 +135,7 @@ impl Table<'_> {
     }
 }
 
-/// Returns all instructions of the program, whether on the path or not, with their source lines.
+/// Returns all instructions of the program, on a path or not, with their source lines.
 pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
     let insns = lifted.program.insns.iter().enumerate();
     let written = insns.filter(|(_, insn)| !insn.text.is_empty());

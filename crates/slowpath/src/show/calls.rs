@@ -87,9 +87,9 @@ pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     found.into_iter().filter_map(named).collect()
 }
 
-fn note(found: &mut BTreeMap<u32, Vec<String>>, map: u32, how: &str) {
+fn note(found: &mut BTreeMap<u32, Vec<String>>, map: u32, name: &str) {
     let uses = found.entry(map).or_default();
-    if !uses.iter().any(|known| known == how) {
-        uses.push(how.to_owned());
+    if !uses.iter().any(|known| known == name) {
+        uses.push(name.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! Loops of a program and their bounds, which are found by unrolling.
+//! Loops of a program and their bounds, found by unrolling.
 
 use crate::frontend::Lifted;
 use crate::loops;
@@ -46,17 +46,17 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
                 count(&lifted.program, &flow, &unrolled, &mut known);
                 break None;
             }
-            // A limit did not help if the same loop is reported again; the last arm handles that
+            // If the same loop is reported again, its limit did not help. The last arm handles this
             // case.
             Err(
                 SearchError::UnboundedLoop { location, iterations }
                 | SearchError::LoopTooLarge { location, iterations, .. },
             ) if !known.contains_key(&location) => {
                 let place = loops::name(lifted, location);
-                let why = format!(
+                let reason = format!(
                     "no bound found within {iterations} iterations; state one: --unroll N@{place}"
                 );
-                known.insert(location, Err(why));
+                known.insert(location, Err(reason));
                 limits.at.push((location, FEW));
                 limits.underivable.push(location);
             }
@@ -90,8 +90,8 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     shown.into_values().collect()
 }
 
-/// Counts how often each loop's first block is laid out per execution of the loop. A helper's loop
-/// begins with a test without an instruction, which runs once more than the loop's body.
+/// Counts the copies of each loop's first block in an execution of the loop. A helper's loop begins
+/// with a test without an instruction, which runs once more than the loop's body.
 fn count(
     program: &Program,
     flow: &FlowGraph,
@@ -99,12 +99,12 @@ fn count(
     known: &mut BTreeMap<u32, Result<u64, String>>,
 ) {
     for inside in &flow.loops {
-        let around = inside.parent.map(|parent| flow.loops[parent.index()].header);
+        let outer_header = inside.parent.map(|parent| flow.loops[parent.index()].header);
         let header = program.block(inside.header);
         let (mut most, mut times) = (0u64, 0);
-        // Nodes are laid out iteration by iteration.
+        // Nodes are in the order of iterations.
         for node in &unrolled.dag.nodes {
-            if Some(node.block) == around {
+            if Some(node.block) == outer_header {
                 times = 0;
             } else if node.block == inside.header {
                 times += 1;

@@ -11,22 +11,23 @@ use std::collections::BTreeSet;
 
 /// Final state of a path of the BPF program.
 pub(super) struct Outcome {
-    /// Three 32-bit values: the result, the distance by which the packet's start was moved, the
-    /// packet's length.
+    /// Three values of 32 bits: the result, the distance in bytes by which the packet's start was
+    /// moved, the packet's length in bytes.
     values: [TermId; 3],
     stores: Vec<Store>,
-    /// True if the start or end of the packet may have been moved; written bytes are then possibly
-    /// outside of it.
+    /// True if the start or end of the packet may have been moved. Written bytes may then be
+    /// outside of the final packet.
     moved: bool,
 }
 
+/// Names of the values of an [`Outcome`] in messages.
 const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
 
 /// Bytes that a path has written.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     area: Area,
-    /// Offset in the BPF program, 64 bits.
+    /// Offset in the area, as in the BPF program (64 bits).
     offset: TermId,
     bytes: u8,
 }
@@ -105,8 +106,8 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
     Ok(Outcome { values: [result, start, length], stores, moved })
 }
 
-/// Returns true if a path writes to the field that selects a queue. The front end itself writes it
-/// once.
+/// Returns true if a path writes to the field that selects a queue, in addition to the front end's
+/// initialisation.
 fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     let stores = side.executor.stores(&path.state).unwrap_or_default();
     let places = stores.iter().filter_map(|store| store.location);
@@ -117,7 +118,7 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     of_field.count() > 1
 }
 
-/// Returns the same three values for a path of the card's program.
+/// Returns the three values of an [`Outcome`] for a path of the card's program.
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
@@ -188,7 +189,7 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// Returns the condition under which written bytes differ.
+/// Returns the description of written bytes, and the condition under which they differ.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -214,15 +215,15 @@ fn memory(
         None => format!("a byte of {name}"),
     };
     if area == Area::Packet && expected.moved {
-        return Ok((what, inside(pool, expected, place, (a, b))));
+        return Ok((what, differ_inside(pool, expected, place, (a, b))));
     }
     let same = pool.eq(a, b);
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values for the same place differ in a byte inside the final
+/// Returns the condition that two values of the same bytes differ in a byte inside the final
 /// packet.
-fn inside(
+fn differ_inside(
     pool: &mut TermPool,
     expected: &Outcome,
     place: Store,

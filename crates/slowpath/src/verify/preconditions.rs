@@ -2,11 +2,13 @@
 //! the compiler. The proof excludes these cases and names those that a packet can reach.
 //!
 //! The BPF program shows where a precondition matters: its front end emits a `Select` between the
-//! effect of a helper and the unchanged state. The card has three preconditions. It masks the index
-//! of an array element, while the kernel compares it with the number of elements. Packets start at
-//! a fixed offset in their buffer, which limits moves of the start more than the kernel does
-//! (`apps/nic/ebpf.uc` of the public firmware). The tail of a packet can only be cut (`adjust_tail`
-//! of the driver).
+//! effect of a helper and the unchanged state. The card has three preconditions:
+//!
+//! - The card masks the index of an array element. The kernel compares it with the number of
+//!   elements.
+//! - Packets start at a fixed offset in their buffer. This limits moves of the start more than in
+//!   the kernel (`apps/nic/ebpf.uc` of the public firmware).
+//! - The tail of a packet can only be cut (`adjust_tail` of the driver).
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::{
@@ -37,7 +39,7 @@ pub(super) struct CardPreconditions {
     pub excluded: BTreeSet<String>,
 }
 
-/// Returns true if the stock firmware performs the call of an instruction.
+/// Returns true if an instruction calls a helper that the stock firmware performs.
 pub(super) fn uses_firmware(insn: &Insn) -> bool {
     const OWN: [i32; 3] = [GET_PRANDOM_U32, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL];
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))

@@ -17,8 +17,7 @@ use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Address of the packet on the card in concrete runs, and in proofs if the packet's start can be
-/// moved.
+/// Address of the packet on the card in concrete runs.
 pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::INITIAL_HEAD_OFFSET as u64;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
@@ -37,7 +36,7 @@ pub(super) struct CardRegions {
     pub array: RegionId,
 }
 
-/// Distances between elements of the map, as exponents of two.
+/// Distances in bytes between elements of the map, as exponents of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
     /// Exponent in the BPF program.
@@ -54,21 +53,21 @@ impl Spacing {
         Ok(Spacing { bpf: map.element_bits.max(card), card })
     }
 
-    /// Converts an offset on the card to one in the BPF program.
+    /// Converts an offset in the card's array to an offset in the BPF program's array.
     fn bpf_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
-        let number = gap(pool, number, self.bpf - self.card);
-        let place = below(pool, number, offset, self.card);
+        let number = append_zeros(pool, number, self.bpf - self.card);
+        let place = append_low_bits(pool, number, offset, self.card);
         pool.zext(place, 64)
     }
 
-    /// Converts an offset in the BPF program to one on the card.
+    /// Converts an offset in the BPF program's array to an offset in the card's array.
     fn card_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
-        below(pool, number, offset, self.card)
+        append_low_bits(pool, number, offset, self.card)
     }
 
-    /// Converts a concrete offset, like [`card_offset_of`](Self::card_offset_of).
+    /// Like [`card_offset_of`](Self::card_offset_of), but converts a concrete offset.
     pub fn narrow_number(self, offset: u64) -> u64 {
         let inside = offset & ((1 << self.card) - 1);
         (offset >> self.bpf) << self.card | inside
@@ -76,7 +75,7 @@ impl Spacing {
 }
 
 /// Appends `zeros` zero bits below `high`.
-fn gap(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
+fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     if zeros == 0 {
         return high;
     }
@@ -85,7 +84,7 @@ fn gap(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
 }
 
 /// Appends the low `bits` bits of `low` below `high`.
-fn below(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
+fn append_low_bits(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     if bits == 0 {
         return high;
     }
@@ -93,7 +92,7 @@ fn below(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     pool.concat(high, low)
 }
 
-/// Memory that others can see and both programs can change.
+/// Memory that both programs can change and that is visible after the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Area {
     Packet,
@@ -165,8 +164,8 @@ impl Product {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }
 
-    /// Returns the paths of the card's program for the packets of a path of the BPF program, and
-    /// the values that they draw.
+    /// Returns the paths of the card's program that the packets of a BPF path can take, and the
+    /// values that they draw.
     pub fn compatible_card_paths(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.
@@ -186,12 +185,12 @@ impl Product {
         self.bpf.executor.inputs().iter().chain(self.card.executor.inputs()).copied().collect()
     }
 
-    /// Returns the array of the BPF program.
+    /// Returns the region of the BPF program's array.
     pub fn values(&self) -> Option<RegionId> {
         self.layout.maps.first().map(|map| map.values)
     }
 
-    /// Converts an offset on the card to one in the BPF program.
+    /// Converts an offset in the card's memory to an offset in the BPF program's memory.
     pub fn bpf_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -200,7 +199,7 @@ impl Product {
         }
     }
 
-    /// Converts an offset in the BPF program to one on the card.
+    /// Converts an offset in the BPF program's memory to an offset in the card's memory.
     pub fn card_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -210,8 +209,8 @@ impl Product {
     }
 }
 
-/// Sets the packet's address on the card, with a known low half. Needed if the packet's start can
-/// be moved, because its position in the buffer then matters.
+/// Sets the packet's address on the card to a term with a known low half. If the packet's start can
+/// be moved, its position in the buffer matters.
 fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
     let inputs = card.inputs.iter();
     let found = inputs.enumerate().find(|(_, i)| i.kind == InputKind::BaseAddress(packet));

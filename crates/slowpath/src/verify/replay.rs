@@ -10,7 +10,7 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit on executed blocks, larger than any path here.
+/// Limit on executed blocks. All paths of the product are shorter.
 const MAX_BLOCKS: usize = 200_000;
 
 /// A packet and map contents on which the two programs differ, and the final states of both.
@@ -105,7 +105,7 @@ pub(super) fn confirm(
     Ok(Counterexample { packet, array, drawn, bpf, card })
 }
 
-/// Copies the bytes of the model to the memory of both programs.
+/// Copies the memory of the model to the environments of both programs.
 fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
     let regions = |side: &Side| (0..side.executor.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {
@@ -187,7 +187,7 @@ fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
 struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
-    /// Mask for offsets in the packet.
+    /// Mask for offsets in the packet, which wrap around at the width of addresses.
     offset_mask: u64,
 }
 

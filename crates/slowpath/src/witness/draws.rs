@@ -1,5 +1,5 @@
-//! Values that a path draws ([`Op::Unknown`]) and that instructions must yield for the path to be
-//! taken. They are described such that a user can repeat the run.
+//! Values that a path draws ([`Op::Unknown`]): a packet takes the path only if instructions yield
+//! these values. The descriptions let users repeat the run.
 
 use super::support::Support;
 use crate::result::Unknown;
@@ -54,8 +54,8 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
     all
 }
 
-/// Returns the values that the path depends on. If the path depends on any time of a clock, the
-/// result has all times of that clock.
+/// Returns the drawn values that the path depends on. If the path depends on a time of a clock, the
+/// result has all times of this clock.
 pub(super) fn unknowns(
     program: &Program,
     drawn: &[Drawn<'_>],
@@ -96,7 +96,7 @@ pub(super) fn unknowns(
     unknowns
 }
 
-/// Formats a value for reports.
+/// Formats a value in the kernel's terms.
 fn meaning(reading: ValueFormat, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))

@@ -19,7 +19,7 @@ type Bytes = BTreeMap<(RegionId, u64), u8>;
 pub(super) struct Memory<'a> {
     /// Bytes at the start.
     pub bytes: &'a Bytes,
-    /// Numbers of interned pairs in the replay.
+    /// Numbers that the replay assigned to interned pairs.
     pub interned: &'a HashMap<(u64, u64), u32>,
     /// Inputs that the witness depends on, with their values.
     pub inputs: &'a BTreeMap<InputId, u64>,
@@ -83,8 +83,9 @@ fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> 
     layout.maps.iter().find(|map| map.name == name)
 }
 
-/// Returns the bytes that the path depends on, and the replay's notes about keys that it met. If
-/// the bytes describe more elements than the map has room for, the notes tell which elements count.
+/// Returns the bytes that the path depends on, and the replay's notes about the keys it accessed.
+/// If the bytes describe more elements than the map has room for, the notes determine which
+/// elements exist.
 fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
     let regions = [Some(map.values), map.present, map.identity];
     let mut bytes = Bytes::new();
@@ -100,7 +101,7 @@ fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
         }
     }
     if let (Some(seen), Some(_)) = (map.first_access, map.prefix_lengths) {
-        // Entries of a trie that look-ups found.
+        // The notes say which entries of a trie look-ups have found.
         let notes = memory.written.iter().filter(|((region, _), _)| *region == seen);
         bytes.extend(notes.map(|(&place, &note)| (place, note)));
     }
@@ -111,14 +112,14 @@ fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// Returns the values of a queue or stack in the order in which they are popped, up to the last
-/// relevant one.
+/// Returns the values of a queue or stack in the order in which they are popped. Omits values after
+/// the last relevant value.
 fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
-    let there = map.free_elements.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
+    let count = map.free_elements.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
-    let known = || elements.iter().map(|element| element.number).filter(|&n| n < there);
+    let known = || elements.iter().map(|element| element.number).filter(|&n| n < count);
     let numbers: Vec<u64> = if map.kind == MapKind::STACK {
-        known().min().map_or_else(Vec::new, |first| (first..there).rev().collect())
+        known().min().map_or_else(Vec::new, |first| (first..count).rev().collect())
     } else {
         known().max().map_or_else(Vec::new, |last| (0..=last).collect())
     };
@@ -133,8 +134,8 @@ fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Map
     numbers.into_iter().map(value).collect()
 }
 
-/// Returns the requirements of a witness on maps inside a map of maps: their numbers of elements
-/// and capacities.
+/// Returns the requirements of a witness on maps inside a map of maps: their element counts and
+/// capacities.
 fn whole_maps(
     map: &MapLayout,
     elements: &[Element],
@@ -143,12 +144,12 @@ fn whole_maps(
     memory: &Memory<'_>,
 ) -> Vec<MapContent> {
     let mut numbers: BTreeMap<u64, u64> = BTreeMap::new();
-    for (&(which, second), &number) in memory.interned {
+    for (&(map_address, second), &number) in memory.interned {
         if second == 0 {
-            numbers.insert(number.into(), which);
+            numbers.insert(number.into(), map_address);
         }
     }
-    // Irrelevant bytes have the fill value of the replay.
+    // Bytes that the path does not depend on have the fill value of the replay.
     let noted = |region: RegionId, number: u64| {
         let byte = |n| memory.bytes.get(&(region, (number << 2) + n)).copied();
         (0..4)
@@ -156,14 +157,15 @@ fn whole_maps(
             .then(|| u32::from_le_bytes(std::array::from_fn(|n| byte(n as u64).unwrap_or(FILL))))
     };
     let mut entries = Vec::new();
-    for (&number, &which) in &numbers {
+    for (&number, &map_address) in &numbers {
         let (mut others, mut max_entries) = (None, None);
         if let Some(fill) = map.fill
             && let Some(noted) = noted(fill.used, number)
         {
-            let there = |e: &&Element| e.map_address == Some(which) && e.present == Some(true);
-            let listed = elements.iter().filter(there).count() as u32;
-            // With this many free places, the map may have to be larger than the object says.
+            let inside =
+                |e: &&Element| e.map_address == Some(map_address) && e.present == Some(true);
+            let listed = elements.iter().filter(inside).count() as u32;
+            // For this many free places, the map may have to be larger than in the object.
             let free = fill.max_entries.wrapping_sub(fill.elements(noted));
             let most = free.saturating_add(listed).max(fill.max_entries);
             others = Some(most - free - listed);
@@ -173,7 +175,7 @@ fn whole_maps(
             max_entries = Some((noted ^ map.max_entries).max(1));
         }
         if others.is_some() || max_entries.is_some() {
-            let place = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
+            let place = map_address.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
             let map = names.of(outer, Some(place));
             entries.push(MapContent::Fill(Fill { others, max_entries, map }));
         }
@@ -181,7 +183,7 @@ fn whole_maps(
     entries
 }
 
-/// Names of maps inside maps of maps, by the outer map and the number of the inner map.
+/// Names of maps inside maps of maps, by region of the outer map and number of the inner map.
 #[derive(Default)]
 struct InnerNames {
     known: BTreeMap<(RegionId, u64), String>,
@@ -202,9 +204,9 @@ impl InnerNames {
     }
 }
 
-/// Converts an element to an entry, without a value if no element with this key may exist. Returns
-/// `None` if the existence of the element makes no difference, since its value then makes none
-/// either.
+/// Converts an element to an entry; the entry has no value if the element must not exist. Returns
+/// `None` if the existence of the element makes no difference, because its value then makes no
+/// difference either.
 fn entry(
     map: &MapLayout,
     element: &Element,
@@ -214,15 +216,15 @@ fn entry(
 ) -> Option<MapContent> {
     let key = digits(element.key.as_ref()?);
     element.present?;
-    let inside = element.map_address.zip(outer).map(|(which, outer)| {
-        let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
+    let inside = element.map_address.zip(outer).map(|(address, outer)| {
+        let number = address.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
         names.of(outer, Some(number))
     });
-    let there = element.present == Some(true);
-    Some(if there && map.holds_maps() {
+    let exists = element.present == Some(true);
+    Some(if exists && map.holds_maps() {
         MapContent::Held(HeldMap { key, map: names.of(map, element.inner_map) })
     } else {
-        let value = there.then(|| value(&element.value));
+        let value = exists.then(|| value(&element.value));
         MapContent::Element(MapElement { map: inside, key, value })
     })
 }

@@ -6,8 +6,8 @@ use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Returns the required values by name. Omits `clocks`, because the initial time of a clock is part
-/// of its later times.
+/// Returns the required values of inputs, with their names. Omits `clocks`, because the initial
+/// time of a clock is part of its later times.
 pub(super) fn values(
     program: &Program,
     needed: &BTreeSet<InputId>,
@@ -17,9 +17,9 @@ pub(super) fn values(
     let value = |&id: &InputId| {
         let input = &program.inputs[id.index()];
         // Omits addresses of regions: a program cannot depend on them.
-        let told = input.kind == InputKind::Unknown && !clocks.contains(&id);
+        let listed = input.kind == InputKind::Unknown && !clocks.contains(&id);
         let value = *environment.inputs.get(&id)?;
-        told.then(|| Requirement::Value(Named { name: input.name.clone(), value }))
+        listed.then(|| Requirement::Value(Named { name: input.name.clone(), value }))
     };
     needed.iter().filter_map(value).collect()
 }
@@ -35,13 +35,13 @@ pub(super) fn memory(
         RegionKind::Stack | RegionKind::Context => true,
         RegionKind::Map => false,
     };
-    let given: BTreeMap<(RegionId, i64), u8> = bytes
+    let required: BTreeMap<(RegionId, i64), u8> = bytes
         .iter()
         .map(|(&(region, offset), &byte)| ((region, offset as i64), byte))
         .filter(|&((region, offset), _)| outside(region, offset))
         .collect();
     let mut runs: Vec<(RegionId, i64, Vec<u8>)> = Vec::new();
-    for ((region, offset), byte) in given {
+    for ((region, offset), byte) in required {
         match runs.last_mut() {
             Some((last, first, run)) if *last == region && *first + run.len() as i64 == offset => {
                 run.push(byte);

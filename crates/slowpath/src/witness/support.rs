@@ -1,19 +1,20 @@
-//! Dependences of a path's conditions: bytes, inputs, drawn values, numbers of interned pairs.
+//! The values that a path's conditions depend on: bytes, inputs, drawn values, numbers of interned
+//! pairs.
 
 use slowpath_exec::Executor;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Byte of a replay where any value is allowed.
+/// Value of all bytes in a replay that the path does not depend on.
 pub(super) const FILL: u8 = 0xa5;
 
-/// Dependences of a set of conditions.
+/// The values that a set of conditions depends on.
 pub(super) struct Support {
     /// Bytes of memory at the start.
     pub bytes: BTreeMap<(RegionId, u64), u8>,
     pub inputs: BTreeSet<InputId>,
-    /// Variables other than inputs: drawn values.
+    /// Drawn values: all variables that are not inputs.
     pub drawn: HashSet<TermId>,
     /// Numbers of interned pairs.
     pub interned: HashMap<(u64, u64), u32>,

@@ -102,9 +102,9 @@ impl Numbers {
 }
 
 #[test]
-fn runs_are_those_of_packets_of_which_facts_hold() {
+fn a_run_is_possible_if_and_only_if_the_facts_hold() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    let (mut held, mut did_not) = (0, 0);
+    let (mut possible, mut impossible) = (0, 0);
     for _ in 0..4000 {
         let facts = numbers.facts();
         let mut program = nothing();
@@ -117,18 +117,18 @@ fn runs_are_those_of_packets_of_which_facts_hold() {
         let run = concrete::run(&program, &environment, 10).expect("a run");
         assert_eq!(run.impossible, !facts.hold(&packet), "{facts:?} {packet:?}");
         if run.impossible {
-            did_not += 1;
+            impossible += 1;
         } else {
             assert_eq!(run.exit, EXIT);
-            held += 1;
+            possible += 1;
         }
         assert_eq!(run.costs, []);
     }
-    assert!(held > 400 && did_not > 400, "{held} {did_not}");
+    assert!(possible > 400 && impossible > 400, "{possible} {impossible}");
 }
 
 #[test]
-fn where_only_lengths_are_known_a_program_stays_as_it_was() {
+fn facts_about_lengths_only_add_no_check() {
     let mut program = nothing();
     restrict_to_facts(&mut program, &PacketFacts::lengths(2, 9));
     assert_eq!(program, nothing());
