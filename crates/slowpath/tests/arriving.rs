@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{object, options, run};
+use common::{example, object, options, run};
 use serde_json::Value;
 use slowpath::{Arrivals, ArrivingProgram, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
@@ -10,22 +10,23 @@ use slowpath_ir::{KnownBits, PacketFacts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Analyses the card's example for packets with these facts. With `behind`, the program runs behind
-/// itself.
-fn arriving(facts: Option<PacketFacts>, behind: bool) -> Value {
-    let data = std::fs::read(example()).expect("the example");
-    let object = Arc::new(Object::parse(&data).expect("an object"));
+const EXAMPLE: &str = "chain/load_balancer_card.bpf.o";
+
+/// Analyses the card's example for packets with these facts. With `has_upstream`, the same program
+/// is also the upstream program.
+fn arriving(facts: Option<PacketFacts>, has_upstream: bool) -> Value {
+    let object = Arc::new(Object::parse(&example(EXAMPLE)).expect("an object"));
     let arrivals = move |_: Option<&_>, _: &_| Arrivals {
         facts: facts.clone(),
         assumptions: vec!["it does".to_owned()],
         notes: vec!["noted".to_owned()],
     };
-    let in_front = if behind { vec![(Arc::clone(&object), 0)] } else { Vec::new() };
+    let upstream = if has_upstream { vec![(Arc::clone(&object), 0)] } else { Vec::new() };
     let program = ArrivingProgram {
         name: "balancer".to_owned(),
         object,
         program: 0,
-        upstream: in_front,
+        upstream,
         arrivals: Arc::new(arrivals),
         contents: BTreeMap::new(),
     };
@@ -33,13 +34,9 @@ fn arriving(facts: Option<PacketFacts>, behind: bool) -> Value {
     run(ProgramRequest { options: options(), ..ProgramRequest::of("chain.yaml", file) }).0
 }
 
-fn example() -> String {
-    format!("{}/../../examples/chain/load_balancer_card.bpf.o", env!("CARGO_MANIFEST_DIR"))
-}
-
+/// Analyses the card's example on its own.
 fn alone() -> Value {
-    let data = std::fs::read(example()).expect("the example");
-    let read = ProgramFile::read(&data).expect("an object");
+    let read = ProgramFile::read(&example(EXAMPLE)).expect("an object");
     run(ProgramRequest { options: options(), ..ProgramRequest::of("example.bpf.o", read) }).0
 }
 
@@ -48,7 +45,7 @@ fn rate(result: &Value) -> f64 {
     result["guarantee"]["bitrate_bps"].as_f64().expect("a rate")
 }
 
-/// Returns facts that hold for one packet only, given as hexadecimal digits; `--` becomes zero.
+/// Returns facts that hold for only one packet, whose bytes are hexadecimal digits; `--` is zero.
 fn only(packet: &str) -> PacketFacts {
     let bytes: Vec<&str> = (0..packet.len() / 2).map(|at| &packet[2 * at..2 * at + 2]).collect();
     let length = u16::try_from(bytes.len()).expect("a packet");
@@ -61,7 +58,7 @@ fn only(packet: &str) -> PacketFacts {
 }
 
 #[test]
-fn the_slowest_packet_alone_is_as_slow() {
+fn facts_of_the_slowest_packet_keep_the_rate() {
     let alone = alone();
     let packet = alone["paths"][0]["witness"]["packet"].as_str().expect("a packet");
     let found = arriving(Some(only(packet)), true);
@@ -83,22 +80,23 @@ fn packets_that_do_not_take_the_slowest_path_are_faster() {
 }
 
 #[test]
-fn behind_others_nothing_is_known_to_be_taken() {
+fn with_upstream_programs_the_guarantee_is_only_a_bound() {
     let any = Some(PacketFacts::lengths(14, 4000));
-    let (behind, first) = (arriving(any.clone(), true), arriving(any, false));
-    assert_eq!(rate(&behind), rate(&first));
+    let (downstream, first) = (arriving(any.clone(), true), arriving(any, false));
+    assert_eq!(rate(&downstream), rate(&first));
     assert_eq!(rate(&first), rate(&alone()));
-    assert_eq!(behind["guarantee"]["verdict"], "bound");
-    assert_eq!(behind["guarantee"]["stopped"], "arriving packets are known by facts only");
-    assert_eq!(behind["paths"], Value::Array(Vec::new()));
+    assert_eq!(downstream["guarantee"]["verdict"], "bound");
+    assert_eq!(downstream["guarantee"]["stopped"], "arriving packets are known by facts only");
+    assert_eq!(downstream["paths"], Value::Array(Vec::new()));
     assert_eq!(first["guarantee"]["verdict"], "conditional");
     assert_ne!(first["paths"], Value::Array(Vec::new()));
-    assert_eq!(behind["assumptions"][0], "it does");
-    assert_eq!(behind["notes"].as_array().and_then(|notes| notes.last()), Some(&"noted".into()));
+    assert_eq!(downstream["assumptions"][0], "it does");
+    let notes = downstream["notes"].as_array();
+    assert_eq!(notes.and_then(|notes| notes.last()), Some(&"noted".into()));
 }
 
 #[test]
-fn where_nothing_arrives_there_is_nothing_to_guarantee() {
+fn without_arriving_packets_there_is_no_guarantee() {
     for facts in [None, Some(PacketFacts::lengths(2000, 4000))] {
         let result = arriving(facts, true);
         let error = result["error"].as_str().expect("an error");
@@ -108,10 +106,9 @@ fn where_nothing_arrives_there_is_nothing_to_guarantee() {
 }
 
 #[test]
-fn conditions_are_those_of_what_a_program_uses() {
+fn conditions_follow_from_the_helpers_that_a_program_uses() {
     use slowpath::{Stop, conditions_on_card};
-    let data = std::fs::read(example()).expect("the example");
-    let parsed = Object::parse(&data).expect("an object");
+    let parsed = Object::parse(&example(EXAMPLE)).expect("an object");
     let found = conditions_on_card(&parsed, 0, &Stop::never());
     assert!(found.iter().any(|sentence| sentence.starts_with("indices of array elements")));
     assert!(found.iter().all(|sentence| !sentence.contains("the packet's start")));

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{accesses, object, run};
+use common::{accesses, memory_accesses, object, run};
 use serde_json::Value;
 use slowpath::{
     ChainMember, Handover, Network, Options, ProgramChain, ProgramFile, ProgramRequest,
@@ -17,25 +17,26 @@ const PASS: u32 = 2;
 const TX: u32 = 3;
 const REDIRECT: u32 = 4;
 
-/// Numbers of memory accesses on slow paths of the second program, in addition to those for every
+/// Memory accesses of each slow path of the second program, in addition to the accesses for every
 /// packet.
 const IPV4: u64 = 40;
 const UNSEEN: u64 = 80;
 const ZERO: u64 = 160;
 
-/// Analyses the maximum of memory accesses of both programs.
+/// Analyses the maximum number of memory accesses of both programs. The second program runs if the
+/// first one returns one of `results`.
 fn chained(results: Vec<u32>, shared: bool) -> Value {
     chain_of(&["first", "second"], &[(0, results, 1)], shared)
 }
 
-/// Analyses the maximum of memory accesses of a chain. In each edge, the second program runs behind
-/// the first one if it returns one of the results.
+/// Analyses the maximum number of memory accesses of a chain. Each edge has a program, results, and
+/// the program that runs after these results.
 fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
     run_chain(names, edges, shared, None, None)
 }
 
-/// The same as [`chain_of`], with a network between the programs, or with the work of one program
-/// only.
+/// Like [`chain_of`], with a network between the programs, and counting the work of only one
+/// program.
 fn run_chain(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -46,7 +47,7 @@ fn run_chain(
     run_received(names, edges, shared, (network, counted), None)
 }
 
-/// The same as [`run_chain`], for packets that arrive as `receive` says.
+/// Like [`run_chain`], for packets that arrive as `receive` describes.
 fn run_received(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -99,28 +100,29 @@ fn guaranteed(result: &Value) -> u64 {
     let verdict = &result["guarantee"]["verdict"];
     // Both programs access the map `seen`, which other CPUs can change in between.
     let assumptions = result["assumptions"].as_array().expect("a list");
-    let alone = ["no other CPU changes first:seen meanwhile"];
-    assert!(assumptions.is_empty() || assumptions[..] == alone, "{result}");
+    let exclusive = ["no other CPU changes first:seen meanwhile"];
+    assert!(assumptions.is_empty() || assumptions[..] == exclusive, "{result}");
     let expected = if assumptions.is_empty() { "exact" } else { "conditional" };
     assert_eq!(verdict, expected, "{result}");
-    result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a number")
+    memory_accesses(result).expect("a number")
 }
 
 #[test]
-fn the_second_program_gets_what_the_first_one_lets_through() {
+fn the_second_program_gets_only_packets_that_the_first_one_passes() {
     let (first, second) =
         (guaranteed(&alone("chain_first.bpf.o")), guaranteed(&alone("chain_second.bpf.o")));
     assert!(second > ZERO, "{second}");
-    // Neither IPv4 packets nor zeros pass, but the second program's own array can contain a zero.
+    // IPv4 packets and packets with a zero in byte 20 do not pass. The second program's own array
+    // can contain a zero.
     let passed = guaranteed(&chained(vec![PASS], false));
     assert!((first + UNSEEN..first + UNSEEN + IPV4).contains(&passed), "{first} {second} {passed}");
     // The second program finds the values that the first one wrote.
     let shared = guaranteed(&chained(vec![PASS], true));
     assert!((first..first + IPV4).contains(&shared), "{shared}");
-    // If both results lead to the second program, a zero passes.
+    // If both results lead to the second program, packets with a zero in byte 20 pass.
     let both = guaranteed(&chained(vec![PASS, TX], true));
     assert!((first + ZERO..first + second).contains(&both), "{both}");
-    // The second program never runs: the first one does not return this result.
+    // The second program never runs, because the first one does not return this result.
     assert_eq!(guaranteed(&chained(vec![REDIRECT], false)), first);
 }
 
@@ -150,7 +152,7 @@ fn the_cost_is_split_over_the_programs() {
         assert!(parts.iter().all(|part| cost(part) > 0));
     }
     assert!(parts[1]["cost"]["memory accesses"].as_u64() >= Some(UNSEEN));
-    // A single program has no such parts.
+    // A single program has no breakdown by programs.
     assert_eq!(alone("chain_first.bpf.o")["profile"]["programs"], Value::Array(Vec::new()));
 }
 
@@ -176,50 +178,51 @@ fn programs_that_no_packet_reaches_are_named() {
     let never = "second is never reached: no packet makes first return XDP_REDIRECT";
     assert_eq!(notes(&chained(vec![REDIRECT], false)), [never]);
     // The first program checks the packet length, so only the solver finds that the note applies.
-    // Other paths may pass programs that the slowest path does not pass.
+    // Other paths reach programs that the slowest path does not reach.
     let names = ["first", "second", "first'", "first''"];
     let edges = [(0, vec![PASS], 1), (1, vec![ABORTED], 2), (1, vec![TX], 3)];
     let result = chain_of(&names, &edges, false);
     guaranteed(&result);
     let never = "first' is never reached: no packet makes second return XDP_ABORTED";
     assert_eq!(notes(&result), [never]);
-    let ran = result["profile"]["programs"].as_array().expect("programs");
-    assert_eq!(ran.len(), 2, "the slowest path passes the second one only");
+    let programs = result["profile"]["programs"].as_array().expect("programs");
+    assert_eq!(programs.len(), 2, "the slowest path reaches only the second one");
     assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
 }
 
-/// Analyses the maximum of memory accesses of one of two programs on two devices.
-fn apart(results: Vec<u32>, network: &Network, counted: usize) -> Value {
+/// Analyses the maximum number of memory accesses of one of two programs on two devices.
+fn on_two_devices(results: Vec<u32>, network: &Network, counted: usize) -> Value {
     run_chain(&["first", "second"], &[(0, results, 1)], false, Some(network), Some(counted))
 }
 
 #[test]
-fn a_network_changes_what_it_is_said_to() {
+fn a_network_changes_only_the_stated_bytes() {
     let only = |changes: &[(u16, u16)]| Network {
         changes: changes.iter().map(|&(first, behind)| first..behind).collect(),
         routes: false,
     };
     let first = guaranteed(&alone("chain_first.bpf.o"));
-    let second = |network: &Network| guaranteed(&apart(vec![PASS], network, 1));
-    // Neither IPv4 packets nor zeros reach the second program, as on one device.
+    let second = |network: &Network| guaranteed(&on_two_devices(vec![PASS], network, 1));
+    // As on one device, IPv4 packets and packets with a zero in byte 20 do not reach the second
+    // program.
     let together = guaranteed(&chained(vec![PASS], false));
     assert_eq!(first + second(&only(&[(0, 12), (14, 20), (21, 90)])), together);
     // If the network can change all relevant bytes, the slowest path is possible.
     let slowest = guaranteed(&alone("chain_second.bpf.o"));
     assert_eq!(second(&only(&[(12, 21)])), slowest);
-    // Without the first EtherType byte of IPv4, the program does not read the second byte: one
-    // access less.
+    // If the first EtherType byte is not that of IPv4, the program does not read the second byte:
+    // one access less.
     assert_eq!(second(&only(&[(20, 21)])), slowest - 1);
     assert_eq!(second(&only(&[(13, 40)])), slowest - 1);
     assert!((UNSEEN..ZERO).contains(&second(&only(&[(12, 14)]))));
-    // Byte 20 is not a field that routers change, neither without nor behind a VLAN tag.
+    // Byte 20 is not part of a field that routers change, with or without a VLAN tag.
     assert!(second(&Network { changes: Vec::new(), routes: true }) < ZERO);
 }
 
 #[test]
 fn the_work_of_each_device_counts_by_itself() {
     let network = Network::default();
-    let parts = [0, 1].map(|device| apart(vec![PASS], &network, device));
+    let parts = [0, 1].map(|device| on_two_devices(vec![PASS], &network, device));
     let together = guaranteed(&chained(vec![PASS], false));
     assert_eq!(parts.iter().map(guaranteed).sum::<u64>(), together);
     for (result, name) in parts.iter().zip(["first", "second"]) {
@@ -228,7 +231,7 @@ fn the_work_of_each_device_counts_by_itself() {
         assert_eq!(programs[0]["program"], name);
         assert!(notes(result).is_empty());
     }
-    let never = apart(vec![REDIRECT], &network, 1);
+    let never = on_two_devices(vec![REDIRECT], &network, 1);
     assert_eq!(
         notes(&never),
         ["second is never reached: no packet makes first return XDP_REDIRECT"]
@@ -244,16 +247,16 @@ fn another_device_receives_the_packet_anew() {
     const HEAD_ROOM: u64 = 160;
     let of = |network: Option<&Network>| {
         let edges = [(0, vec![TX], 1)];
-        let how = (network, Some(1));
-        let result = run_received(&["sends", "gets"], &edges, false, how, Some("native-page"));
+        let second = (network, Some(1));
+        let result = run_received(&["sends", "gets"], &edges, false, second, Some("native-page"));
         assert_eq!(result["guarantee"]["verdict"], "conditional", "{result}");
-        result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a number")
+        memory_accesses(&result).expect("a number")
     };
     // The metadata stays, and 100 bytes of head room are used.
-    let here = of(None);
-    assert!((METADATA..INTERFACE).contains(&here), "{here}");
-    // The bytes before the packet are unknown, and only their room is known.
-    let there = of(Some(&Network::default()));
+    let same_device = of(None);
+    assert!((METADATA..INTERFACE).contains(&same_device), "{same_device}");
+    // There is no metadata, and all head room is free again.
+    let other_device = of(Some(&Network::default()));
     let parts = INTERFACE + PADDING + HEAD_ROOM;
-    assert!((parts..parts + METADATA).contains(&there), "{there}");
+    assert!((parts..parts + METADATA).contains(&other_device), "{other_device}");
 }

@@ -1,11 +1,10 @@
-//! BPF objects on the SmartNIC: the guarantee of an object is that of its compiled listing.
+//! BPF objects on the SmartNIC: an object and its compiled listing have the same guarantee.
 
 use crate::common;
 
-use common::{analyse, options};
+use common::{analyse, example, examples, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
-use std::path::Path;
 
 /// Returns the listing of the first program of an object, or the error of its compilation.
 fn listing(data: &[u8], options: &Options) -> Result<String, String> {
@@ -20,20 +19,14 @@ fn listing(data: &[u8], options: &Options) -> Result<String, String> {
 
 #[test]
 fn objects_and_their_listings_have_the_same_guarantee() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let entries = std::fs::read_dir(folder).expect("the examples exist");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.to_string_lossy().ends_with(".bpf.o"));
-    files.sort();
     let mut compared = 0;
-    for file in &files {
-        let name = file.file_name().expect("a name").to_string_lossy();
-        let data = std::fs::read(file).expect("the example");
+    for name in examples(".bpf.o") {
+        let data = example(&name);
         // Limit for the loops of the A-law transcoders: a voice packet has 160 samples.
         let options = Options { unroll: vec!["160".into()], ..options() };
         let (object, _) = analyse(&data, options.clone());
         match listing(&data, &options) {
-            Err(why) => assert_eq!(object["error"], why, "{name}"),
+            Err(error) => assert_eq!(object["error"], error, "{name}"),
             Ok(listing) => {
                 let (compiled, _) = analyse(listing.as_bytes(), options);
                 assert!(object["guarantee"]["bitrate_bps"].is_number(), "{name}: {object}");
@@ -48,9 +41,7 @@ fn objects_and_their_listings_have_the_same_guarantee() {
 
 #[test]
 fn refusals_name_the_source_line_and_a_way_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let data = std::fs::read(folder.join("firewall.bpf.o")).expect("the example");
-    let (result, _) = analyse(&data, options());
+    let (result, _) = analyse(&example("firewall.bpf.o"), options());
     let error = result["error"].as_str().expect("the card has no hash maps");
     for part in ["instruction 85 (./firewall.bpf.c:74)", "type hash", "--target ebpf"] {
         assert!(error.contains(part), "{part}: {error}");
@@ -58,7 +49,7 @@ fn refusals_name_the_source_line_and_a_way_out() {
 }
 
 #[test]
-fn what_the_card_does_differently_is_a_note_and_no_condition() {
+fn deviations_of_the_card_are_notes_and_not_conditions() {
     use slowpath_generate::{Features, Programs};
     let features = Features { helpers: false, calls: false, loops: false, ..Features::default() };
     let programs = Programs::new(features, 8);
@@ -66,8 +57,8 @@ fn what_the_card_does_differently_is_a_note_and_no_condition() {
         let data = programs.from_seed(seed).object();
         let (result, _) = analyse(&data, options());
         let notes = result["notes"].as_array()?;
-        let said = notes.iter().filter_map(Value::as_str);
-        let note = said.map(str::to_owned).find(|sentence| sentence.contains("on the card"))?;
+        let notes = notes.iter().filter_map(Value::as_str);
+        let note = notes.map(str::to_owned).find(|sentence| sentence.contains("on the card"))?;
         assert_eq!(result["guarantee"]["verdict"], "exact", "{note}");
         Some(note)
     });

@@ -2,16 +2,14 @@
 
 use crate::common;
 
-use common::{analyse, options};
+use common::{analyse, example, options};
 use serde_json::Value;
 use slowpath::Options;
-use std::path::PathBuf;
 
-fn example(name: &str, metric: &str) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
-    let data = std::fs::read(path).expect("the example exists");
+/// Analyses an example on five cores. The guarantee must be exact, and bounds must only improve.
+fn analysed(name: &str, metric: &str) -> Value {
     let options = Options { metric: Some(metric.into()), cores: Some(5), ..options() };
-    let (result, bounds) = analyse(&data, options);
+    let (result, bounds) = analyse(&example(name), options);
     assert_eq!(result["error"], Value::Null, "{name}");
     assert_eq!(result["guarantee"]["exact"], true, "{name}");
     assert_eq!(result["assumptions"], Value::Array(Vec::new()), "{name}");
@@ -19,10 +17,10 @@ fn example(name: &str, metric: &str) -> Value {
     result
 }
 
-/// Cycles, and smallest packet length.
+/// Cycles of the slowest path, and the length of its smallest packet in bytes.
 type Expected = (u64, u64);
 
-/// Name, and cycles with packet length of the slowest path: by packet rate, by bit rate.
+/// Each example with the slowest path by packet rate, and the slowest path by bit rate.
 const EXPECTED: [(&str, Expected, Expected); 4] = [
     ("two_protocols.asm", (323, 100), (244, 60)),
     ("size_classes.asm", (312, 160), (269, 60)),
@@ -34,7 +32,7 @@ const EXPECTED: [(&str, Expected, Expected); 4] = [
 fn slowest_paths_are_the_documented_ones() {
     for (name, by_packets, by_bits) in EXPECTED {
         for (metric, (cycles, size)) in [("packetrate", by_packets), ("bitrate", by_bits)] {
-            let result = example(name, metric);
+            let result = analysed(name, metric);
             let path = &result["paths"][0];
             assert_eq!(path["cost"]["processing"], cycles, "{name} by {metric}");
             assert_eq!(path["min_packet_size"], size, "{name} by {metric}");
@@ -47,9 +45,7 @@ fn slowest_paths_are_the_documented_ones() {
 
 #[test]
 fn dram_is_the_bottleneck_of_its_example_on_all_cores() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/dram_reads.asm");
-    let data = std::fs::read(path).expect("the example exists");
-    let (result, _) = analyse(&data, options());
+    let (result, _) = analyse(&example("dram_reads.asm"), options());
     assert_eq!(result["guarantee"]["bottleneck"], "dram");
     let reads = 197_410_807.0 / 8.0;
     let found = result["guarantee"]["packetrate_pps"].as_f64().expect("a number");
@@ -58,9 +54,7 @@ fn dram_is_the_bottleneck_of_its_example_on_all_cores() {
 
 #[test]
 fn fixed_limits_cap_the_guarantee() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/size_classes.asm");
-    let data = std::fs::read(path).expect("the example exists");
-    let (result, _) = analyse(&data, options());
+    let (result, _) = analyse(&example("size_classes.asm"), options());
     assert_eq!(result["guarantee"]["bottleneck"], "mac");
     assert_eq!(result["guarantee"]["packetrate_pps"], 54_400_000.0);
     assert_eq!(result["guarantee"]["bitrate_bps"], 54_400_000.0 * 480.0);
@@ -68,7 +62,7 @@ fn fixed_limits_cap_the_guarantee() {
 
 #[test]
 fn the_search_improves_on_the_naive_bound() {
-    let result = example("impossible_pair.asm", "bitrate");
+    let result = analysed("impossible_pair.asm", "bitrate");
     let rate = |which: &str| result[which]["bitrate_bps"].as_f64().expect("a number");
     assert!(rate("naive") < rate("guarantee"));
     assert_eq!(result["naive"]["exact"], false);

@@ -26,11 +26,11 @@ use std::time::Duration;
 use target::target;
 
 const PROGRAMS: u64 = 2000;
-/// Maximum number of paths after unrolling; more would take the enumeration too long.
+/// Maximum number of paths after unrolling. The enumeration of more paths would take too long.
 const MOST_PATHS: u64 = 64;
 /// Packet lengths in bytes.
 const PACKETS: (u32, u32) = (14, 128);
-/// Metrics of the searches, and their enumeration of inputs.
+/// Metrics of the searches, with the use of input enumeration.
 const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::Interleaved),
     (Metric::PacketRate, InputEnumeration::Interleaved),
@@ -45,8 +45,8 @@ const MOST_OPERATIONS: u64 = 1 << 18;
 /// Time limit for one query of the enumeration.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns generators of several kinds, from small programs with all features to larger ones
-/// without arithmetic that is hard to decide.
+/// Returns program generators: from small programs with all features, to larger programs without
+/// arithmetic that is hard to decide.
 fn kinds() -> Vec<Programs> {
     let all = Features { packet_reach: 64, max_slots: 300, ..Features::all() };
     let easy = Features { multiply: false, divide: false, variable_shifts: false, ..all.clone() };
@@ -62,13 +62,18 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Numbers of compared and skipped programs.
+/// Counts of programs, paths and searches.
 #[derive(Default, Debug)]
 struct Tally {
+    /// Compared programs.
     compared: u64,
+    /// Paths of the compared programs.
     paths: u64,
+    /// Paths of the compared programs that no packet takes.
     impossible: u64,
+    /// Programs skipped because they have too many paths.
     many_paths: u64,
+    /// Programs skipped because Z3 does not decide a path in time.
     undecided: u64,
     /// Searches that the enumeration of inputs completed.
     tried: u64,
@@ -89,18 +94,14 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     let mut paths = vec![0u64; unrolled.dag.nodes.len()];
     for (index, node) in unrolled.dag.nodes.iter().enumerate().rev() {
         for &arc in &node.out {
-            let further = match unrolled.dag[arc].head {
+            let continuations = match unrolled.dag[arc].head {
                 Head::Exit(_) => 1,
                 Head::Node(next) => paths[next.index()],
             };
-            paths[index] = paths[index].saturating_add(further);
+            paths[index] = paths[index].saturating_add(continuations);
         }
     }
     paths.first().copied().unwrap_or(0)
-}
-
-fn oracle() -> Z3Solver {
-    Z3Solver::new().expect("Z3 is available")
 }
 
 fn unrolled(program: &Rc<Program>) -> Unrolled {
@@ -148,15 +149,15 @@ fn compare(
                 assert_eq!(worst, None, "{name}: {metric:?}: no path is found");
                 return search.has_tried_all();
             }
-            Event::GaveUp(why) => panic!("{name}: {metric:?}: gave up: {why}"),
+            Event::GaveUp(reason) => panic!("{name}: {metric:?}: gave up: {reason}"),
         }
     }
 }
 
 /// Guard that prints the program's name if the engine panics.
-struct Named<'a>(&'a str);
+struct NameOnPanic<'a>(&'a str);
 
-impl Drop for Named<'_> {
+impl Drop for NameOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the program is that of {}", self.0);
@@ -164,9 +165,9 @@ impl Drop for Named<'_> {
     }
 }
 
-/// Compares one program.
+/// Compares all searches of one program with the enumeration of its paths.
 fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
-    let _named = Named(name);
+    let _guard = NameOnPanic(name);
     let program = Rc::new(lifted(data));
     let device = target(&program.cost_classes);
     let model = device.cost_model(&program.cost_classes).expect("all classes have prices");
@@ -177,7 +178,7 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
         return;
     }
     let costs = CostGraph::new(&reference.dag, &program, &model);
-    let mut oracle = oracle();
+    let mut oracle = Z3Solver::new().expect("Z3 is available");
     oracle.set_time_limit(Some(PATIENCE));
     let all = match all_paths(&mut reference, &costs, &mut oracle, PACKETS) {
         Ok(all) => all,
@@ -187,8 +188,8 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
         }
         Err(error) => panic!("{name}: {error}"),
     };
-    for wanted in SEARCHES {
-        tally.tried += u64::from(compare(name, &program, &model, &all, wanted, proof));
+    for search in SEARCHES {
+        tally.tried += u64::from(compare(name, &program, &model, &all, search, proof));
     }
     tally.compared += 1;
     tally.paths += paths;

@@ -1,19 +1,13 @@
-//! Packets that contain offsets into themselves: only the width of addresses limits these offsets.
+//! Packets that contain offsets into the packet. Only the width of addresses limits these offsets.
 
 use crate::common;
 
-use common::{analyse, options};
+use common::{analyse, listing, options};
 use serde_json::Value;
 use slowpath::Options;
 
-/// Returns a listing with these instructions.
-fn listing(instructions: &[&str]) -> String {
-    let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
-    instructions.iter().enumerate().map(line).collect()
-}
-
 #[test]
-fn witnesses_replay_wherever_they_point() {
+fn witnesses_with_any_offset_replay() {
     for (far, compared) in [(3, "0x1"), (25, "0x2"), (25, "0x1"), (31, "0x2")] {
         let program = listing(&[
             "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",

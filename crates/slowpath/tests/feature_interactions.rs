@@ -4,15 +4,12 @@
 
 use crate::common;
 
-use common::{accesses, object, of_object};
+use common::{SLOW, accesses, memory_accesses, object, of_object};
 use serde_json::Value;
 use slowpath_bpf::Object;
 
-/// Minimum number of memory accesses on the slow paths.
-const SLOW: u64 = 40;
-
-/// Programs in the order of the object; true if a run can take the slow path. `None` if the program
-/// cannot be analysed.
+/// Programs in the order of the object, with true if a run can take the slow path. `None` if the
+/// program cannot be analysed.
 const PROGRAMS: [(&str, Option<bool>); 15] = [
     ("old_pointer_returned", Some(true)),
     ("key_of_the_outer_round", Some(true)),
@@ -36,14 +33,14 @@ fn bound(program: usize) -> Value {
 }
 
 #[test]
-fn slow_ways_are_found_where_features_meet() {
+fn slow_paths_are_found_if_features_are_combined() {
     let programs = Object::parse(&object("seams.bpf.o")).expect("is an object").programs;
     assert_eq!(programs.len(), PROGRAMS.len());
     let mut wrong = Vec::new();
     for (number, (name, possible)) in PROGRAMS.into_iter().enumerate() {
         assert_eq!(programs[number].name, name);
         let result = bound(number);
-        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        let accesses = memory_accesses(&result);
         if accesses.map(|count| count >= SLOW) != possible {
             wrong.push(format!("{name}: {accesses:?}, {possible:?}, {}", result["error"]));
         }
@@ -54,7 +51,7 @@ fn slow_ways_are_found_where_features_meet() {
 
 /// A callback that moves the elements of the map under iteration can be called without limit.
 #[test]
-fn maps_that_change_on_the_way_are_refused() {
+fn maps_that_change_during_iteration_are_refused() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "updated_on_the_way");
     let result = bound(number.expect("it is there"));
     let error = result["error"].to_string();
@@ -64,7 +61,7 @@ fn maps_that_change_on_the_way_are_refused() {
 
 /// The witness names the bytes that the function read from its uninitialised stack.
 #[test]
-fn bytes_that_nobody_wrote_are_named() {
+fn uninitialised_bytes_are_named() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "left_by_another_function");
     let result = bound(number.expect("it is there"));
     let unknowns = result["paths"][0]["witness"]["unknowns"].to_string();

@@ -1,4 +1,4 @@
-//! No run of an example costs more than guaranteed.
+//! Fuzzes the examples: no run may cost more than the guarantee.
 
 use crate::common;
 mod environment;
@@ -10,23 +10,11 @@ use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
-use std::path::PathBuf;
 
 /// Number of packets per example.
 const STEPS: u64 = 1_000;
 /// Packet lengths of target `ebpf` with an MTU of 1500 bytes.
 const PACKETS: (u16, u16) = (14, 1500);
-
-fn examples() -> Vec<(String, Vec<u8>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let entries = std::fs::read_dir(folder).expect("the examples are there");
-    let paths = entries.map(|entry| entry.expect("it can be read").path());
-    let mut objects: Vec<_> =
-        paths.filter(|path| path.to_string_lossy().ends_with(".bpf.o")).collect();
-    objects.sort();
-    let read = |path: &PathBuf| (path.display().to_string(), std::fs::read(path).expect("a file"));
-    objects.iter().map(read).collect()
-}
 
 /// Returns the guaranteed count, and a witness of the path that sets it.
 fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
@@ -57,7 +45,8 @@ fn lifted(data: &[u8]) -> Lifted {
 
 #[test]
 fn no_run_costs_more_than_is_guaranteed() {
-    for (name, data) in examples() {
+    for name in common::examples(".bpf.o") {
+        let data = common::example(&name);
         let (instructions, slowest) = guaranteed(&name, &data, "instructions");
         let (accesses, busiest) = guaranteed(&name, &data, "memory-accesses");
         let lifted = lifted(&data);

@@ -1,19 +1,18 @@
-//! Loops of BPF programs whose bounds follow from the program; `objects/loops.bpf.c` documents the
+//! Bounds of loops in BPF programs, derived from the programs. `objects/loops.bpf.c` documents the
 //! bounds.
 
+use crate::common;
+
+use common::{object, of_object, options};
 use serde_json::Value;
-use slowpath::{
-    Analysis, Event, Options, Poll, ProgramFile, ProgramRequest, ShowRequest, Stop, show,
-};
-use std::path::PathBuf;
-use std::time::Duration;
+use slowpath::{Options, ProgramFile, ShowRequest, Stop, show};
 
 /// Iterations of the loops of each program, in the order of their first instructions.
-const ROUNDS: [(&str, &[u64]); 8] = [
+const ITERATIONS: [(&str, &[u64]); 8] = [
     ("register_counter", &[17]),
     ("stack_counter", &[9]),
     ("packet_counter", &[40]),
-    // Packets of at most 1500 bytes in steps of 16, and the iteration that finds the end.
+    // Steps of 16 through packets of at most 1500 bytes, and the iteration that finds the end.
     ("headers", &[101]),
     ("helper_loop", &[25]),
     ("helper_loop_packet", &[12]),
@@ -22,25 +21,23 @@ const ROUNDS: [(&str, &[u64]); 8] = [
 ];
 
 #[test]
-fn bounds_are_the_numbers_of_rounds() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/loops.bpf.o");
-    let data = std::fs::read(path).expect("the object is there");
-    let object = ProgramFile::read(&data).expect("an object");
+fn bounds_are_the_iteration_counts() {
+    let object = ProgramFile::read(&object("loops.bpf.o")).expect("an object");
     let request = ShowRequest { deadline_seconds: 300.0, ..ShowRequest::of("loops.bpf.o", object) };
     let shown = show(&request, &Stop::never()).expect("it is an object");
     let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
     let programs = shown["programs"].as_array().expect("a list");
-    let rounds = |program: &Value| -> Vec<Option<u64>> {
+    let iterations = |program: &Value| -> Vec<Option<u64>> {
         let loops = program["loops"].as_array().cloned().unwrap_or_default();
         loops.iter().map(|shown| shown["iterations"].as_u64()).collect()
     };
     let found: Vec<(&str, Vec<Option<u64>>)> = programs
         .iter()
-        .map(|program| (program["name"].as_str().unwrap_or_default(), rounds(program)))
+        .map(|program| (program["name"].as_str().unwrap_or_default(), iterations(program)))
         .collect();
-    let expected: Vec<(&str, Vec<Option<u64>>)> = ROUNDS
+    let expected: Vec<(&str, Vec<Option<u64>>)> = ITERATIONS
         .iter()
-        .map(|(name, rounds)| (*name, rounds.iter().copied().map(Some).collect()))
+        .map(|(name, counts)| (*name, counts.iter().copied().map(Some).collect()))
         .collect();
     assert_eq!(found, expected);
 }
@@ -52,37 +49,19 @@ fn bound(program: usize, unroll: &[&str]) -> Value {
 
 /// Analyses a program of an object of `objects/`.
 fn bound_of(name: &str, program: usize, unroll: &[&str]) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(name);
-    let data = std::fs::read(path).expect("the object is there");
-    let object = ProgramFile::read(&data).expect("an object");
-    let options = Options {
-        target: "ebpf".into(),
-        paths: Some(1),
-        unroll: unroll.iter().map(|&limit| limit.to_owned()).collect(),
-        ..Options::default()
-    };
-    let request = ProgramRequest { options, program, ..ProgramRequest::of(name, object) };
-    let analysis = Analysis::start_until(request, Stop::never());
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Poll::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Poll::Event(_) | Poll::Pending => {}
-            Poll::Finished => panic!("no result"),
-        }
-    }
+    let unroll = unroll.iter().map(|&limit| limit.to_owned()).collect();
+    of_object(name, program, Options { target: "ebpf".into(), unroll, ..options() })
 }
 
 #[test]
-fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
+fn loops_that_the_kernel_limits_have_a_structural_bound() {
     let callback = bound(0, &[]);
     assert!(callback["error"].is_null(), "{callback}");
     let guarantee = &callback["guarantee"];
     assert_eq!(guarantee["verdict"], "bound");
-    let why = guarantee["stopped"].as_str().unwrap_or_default();
-    assert!(why.contains("may run 8388609 times (bpf_loop)"), "{why}");
-    assert!(why.starts_with("the loop at kernel_loops.bpf.c:"), "{why}");
+    let reason = guarantee["stopped"].as_str().unwrap_or_default();
+    assert!(reason.contains("may run 8388609 times (bpf_loop)"), "{reason}");
+    assert!(reason.starts_with("the loop at kernel_loops.bpf.c:"), "{reason}");
     let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
     // The callback has at most 7 instructions.
     assert!((8_388_608..9 * 8_388_608).contains(&instructions), "{instructions}");
@@ -91,8 +70,8 @@ fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
 
     let budget = bound(1, &[]);
     let guarantee = &budget["guarantee"];
-    let why = guarantee["stopped"].as_str().unwrap_or_default();
-    assert!(why.contains("may run 8388609 times (may_goto)"), "{why}");
+    let reason = guarantee["stopped"].as_str().unwrap_or_default();
+    assert!(reason.contains("may run 8388609 times (may_goto)"), "{reason}");
     let instructions = guarantee["counts"]["instructions"].as_u64().unwrap_or_default();
     assert!((3 * 8_388_608..7 * 8_388_608).contains(&instructions), "{instructions}");
     let conditions = budget["assumptions"].to_string();
@@ -100,26 +79,24 @@ fn a_loop_that_the_kernel_limits_has_its_rounds_times_its_body() {
 }
 
 #[test]
-fn a_loop_without_a_limit_of_its_own_has_that_of_the_verifier() {
+fn a_loop_without_its_own_limit_has_the_limit_of_the_verifier() {
     let endless = bound(2, &[]);
     assert!(endless["error"].is_null(), "{endless}");
     let guarantee = &endless["guarantee"];
     assert_eq!(guarantee["verdict"], "bound");
     assert_eq!(guarantee["counts"]["instructions"], 1_000_000);
-    let why = guarantee["stopped"].as_str().unwrap_or_default();
-    assert!(
-        why.starts_with("no limit but the verifier's is known for the loop at kernel_loops.bpf.c:"),
-        "{why}"
-    );
-    assert!(why.contains("--unroll N@kernel_loops.bpf.c:"), "{why}");
+    let reason = guarantee["stopped"].as_str().unwrap_or_default();
+    let expected = "no limit but the verifier's is known for the loop at kernel_loops.bpf.c:";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(reason.contains("--unroll N@kernel_loops.bpf.c:"), "{reason}");
     let conditions = endless["assumptions"].to_string();
     assert!(conditions.contains("which limits a run to 1000000 instructions"), "{conditions}");
 }
 
-/// The loop counts in steps of eight to `len & 0x78`, with `len` from 8 to 96: at most twelve
-/// iterations.
+/// The loop counts in steps of eight until it equals `len & 0x78`, with `len` from 8 to 96. It has
+/// at most twelve iterations.
 #[test]
-fn a_loop_that_counts_by_eight_to_an_end_that_it_equals_is_bounded() {
+fn a_loop_that_counts_by_eight_until_it_equals_its_end_is_bounded() {
     let derived = bound_of("unrolled_copy.bpf.o", 0, &[]);
     assert!(derived["error"].is_null(), "{derived}");
     assert_eq!(derived["guarantee"]["verdict"], "exact", "{derived}");

@@ -4,15 +4,12 @@
 
 use crate::common;
 
-use common::{accesses, object, of_object};
+use common::{SLOW, accesses, memory_accesses, object, of_object};
 use serde_json::Value;
 use slowpath::Options;
 use slowpath_bpf::Object;
 
-/// Minimum number of memory accesses on the slow paths.
-const SLOW: u64 = 40;
-
-/// Programs in the order of the object; true if a run can take the slow path.
+/// Programs of `maps.bpf.c` in the order of the object, with true if a run can take the slow path.
 const PROGRAMS: [(&str, bool); 9] = [
     ("map_called_packet", true),
     ("map_called_stack", true),
@@ -25,7 +22,7 @@ const PROGRAMS: [(&str, bool); 9] = [
     ("never_out_of_range", false),
 ];
 
-/// Programs of `elements.bpf.c`, by name; true if a run can take the slow path.
+/// Programs of `elements.bpf.c`, with true if a run can take the slow path.
 const ELEMENTS: [(&str, bool); 36] = [
     ("old_value_stays", true),
     ("old_value_does_not_change", false),
@@ -65,7 +62,7 @@ const ELEMENTS: [(&str, bool); 36] = [
     ("record_larger_than_the_ring", false),
 ];
 
-/// Programs of `tries.bpf.c`; true if a run can take the slow path.
+/// Programs of `tries.bpf.c`, with true if a run can take the slow path.
 const TRIES: [(&str, bool); 6] = [
     ("only_too_long_a_prefix", false),
     ("two_prefixes_in_one", false),
@@ -115,31 +112,32 @@ fn bound(program: usize) -> Value {
     of_content("maps.bpf.o", program, None)
 }
 
-/// Analyses a program of an object with the given map content.
+/// Analyses a program of an object with the map content `maps`.
 fn of_content(file: &str, program: usize, maps: Option<String>) -> Value {
     of_object(file, program, Options { maps, ..accesses() })
 }
 
 #[test]
-fn slow_ways_are_found_where_a_map_can_lead_there() {
+fn slow_paths_that_depend_on_maps_are_found() {
     for (index, (name, possible)) in PROGRAMS.into_iter().enumerate() {
         let result = bound(index);
         assert_eq!(result["error"], Value::Null, "{name}");
         assert_eq!(result["program"], name);
         assert_ne!(result["guarantee"]["verdict"], "bound", "{name}");
-        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        let accesses = memory_accesses(&result);
         assert_eq!(accesses.map(|count| count >= SLOW), Some(possible), "{name}: {accesses:?}");
     }
 }
 
 #[test]
-fn where_maps_lie_is_no_condition() {
+fn addresses_of_maps_are_not_conditions() {
     let inner = PROGRAMS.iter().position(|(name, _)| *name == "inner_elements");
     let assumptions = bound(inner.expect("it is there"))["assumptions"].to_string();
     assert!(!assumptions.contains("address of"), "{assumptions}");
 }
 
-/// Checks the possible slow paths of an object's programs, and the conditions that they rely on.
+/// Checks for each program of an object if the analysis finds a slow path, and if the result relies
+/// on a condition. `slow` is the minimum number of memory accesses on slow paths.
 fn check(
     file: &str,
     slow: u64,
@@ -152,14 +150,14 @@ fn check(
         let number = known.iter().position(|program| program.name == name);
         let result = of_content(file, number.expect("it is there"), None);
         assert_eq!(result["error"], Value::Null, "{name}");
-        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        let accesses = memory_accesses(&result);
         if accesses.map(|count| count >= slow) != Some(possible) {
             wrong.push(format!("{name}: {accesses:?}, {possible}"));
         }
         let assumptions = result["assumptions"].as_array().cloned().unwrap_or_default();
         // A program that accesses shared memory twice also depends on the absence of other CPUs.
-        let alone = |one: &Value| one.as_str().is_some_and(|one| one.contains("other CPU"));
-        let relied_on = assumptions.iter().any(|one| !alone(one));
+        let exclusive = |text: &Value| text.as_str().is_some_and(|text| text.contains("other CPU"));
+        let relied_on = assumptions.iter().any(|text| !exclusive(text));
         let verdict = if assumptions.is_empty() { "exact" } else { "conditional" };
         if result["guarantee"]["verdict"] != verdict || relied_on != relies {
             wrong.push(format!("{name}: {} {}", result["guarantee"], result["assumptions"]));
@@ -169,29 +167,28 @@ fn check(
         }
         // With the map content of the witness, the result must be the same.
         let needed = result["paths"][0]["witness"]["maps"].to_string();
-        let again = of_content(file, number.unwrap_or(0), Some(needed.clone()));
-        if again["error"] != Value::Null
-            || again["guarantee"]["counts"] != result["guarantee"]["counts"]
-        {
-            wrong.push(format!("{name}: {needed}: {} {}", again["error"], again["guarantee"]));
+        let repeated = of_content(file, number.unwrap_or(0), Some(needed.clone()));
+        let (error, guarantee) = (&repeated["error"], &repeated["guarantee"]);
+        if *error != Value::Null || guarantee["counts"] != result["guarantee"]["counts"] {
+            wrong.push(format!("{name}: {needed}: {error} {guarantee}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn elements_are_where_the_kernel_has_them() {
+fn elements_behave_as_in_the_kernel() {
     let relying_on_nothing = |(name, possible)| (name, possible, false);
     check("elements.bpf.o", SLOW, ELEMENTS.into_iter().map(relying_on_nothing));
 }
 
 #[test]
-fn tries_have_no_more_entries_than_there_is_room_for() {
+fn tries_do_not_exceed_their_capacity() {
     let relying_on_nothing = |(name, possible)| (name, possible, false);
     check("tries.bpf.o", SLOW, TRIES.into_iter().map(relying_on_nothing));
 }
 
 #[test]
-fn calls_agree_with_those_before() {
+fn calls_agree_with_earlier_calls() {
     check("consistent.bpf.o", 3 * SLOW, CONSISTENT.into_iter());
 }

@@ -67,12 +67,12 @@ fn metrics_are_the_components() {
 fn a_deadline_in_the_past_ends_at_once() {
     let late = Options { deadline_seconds: Some(0.0), ..options() };
     let (result, _) = count("examples/alaw2ulaw.bpf.o", late);
-    assert!(result["error"].as_str().is_some_and(|why| why.contains("deadline")));
+    assert!(result["error"].as_str().is_some_and(|error| error.contains("deadline")));
     assert_eq!(result["program"], "alaw2ulaw");
 }
 
 #[test]
-fn what_counters_a_target_has() {
+fn only_counting_targets_have_counters() {
     let names = Target::builtin("ebpf").counters().expect("it counts");
     assert_eq!(names, ["instructions", "memory-accesses"]);
     assert_eq!(Target::builtin("agilio-cx-2x40").counters(), None);
@@ -84,5 +84,5 @@ fn what_counters_a_target_has() {
 fn listings_have_no_bpf_instructions() {
     let ebpf = Options { target: "ebpf".into(), ..options() };
     let (result, _) = analyse(b"   0:\t.0  br[.15000]\n", ebpf);
-    assert!(result["error"].as_str().is_some_and(|why| why.contains("no BPF object")));
+    assert!(result["error"].as_str().is_some_and(|error| error.contains("no BPF object")));
 }

@@ -1,20 +1,21 @@
-//! Packets that a guarantee covers: their lengths come from the target or from an option.
+//! Lengths of the packets that a guarantee covers. The target or an option sets them.
 
 use crate::common;
 
-use common::{object, of_object, options};
+use common::{example, of_object, options};
 use serde_json::Value;
 use slowpath::{Error, Options, ProgramFile, ProgramRequest, Stop, Target, target_text, verify};
 
-/// Program `headers` of `objects/loops.bpf.c`: one iteration per 16 bytes of the packet.
+/// Program `headers` of `objects/loops.bpf.c`. Its loop has one iteration per 16 bytes of the
+/// packet.
 const HEADERS: usize = 3;
 
 /// Returns a built-in target with a different maximum packet length.
-fn with_longest(name: &str, bytes: u32) -> Target {
+fn with_max_packet(name: &str, bytes: u32) -> Target {
     let text = target_text(name).expect("it is built in");
-    let longest = format!("max_size_bytes = {bytes}");
-    let changed = text.replace("max_size_bytes = 1500", &longest);
-    let changed = changed.replace("max_size_bytes = 65535", &longest);
+    let max_packet = format!("max_size_bytes = {bytes}");
+    let changed = text.replace("max_size_bytes = 1500", &max_packet);
+    let changed = changed.replace("max_size_bytes = 65535", &max_packet);
     assert_ne!(changed, text);
     Target::parse("other.toml", changed)
 }
@@ -23,7 +24,7 @@ fn analysed(target: Target, mtu: Option<u16>) -> Value {
     of_object("loops.bpf.o", HEADERS, Options { target, mtu, ..options() })
 }
 
-/// Returns the exact maximum of instructions of the program.
+/// Returns the maximum number of instructions of the program.
 fn instructions(mtu: Option<u16>) -> u64 {
     let result = analysed("ebpf".into(), mtu);
     assert_eq!(result["error"], Value::Null);
@@ -32,17 +33,17 @@ fn instructions(mtu: Option<u16>) -> u64 {
 }
 
 #[test]
-fn a_guarantee_of_counts_is_for_the_packets_that_arrive() {
-    let shown = [Some(320), Some(1500), Some(9000), None].map(instructions);
-    assert!(shown.is_sorted() && shown[0] < shown[2], "{shown:?}");
+fn counts_grow_with_the_maximum_packet_length() {
+    let counts = [Some(320), Some(1500), Some(9000), None].map(instructions);
+    assert!(counts.is_sorted() && counts[0] < counts[2], "{counts:?}");
     // The target's packet length applies only without `--mtu`.
-    let long = analysed(with_longest("ebpf", 20_000), Some(1500));
+    let long = analysed(with_max_packet("ebpf", 20_000), Some(1500));
     assert_eq!(long["guarantee"], analysed("ebpf".into(), Some(1500))["guarantee"]);
 }
 
-/// A limit on lengths that some devices do not observe is a condition.
+/// Some devices ignore the limit, so it is a condition.
 #[test]
-fn an_option_about_lengths_is_a_condition() {
+fn a_maximum_length_is_a_condition() {
     let result = analysed("ebpf".into(), Some(1500));
     assert_eq!(result["guarantee"]["verdict"], "conditional");
     assert_eq!(result["assumptions"], serde_json::json!(["packets are at most 1500 bytes long"]));
@@ -50,16 +51,17 @@ fn an_option_about_lengths_is_a_condition() {
 }
 
 #[test]
-fn packets_that_do_not_arrive_are_refused() {
-    let of = |receive: &str, mtu| {
+fn lengths_that_cannot_arrive_are_refused() {
+    let error_of = |receive: &str, mtu| {
         let options = Options { receive: Some(receive.into()), mtu, ..options() };
-        of_object("loops.bpf.o", HEADERS, Options { target: "ebpf".into(), ..options })
+        let options = Options { target: "ebpf".into(), ..options };
+        of_object("loops.bpf.o", HEADERS, options)["error"].clone()
     };
-    let error = of("native-page", Some(9000))["error"].clone();
+    let error = error_of("native-page", Some(9000));
     let expected =
         "--mtu 9000: packets that arrive as native-page delivers them have 14 to 3520 bytes";
     assert_eq!(error, expected);
-    let error = of("native", None)["error"].to_string();
+    let error = error_of("native", None).to_string();
     assert!(error.contains("native-page"), "{error}");
     let card = Options { receive: Some("any".into()), ..options() };
     let on_card = Options { target: "agilio-cx-2x40".into(), ..card };
@@ -68,10 +70,10 @@ fn packets_that_do_not_arrive_are_refused() {
 }
 
 #[test]
-fn proofs_are_for_the_same_packets() {
-    let read = ProgramFile::read(&object("../../../../examples/count_min.1.bpf.o"));
+fn proofs_cover_the_same_lengths() {
+    let read = ProgramFile::read(&example("count_min.1.bpf.o"));
     let options = |mtu| {
-        let target = with_longest("agilio-cx-2x40", 20_000);
+        let target = with_max_packet("agilio-cx-2x40", 20_000);
         Options { target, mtu, ..options() }
     };
     let request = ProgramRequest::of("count_min.1.bpf.o", read.expect("an object"));

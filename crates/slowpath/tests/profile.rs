@@ -1,24 +1,12 @@
-//! Profile of the slowest path: the prices depend on context, and all parts add up to the cost.
+//! Profile of the slowest path. Prices depend on the context, and all parts add up to the cost.
 
 use crate::common;
 
-use common::{analyse, options, run};
+use common::{analyse, example, examples, options, run};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
-use std::path::{Path, PathBuf};
 
-fn examples(extension: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let entries = std::fs::read_dir(folder).expect("the examples exist");
-    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
-    files.retain(|file| file.to_string_lossy().ends_with(extension));
-    files.sort();
-    assert!(!files.is_empty());
-    files
-}
-
-/// Converts a cost to billionths of a cycle, the smallest unit of the engine, so that sums are
-/// exact.
+/// Converts a cost to billionths of a cycle, the engine's smallest unit, so that sums are exact.
 fn ticks(cost: &Value, component: &str) -> u64 {
     let cycles = cost[component].as_f64().expect("a cost");
     (cycles * 1e9).round() as u64
@@ -28,22 +16,22 @@ fn list<'a>(profile: &'a Value, key: &str) -> &'a Vec<Value> {
     profile[key].as_array().expect("a list")
 }
 
-/// Checks that the costs of all instructions add up to the total, and also those of all lines and
-/// of the instructions without a line.
+/// Checks that the costs of all instructions add up to the total cost. The costs of all lines and
+/// of the instructions without a line must add up to it too.
 fn check_sums(result: &Value, name: &str) {
     let profile = &result["profile"];
     let components = profile["cost"].as_object().expect("costs").keys();
     for component in components {
-        let of = |value: &Value| ticks(&value["cost"], component);
-        let whole = of(profile);
+        let cost = |value: &Value| ticks(&value["cost"], component);
+        let total = cost(profile);
         let overhead = ticks(&profile["overhead"], component);
         let instructions = list(profile, "instructions");
-        let sum: u64 = instructions.iter().map(of).sum();
-        assert_eq!(overhead + sum, whole, "{name}: instructions, {component}");
-        let lines: u64 = list(profile, "lines").iter().map(of).sum();
-        let lost = instructions.iter().filter(|insn| insn["line"].is_null());
-        let lost: u64 = lost.map(of).sum();
-        assert_eq!(overhead + lines + lost, whole, "{name}: lines, {component}");
+        let sum: u64 = instructions.iter().map(cost).sum();
+        assert_eq!(overhead + sum, total, "{name}: instructions, {component}");
+        let lines: u64 = list(profile, "lines").iter().map(cost).sum();
+        let without_line = instructions.iter().filter(|insn| insn["line"].is_null());
+        let without_line: u64 = without_line.map(cost).sum();
+        assert_eq!(overhead + lines + without_line, total, "{name}: lines, {component}");
     }
     if let Some(path) = list(result, "paths").first() {
         assert_eq!(path["cost"], profile["cost"], "{name}");
@@ -52,32 +40,21 @@ fn check_sums(result: &Value, name: &str) {
 
 #[test]
 fn the_costs_of_listings_add_up() {
-    for file in examples(".asm") {
-        let data = std::fs::read(&file).expect("the example");
+    for name in examples(".asm") {
         for metric in ["bitrate", "packetrate"] {
             let options = Options { metric: Some(metric.into()), ..options() };
-            let (result, _) = analyse(&data, options);
-            check_sums(&result, &file.to_string_lossy());
+            let (result, _) = analyse(&example(&name), options);
+            check_sums(&result, &name);
         }
     }
-}
-
-fn count(file: &Path) -> Value {
-    let data = std::fs::read(file).expect("the example");
-    let options = Options { target: "ebpf".into(), ..options() };
-    let file = file.to_string_lossy().into_owned();
-    run(ProgramRequest {
-        options,
-        ..ProgramRequest::of(file, ProgramFile::read(&data).expect("an object"))
-    })
-    .0
 }
 
 #[test]
 fn the_costs_of_source_lines_add_up() {
     for name in ["alaw2ulaw.bpf.o", "ddos_filter.bpf.o", "firewall.bpf.o", "tunnel.bpf.o"] {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
-        let result = count(&file);
+        let object = ProgramFile::read(&example(name)).expect("an object");
+        let options = Options { target: "ebpf".into(), ..options() };
+        let (result, _) = run(ProgramRequest { options, ..ProgramRequest::of(name, object) });
         assert_eq!(result["error"], Value::Null, "{name}");
         check_sums(&result, name);
         let lines = list(&result["profile"], "lines");
@@ -87,7 +64,7 @@ fn the_costs_of_source_lines_add_up() {
     }
 }
 
-/// Returns the executions and processing cycles of the instruction `.N`.
+/// Returns the number of executions and the processing cycles of the instruction `.N`.
 fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     let found = list(profile, "instructions").iter().find(|i| i["instruction"] == number);
     let found = found.unwrap_or_else(|| panic!("instruction {number} is on the path"));
@@ -99,9 +76,8 @@ fn instruction(profile: &Value, number: u64) -> (u64, u64) {
 /// directly after the instruction that sets the condition codes. The branch at the loop's end is
 /// always taken.
 #[test]
-fn a_branch_costs_what_it_costs_where_it_stands() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/counter_loop.asm");
-    let (result, _) = analyse(&std::fs::read(file).expect("the example"), options());
+fn the_price_of_a_branch_depends_on_its_context() {
+    let (result, _) = analyse(&example("counter_loop.asm"), options());
     assert_eq!(instruction(&result["profile"], 14), (13, 12 + 4));
     assert_eq!(instruction(&result["profile"], 21), (12, 12 * 4));
 }
@@ -109,8 +85,7 @@ fn a_branch_costs_what_it_costs_where_it_stands() {
 /// The second of two accesses in quick succession waits, and is charged for the wait.
 #[test]
 fn waiting_is_charged_to_the_instruction_that_waits() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dram_reads.asm");
-    let (result, _) = analyse(&std::fs::read(file).expect("the example"), options());
+    let (result, _) = analyse(&example("dram_reads.asm"), options());
     let profile = &result["profile"];
     // Reads are at least 25 cycles apart, and other instructions of the loop use some of them. So a
     // read waits for less than 25 cycles, but costs more than the 3 cycles of the read itself.
@@ -123,9 +98,8 @@ fn waiting_is_charged_to_the_instruction_that_waits() {
 }
 
 #[test]
-fn a_bound_that_is_not_exact_has_costs_as_well() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/impossible_pair.asm");
-    let data = std::fs::read(file).expect("the example");
+fn a_bound_that_is_not_exact_has_costs() {
+    let data = example("impossible_pair.asm");
     let (result, _) = analyse(&data, Options { paths: Some(0), ..options() });
     assert_eq!(result["guarantee"]["exact"], false);
     assert!(list(&result, "paths").is_empty());

@@ -1,18 +1,17 @@
-//! Arrival of packets. The slow paths of the programs in `objects/receive.bpf.c` depend on it, and
-//! the tests run each program in all named environments.
+//! Environments, which say how packets arrive. The slow paths of the programs in
+//! `objects/receive.bpf.c` depend on them. The tests analyse each program in all named
+//! environments.
 
 use crate::common;
 
-use common::{accesses, of_object};
+use common::{SLOW, accesses, memory_accesses, of_object};
 use serde_json::{Value, json};
 use slowpath::Options;
 
-/// Minimum number of memory accesses on the slow paths.
-const SLOW: u64 = 40;
-
 const ENVIRONMENTS: [&str; 5] = ["any", "native-page", "veth", "generic", "test-run"];
 
-/// Programs in the order of the object; true if a run in the environment can take the slow path.
+/// Programs in the order of the object. Each flag is true if a run in the environment at the same
+/// position in `ENVIRONMENTS` can take the slow path.
 const PROGRAMS: [(&str, [bool; 5]); 12] = [
     ("tail_is_full", [true, false, true, true, true]),
     // On `generic`, packets of more than 65,335 bytes cannot grow here, because lengths have 16
@@ -35,12 +34,8 @@ fn bound(program: usize, receive: Option<&str>) -> Value {
     of_object("receive.bpf.o", program, Options { receive, ..accesses() })
 }
 
-fn accesses_of(result: &Value) -> u64 {
-    result["guarantee"]["counts"]["memory accesses"].as_u64().expect("a count")
-}
-
 #[test]
-fn ways_are_open_where_packets_can_arrive_so() {
+fn slow_paths_are_possible_only_in_some_environments() {
     for (index, (name, possible)) in PROGRAMS.into_iter().enumerate() {
         for (environment, possible) in ENVIRONMENTS.into_iter().zip(possible) {
             let result = bound(index, Some(environment));
@@ -50,12 +45,13 @@ fn ways_are_open_where_packets_can_arrive_so() {
                 (&Value::Null, &json!(name)),
                 "{at}"
             );
-            assert_eq!(accesses_of(&result) >= SLOW, possible, "{at}");
+            let accesses = memory_accesses(&result).expect("a count");
+            assert_eq!(accesses >= SLOW, possible, "{at}");
         }
     }
 }
 
-/// The default needs no condition; each narrower environment adds one.
+/// The default has no condition. Each narrower environment adds one.
 #[test]
 fn environments_are_conditions() {
     for (index, (name, _)) in PROGRAMS.into_iter().enumerate() {
@@ -67,32 +63,32 @@ fn environments_are_conditions() {
     for environment in &ENVIRONMENTS[1..] {
         let result = bound(0, Some(environment));
         assert_eq!(result["guarantee"]["verdict"], "conditional", "{environment}");
-        let said = result["assumptions"][0].as_str().unwrap_or_default();
-        assert!(
-            said.starts_with(&format!("packets arrive as {environment} delivers them: ")),
-            "{said}"
-        );
+        let assumption = result["assumptions"][0].as_str().unwrap_or_default();
+        let start = format!("packets arrive as {environment} delivers them: ");
+        assert!(assumption.starts_with(&start), "{assumption}");
     }
 }
 
-/// Returns the requirements of the slowest path on the environment.
-fn needed(name: &str) -> Vec<(String, u64)> {
-    let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
-    given(&bound(program, None)["paths"][0]["witness"])
+/// Returns the number of a program.
+fn number(name: &str) -> usize {
+    PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there")
 }
 
 /// Returns the names and values in the environment of a witness.
-fn given(witness: &Value) -> Vec<(String, u64)> {
-    let given = witness["environment"].as_array().cloned().unwrap_or_default();
-    let named =
-        |given: &Value| Some((given["name"].as_str()?.to_owned(), given["value"].as_u64()?));
-    given.iter().filter_map(named).collect()
+fn requirements(witness: &Value) -> Vec<(String, u64)> {
+    let all = witness["environment"].as_array().cloned().unwrap_or_default();
+    let named = |requirement: &Value| {
+        Some((requirement["name"].as_str()?.to_owned(), requirement["value"].as_u64()?))
+    };
+    all.iter().filter_map(named).collect()
 }
 
 #[test]
-fn witnesses_say_what_they_need_of_the_environment() {
-    let value = |name: &str, of: &str| {
-        needed(name).into_iter().find(|(other, _)| other == of).map(|(_, value)| value)
+fn witnesses_have_their_requirements_on_the_environment() {
+    let value = |program: &str, name: &str| {
+        let result = bound(number(program), None);
+        let all = requirements(&result["paths"][0]["witness"]);
+        all.into_iter().find(|(other, _)| other == name).map(|(_, value)| value)
     };
     assert!(value("head_is_full", "head room of the packet").expect("room") < 200);
     assert!(value("grown_far", "tail room of the packet").expect("room") >= 10_000);
@@ -102,17 +98,16 @@ fn witnesses_say_what_they_need_of_the_environment() {
 
 /// Among equally slow runs, the witness shows one that a test run can repeat.
 #[test]
-fn witnesses_are_as_in_a_test_run_where_they_can_be() {
-    for name in ["never_full_again", "never_both_ends"] {
-        let program = PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there");
+fn witnesses_prefer_the_environment_of_a_test_run() {
+    for program in ["never_full_again", "never_both_ends"].map(number) {
         // The slow path is never taken, and the run with the most instructions is the same in all
         // environments.
         let options = Options { metric: Some("instructions".into()), ..accesses() };
         let path = of_object("receive.bpf.o", program, options)["paths"][0].clone();
         let length = path["min_packet_size"].as_u64().expect("a length");
         assert!((14..=3520).contains(&length), "{path}");
-        for (of, value) in given(&path["witness"]) {
-            match of.as_str() {
+        for (name, value) in requirements(&path["witness"]) {
+            match name.as_str() {
                 "head room of the packet" => assert_eq!(value, 216, "{path}"),
                 "tail room of the packet" => assert_eq!(value, 3520 - length, "{path}"),
                 "words of metadata" => assert_eq!(value, 0, "{path}"),

@@ -1,18 +1,12 @@
-//! Errors have one line, and stopped analyses keep their bound.
+//! Errors of analyses, which have one line, and bounds of analyses that stop early.
 
 use crate::common;
 
-use common::{analyse, options};
+use common::{analyse, listing, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile};
 
-/// Returns a listing with these instructions.
-fn listing(instructions: &[&str]) -> String {
-    let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
-    instructions.iter().enumerate().map(line).collect()
-}
-
-/// Returns a loop that only the packet's content ends.
+/// Returns a loop whose number of iterations depends only on the packet's content.
 fn endless() -> String {
     listing(&[
         "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
@@ -39,14 +33,14 @@ fn an_empty_file_is_neither_object_nor_listing() {
 }
 
 #[test]
-fn a_loop_without_a_bound_names_itself_and_the_option() {
+fn an_error_names_the_loop_and_the_option_that_bounds_it() {
     let error = error(endless().as_bytes(), options());
     assert!(error.starts_with("line 2: the loop at .1 "), "{error}");
     assert!(error.contains("--unroll N@.1"), "{error}");
 }
 
 #[test]
-fn a_stated_bound_is_an_assumption_next_to_the_number() {
+fn a_stated_loop_bound_is_an_assumption() {
     for limit in ["3", "3@.1", "3@1", "3@.4"] {
         let options = Options { unroll: vec![limit.into()], ..options() };
         let (result, _) = analyse(endless().as_bytes(), options);
@@ -57,7 +51,7 @@ fn a_stated_bound_is_an_assumption_next_to_the_number() {
 }
 
 #[test]
-fn wrong_options_say_what_they_should_be() {
+fn errors_of_options_name_valid_values() {
     let program = listing(&["br[.15000]"]);
     let with = |change: &dyn Fn(&mut Options)| {
         let mut options = options();
@@ -107,17 +101,16 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn a_deadline_in_the_past_ends_at_once() {
+fn an_analysis_without_time_has_a_structural_bound() {
     let program = listing(&["br[.15000]"]);
     let options = Options { deadline_seconds: Some(0.0), ..options() };
     let (result, _) = analyse(program.as_bytes(), options);
-    // The structural bound exists even without time for a search.
     assert_eq!(result["guarantee"]["verdict"], "bound", "{result}");
     assert_eq!(result["guarantee"]["stopped"], "deadline", "{result}");
 }
 
 #[test]
-fn a_fast_path_that_cannot_be_analysed_does_not_cost_the_guarantee() {
+fn a_fast_path_that_cannot_be_analysed_does_not_change_the_guarantee() {
     let mut instructions = vec![
         "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
         "mem[read32_swap, $xfer_0, gprA_2, 0x0, 1], ctx_swap[sig1]",
@@ -145,7 +138,7 @@ fn a_fast_path_that_cannot_be_analysed_does_not_cost_the_guarantee() {
 }
 
 #[test]
-fn memory_outside_of_all_regions_is_the_programs_fault() {
+fn memory_outside_of_all_regions_is_an_error_of_the_program() {
     let program = listing(&[
         "immed[gprB_1, 0x0]",
         "immed[gprA_0, 0x0]",
@@ -153,13 +146,13 @@ fn memory_outside_of_all_regions_is_the_programs_fault() {
         "mem[add_imm, $xfer_0, gprB_1, <<8, gprA_0, 1], indirect_ref",
         "br[.15000]",
     ]);
-    let why = error(program.as_bytes(), options());
-    assert!(why.contains("instruction .3") && why.contains("no memory region"), "{why}");
-    assert!(!why.contains("internal"), "{why}");
+    let error = error(program.as_bytes(), options());
+    assert!(error.contains("instruction .3") && error.contains("no memory region"), "{error}");
+    assert!(!error.contains("internal"), "{error}");
 }
 
 #[test]
-fn a_path_that_needs_more_than_the_packet_says_so() {
+fn a_witness_has_the_values_of_uninitialised_registers() {
     // Branches on an uninitialised register.
     let program = listing(&["alu[--, gprA_7, AND, 0x1]", "beq[.4]", "nop", "nop", "br[.15000]"]);
     let (result, _) = analyse(program.as_bytes(), options());

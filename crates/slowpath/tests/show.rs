@@ -1,4 +1,6 @@
-//! Output of `show` for the example objects, and for data that is not an object.
+//! Output of `show` for the examples and other objects, and for data that is not an object.
+
+use crate::common;
 
 use serde_json::Value;
 use slowpath::{ErrorKind, Failure, KernelTypes, ProgramFile, ShowRequest, Stop};
@@ -22,13 +24,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 
 #[test]
 fn every_example_is_shown_with_sources_and_nothing_unresolved() {
-    let mut shown = 0;
-    for entry in std::fs::read_dir(folder("examples")).expect("a folder") {
-        let name = entry.expect("an entry").file_name().into_string().expect("a text");
-        if !name.ends_with(".bpf.o") {
-            continue;
-        }
-        shown += 1;
+    for name in common::examples(".bpf.o") {
         for program in list(&show(&format!("examples/{name}")), "programs") {
             assert_eq!(program["error"], Value::Null, "{name}");
             assert_eq!(program["kind"], "xdp", "{name}");
@@ -40,7 +36,6 @@ fn every_example_is_shown_with_sources_and_nothing_unresolved() {
             assert!(known <= all && known * 10 > all * 9, "{name}: {known} of {all}");
         }
     }
-    assert!(shown > 0, "there are examples");
 }
 
 #[test]
@@ -58,7 +53,7 @@ fn a_flow_monitor_has_maps_and_calls_helpers() {
 }
 
 #[test]
-fn what_needs_the_kernel_says_so() {
+fn references_to_the_kernel_are_shown() {
     let object = show("crates/bpf/tests/data/core.bpf.o");
     let unresolved = list(&object["programs"][0], "unresolved");
     assert!(!unresolved.is_empty());
@@ -74,7 +69,7 @@ fn what_needs_the_kernel_says_so() {
 #[test]
 fn broken_input_is_an_error_of_one_line() {
     let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
-    let listing = ProgramFile::read(b"hello").expect("what is no object may be a listing");
+    let listing = ProgramFile::read(b"hello").expect("other data may be a listing");
     assert!(listing.programs().is_none());
     let request = ShowRequest::of("hello", listing);
     let no_object = slowpath::show(&request, &Stop::never()).expect_err("no object");

@@ -1,24 +1,24 @@
-//! The default solver agrees with Z3 on queries from all examples: searches for the slowest paths,
-//! and walks along all branches, with as many queries as possible. For many more queries, a proof
-//! checker confirms each answer "unsatisfiable".
+//! Compares the default solver with Z3 on queries from all examples. The queries are from searches
+//! for the slowest paths and from enumerations of all paths. For many more queries, a proof checker
+//! confirms each answer "unsatisfiable".
 //!
-//! Most searches do not use knowledge from outside of the solver (facts, guesses), so that every
-//! checked path is a query. Published listings are searched too, if they are available.
+//! Most searches use neither facts nor guesses, so that every checked path is a query. Published
+//! listings are searched too, if they are available.
 
 mod programs;
 mod searches;
 
 use programs::{Case, examples, published};
-use searches::{Enough, WAYS, search};
+use searches::{Limits, STRATEGIES, search};
 use slowpath_oracle::Oracle;
 use slowpath_smt::{BitSolver, CrossCheck, Proof, Solver, Z3Solver};
 
-/// Limits for Z3, which needs a second for some queries with hashes.
-const COMPARED: Enough = Enough { steps: 400, queries: 150, seconds: 2.0 };
+/// Limits for searches with Z3, which needs a second for some queries with hashes.
+const COMPARED: Limits = Limits { steps: 400, queries: 150, seconds: 2.0 };
 /// Limits for searches with proofs.
-const PROVED: Enough = Enough { steps: 4000, queries: 2000, seconds: f64::INFINITY };
+const PROVED: Limits = Limits { steps: 4000, queries: 2000, seconds: f64::INFINITY };
 
-/// Published programs and the limits of their loops.
+/// Published programs, with the limits of their loops.
 const PUBLISHED: [(&str, Option<u32>); 6] = [
     ("xdp-switch", None),
     ("xdp-dns-cache", None),
@@ -33,13 +33,13 @@ const PUBLISHED: [(&str, Option<u32>); 6] = [
 fn compare(cases: &[Case]) -> (u64, u64) {
     let (mut sat, mut unsat) = (0, 0);
     for case in cases {
-        for way in WAYS {
+        for strategy in STRATEGIES {
             // `CrossCheck` fails on different answers, so Z3's statistics apply to both solvers.
             let z3 = Z3Solver::new().expect("Z3 is available");
             let both = CrossCheck { first: BitSolver::new(), second: z3 };
-            let said = search(case, way, both, |both| both.second.statistics(), &COMPARED);
-            assert_eq!(said.unknown, 0, "{}, {way:?}: Z3 cannot tell", case.name);
-            (sat, unsat) = (sat + said.sat, unsat + said.unsat);
+            let counts = search(case, strategy, both, |both| both.second.statistics(), &COMPARED);
+            assert_eq!(counts.unknown, 0, "{}, {strategy:?}: Z3 cannot tell", case.name);
+            (sat, unsat) = (sat + counts.sat, unsat + counts.unsat);
         }
     }
     eprintln!("{sat} satisfiable queries, {unsat} unsatisfiable ones");
@@ -51,10 +51,10 @@ fn compare(cases: &[Case]) -> (u64, u64) {
 fn prove(cases: &[Case]) -> (usize, usize) {
     let proof = Proof::new();
     for case in cases {
-        for way in WAYS {
+        for strategy in STRATEGIES {
             let solver = BitSolver::traced(proof.trace());
-            let said = search(case, way, solver, BitSolver::statistics, &PROVED);
-            assert_eq!(said.unknown, 0, "{}, {way:?}: the solver cannot tell", case.name);
+            let counts = search(case, strategy, solver, BitSolver::statistics, &PROVED);
+            assert_eq!(counts.unknown, 0, "{}, {strategy:?}: the solver cannot tell", case.name);
         }
     }
     let (answers, learnt) = (proof.contradictions(), proof.learnt());

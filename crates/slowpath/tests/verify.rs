@@ -1,5 +1,9 @@
-//! Translation validation with the solver: proves that compiled programs do the same as their BPF
-//! programs, and detects changed listings.
+//! Translation validation with the solver. It proves that compiled programs do the same as their
+//! BPF programs, and detects changed listings.
+
+use crate::common;
+
+use common::example;
 
 use serde_json::Value;
 use slowpath::{
@@ -7,7 +11,6 @@ use slowpath::{
 };
 use slowpath_generate::{Features, from_seed};
 use slowpath_nfp::{BranchCondition, Insn, Listing};
-use std::path::Path;
 use std::time::Duration;
 
 fn request(data: &[u8]) -> ProgramRequest {
@@ -19,22 +22,13 @@ fn request(data: &[u8]) -> ProgramRequest {
     }
 }
 
-fn example(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    std::fs::read(folder.join(name)).expect("the example exists")
-}
-
-/// Returns a handle that stops the work after this time.
+/// Returns a stop handle with this time limit.
 fn within(seconds: f64) -> Stop {
     Stop::new(Limits { time: Some(Duration::from_secs_f64(seconds)), ..Limits::default() })
 }
 
-fn never() -> Stop {
-    Stop::never()
-}
-
 fn listing(request: &ProgramRequest) -> Listing {
-    let text = slowpath::compile(request, &never()).expect("compiles");
+    let text = slowpath::compile(request, &Stop::never()).expect("compiles");
     let shown: Value = serde_json::from_str(&text).expect("JSON");
     slowpath_nfp::parse(shown["listing"].as_str().expect("a listing")).expect("parses")
 }
@@ -42,20 +36,20 @@ fn listing(request: &ProgramRequest) -> Listing {
 #[test]
 fn the_count_min_sketch_is_proved() {
     for name in ["count_min.1.bpf.o", "count_min.4.bpf.o", "count_min.8.bpf.o"] {
-        let found = verify(&request(&example(name)), &never()).expect("runs on the card");
+        let found = verify(&request(&example(name)), &Stop::never()).expect("runs on the card");
         assert!(found.proved, "{name}: {found:?}");
         assert_eq!((found.paths_proved, found.paths_total), (7, Some(7)), "{name}");
         assert_eq!(found.assumptions, Vec::<String>::new(), "{name}");
     }
 }
 
-/// Number of polls, enough for the compilation and a few paths, but too few for all paths.
-const LOOKS: u64 = 40_000;
+/// Number of polls that suffices for the compilation and a few paths, but not for all paths.
+const POLLS: u64 = 40_000;
 
 #[test]
-fn many_paths_are_proved_as_far_as_there_is_time() {
+fn a_stopped_proof_covers_some_paths() {
     for name in ["alaw2ulaw.bpf.o", "alaw2ulaw_opt.bpf.o"] {
-        let stop = Stop::new(Limits { polls: Some(LOOKS), ..Limits::default() });
+        let stop = Stop::new(Limits { polls: Some(POLLS), ..Limits::default() });
         let found = verify(&request(&example(name)), &stop).expect("runs on the card");
         assert!(!found.proved && found.counterexample.is_none(), "{name}: {found:?}");
         assert!(found.paths_proved > 0, "{name}: {found:?}");
@@ -76,10 +70,10 @@ fn features() -> Features {
     Features { helpers: false, ..Features::default() }
 }
 
-/// Verifies the programs of some seeds that the card can run. Returns the number of proved programs
-/// and the number of all programs without deviations.
+/// Verifies those programs of some seeds that the card can run. Returns the number of proved
+/// programs and the number of programs, both without programs that deviate.
 ///
-/// Counterexamples may exist only if the compiler reports a deviation.
+/// Checks that counterexamples exist only if the compiler reports a deviation.
 fn proved(seeds: std::ops::Range<u64>, features: &Features) -> (usize, usize) {
     let (mut proved, mut all) = (0, 0);
     for seed in seeds {
@@ -125,46 +119,48 @@ fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
         _ => None,
     };
     let insns: Vec<Insn> = listing.insns().copied().collect();
-    let one = |(at, insn): (usize, &Insn)| {
+    let mutant = |(at, insn): (usize, &Insn)| {
         let mut all = insns.clone();
         all[at] = changed(insn)?;
         Some((at, Listing::new(all)))
     };
-    insns.iter().enumerate().filter_map(one).collect()
+    insns.iter().enumerate().filter_map(mutant).collect()
 }
 
 #[test]
-fn changed_listings_are_found_out() {
+fn changed_listings_are_detected() {
     let objects = [example("count_min.1.bpf.o"), from_seed(10, &features(), 10).object()];
     for data in objects {
         let request = request(&data);
         let original = listing(&request);
-        let (mut all, mut found_out) = (0, 0);
+        let (mut all, mut detected) = (0, 0);
         for (at, mutant) in mutants(&original) {
             let text = mutant.to_string();
-            let Ok(found) = verify_listing(&request, text.as_bytes(), &never()) else { continue };
+            let Ok(found) = verify_listing(&request, text.as_bytes(), &Stop::never()) else {
+                continue;
+            };
             let Verification { proved, counterexample, undecided, .. } = found;
             all += 1;
             if let Some(counterexample) = counterexample {
                 assert_ne!(counterexample.bpf, counterexample.card, "instruction {at}");
-                found_out += 1;
+                detected += 1;
             } else {
                 // Equivalent mutants change, for example, unused high words or the code after the
                 // program's end.
                 assert!(proved || !undecided.is_empty(), "instruction {at}");
             }
         }
-        assert!(found_out >= 5, "{found_out} of {all} are found out");
+        assert!(detected >= 5, "{detected} of {all} are detected");
     }
 }
 
 #[test]
-fn a_counterexample_says_what_both_programs_do() {
+fn a_counterexample_has_the_results_of_both_programs() {
     let request = request(&example("count_min.1.bpf.o"));
     let original = listing(&request);
-    let results: Vec<(usize, Listing)> = mutants(&original);
-    let shown = results.iter().find_map(|(_, mutant)| {
-        let found = verify_listing(&request, mutant.to_string().as_bytes(), &never()).ok()?;
+    let shown = mutants(&original).iter().find_map(|(_, mutant)| {
+        let text = mutant.to_string();
+        let found = verify_listing(&request, text.as_bytes(), &Stop::never()).ok()?;
         found.counterexample.filter(|found| found.bpf.result != found.card.result)
     });
     let shown = shown.expect("some change is one of the result");

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Minimum number of memory accesses on the slow paths of the programs in `objects`.
+pub const SLOW: u64 = 40;
 
 /// Returns the default options of the command line.
 pub fn options() -> Options {
@@ -16,13 +19,44 @@ pub fn accesses() -> Options {
     Options { target: "ebpf".into(), metric, ..options() }
 }
 
+/// Returns a listing with these instructions.
+pub fn listing(instructions: &[&str]) -> String {
+    let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
+    instructions.iter().enumerate().map(line).collect()
+}
+
+/// Returns the guaranteed number of memory accesses.
+pub fn memory_accesses(result: &Value) -> Option<u64> {
+    result["guarantee"]["counts"]["memory accesses"].as_u64()
+}
+
+/// Returns the sorted file names of all examples with an extension.
+pub fn examples(extension: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).expect("the examples exist");
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().expect("a text");
+    let mut names: Vec<String> = entries.map(|entry| name(entry.expect("an entry"))).collect();
+    names.retain(|name| name.ends_with(extension));
+    names.sort();
+    assert!(!names.is_empty(), "there are examples");
+    names
+}
+
+/// Reads an example.
+pub fn example(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(name)).expect("the example exists")
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
 /// Reads an object of the folder `objects`.
 pub fn object(file: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
     std::fs::read(path).expect("the object is there")
 }
 
-/// Analyses a program of an object of this folder.
+/// Analyses a program of an object of the folder `objects`.
 pub fn of_object(file: &str, program: usize, options: Options) -> Value {
     let read = ProgramFile::read(&object(file)).expect("an object");
     run(ProgramRequest { program, options, ..ProgramRequest::of(file, read) }).0

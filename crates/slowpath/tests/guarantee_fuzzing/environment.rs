@@ -7,7 +7,7 @@ use slowpath_exec::concrete::Environment;
 use slowpath_ir::RegionId;
 use std::collections::BTreeSet;
 
-/// Returns the first bytes of a packet: headers that programs look for, or noise.
+/// Returns the first bytes of a packet: usual headers, or random bytes.
 pub fn random_packet(random: &mut Random) -> Vec<u8> {
     let mut packet: Vec<u8> = (0..160).map(|_| random.byte()).collect();
     let mut at = 12;
@@ -63,7 +63,7 @@ fn bytes(hex: &str) -> Vec<Option<u8>> {
     pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
-/// Stores an entry of a witness in the memory where the program looks for it.
+/// Stores an entry of a witness in the memory of the program's map.
 fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     let key: Vec<u8> = bytes(entry["key"].as_str().unwrap_or_default())
         .into_iter()
@@ -74,9 +74,9 @@ fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
             key.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
         }
         Keying::Interned => {
-            let which = entry["map"].as_str().and_then(|which| which.strip_prefix("0x"));
-            let which = which.and_then(|which| u64::from_str_radix(which, 16).ok());
-            number_of(environment, which, &key)
+            let map = entry["map"].as_str().and_then(|map| map.strip_prefix("0x"));
+            let address = map.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            number_of(environment, address, &key)
         }
     };
     let value = entry["value"].as_str();
@@ -93,10 +93,11 @@ fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     }
 }
 
-/// Returns the number of a key of several words.
-fn number_of(environment: &mut Environment, which: Option<u64>, key: &[u8]) -> u64 {
+/// Returns the number that stands for a key of several words, with the address of its map if there
+/// are several maps.
+fn number_of(environment: &mut Environment, address: Option<u64>, key: &[u8]) -> u64 {
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
-    let mut words: Vec<u64> = which.into_iter().chain(key.chunks(8).map(word)).collect();
+    let mut words: Vec<u64> = address.into_iter().chain(key.chunks(8).map(word)).collect();
     if words.len() < 2 {
         words.push(0);
     }
@@ -108,7 +109,7 @@ fn number_of(environment: &mut Environment, which: Option<u64>, key: &[u8]) -> u
     number
 }
 
-/// Elements of maps that a program may access: those with small numbers, and those whose numbers
+/// Map elements that a program may access: elements with small numbers, and elements whose numbers
 /// stand for keys.
 pub struct Elements<'a> {
     layout: &'a Layout,
@@ -136,8 +137,8 @@ impl<'a> Elements<'a> {
             None => (map.values, number << map.element_bits),
         };
         let offset = random.below(u64::from(map.value_size.max(1)).min(256));
-        for more in 0..=random.below(8) {
-            environment.memory.insert((region, start + offset + more), random.byte());
+        for byte in 0..=random.below(8) {
+            environment.memory.insert((region, start + offset + byte), random.byte());
         }
     }
 }

@@ -13,8 +13,8 @@ use std::collections::HashSet;
 const MAX_BLOCKS: usize = 1 << 20;
 /// Maximum number of environments kept for mutation.
 const MAX_CORPUS: usize = 64;
-/// Maximum number of attempts to draw the results of helpers: new results can change the path.
-const REDRAWN: usize = 6;
+/// Maximum number of attempts to draw the results of helpers. New results can change the path.
+const DRAW_ATTEMPTS: usize = 6;
 
 /// Cost of a run: instructions and memory accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,8 @@ impl<'a> Fuzzer<'a> {
         self.try_out(environment);
     }
 
-    /// Runs the program. Keeps environments that cost more than all before or take new edges.
+    /// Runs the program. Keeps the environment if the run costs more than all earlier runs or takes
+    /// new edges.
     fn try_out(&mut self, mut environment: Environment) {
         let program = &self.lifted.program;
         let Some(run) = self.run(&mut environment) else { return };
@@ -107,10 +108,10 @@ impl<'a> Fuzzer<'a> {
         self.most = most;
     }
 
-    /// Runs the program, and draws results of helpers until all are in their ranges.
+    /// Runs the program. Draws results of helpers until all results are in their ranges.
     fn run(&mut self, environment: &mut Environment) -> Option<Run> {
         let program = &self.lifted.program;
-        for _ in 0..REDRAWN {
+        for _ in 0..DRAW_ATTEMPTS {
             let run = run(program, environment, MAX_BLOCKS).ok()?;
             let ranges = ranges(program, &run);
             let wrong = (environment.unknowns.iter().zip(&ranges))
@@ -121,11 +122,11 @@ impl<'a> Fuzzer<'a> {
                 Some(wrong) => wrong,
             };
             environment.unknowns.truncate(from);
-            let more = ranges[from..].iter().map(|&(min, max)| self.random.value(min, max));
-            environment.unknowns.extend(more);
+            let drawn = ranges[from..].iter().map(|&(min, max)| self.random.value(min, max));
+            environment.unknowns.extend(drawn);
         }
-        environment.unknowns.truncate(0);
-        // Values beyond the end of the list are the smallest ones.
+        environment.unknowns.clear();
+        // Without drawn values, the interpreter uses the smallest values.
         run(program, environment, MAX_BLOCKS).ok()
     }
 
@@ -166,8 +167,8 @@ impl<'a> Fuzzer<'a> {
                 }
                 2..=4 => {
                     let offset = self.random.below(96);
-                    for more in 0..=self.random.below(4) {
-                        let key = (self.lifted.layout.packet, offset + more);
+                    for byte in 0..=self.random.below(4) {
+                        let key = (self.lifted.layout.packet, offset + byte);
                         let byte = self.random.byte();
                         environment.memory.insert(key, byte);
                     }

@@ -1,5 +1,5 @@
-//! Pseudo-random numbers, the same in every run of the tests (xorshift64*, Marsaglia 2003, Vigna
-//! 2016).
+//! Pseudo-random numbers that are the same in every run of the tests (xorshift64*, Marsaglia 2003,
+//! Vigna 2016).
 
 pub struct Random(u64);
 
@@ -24,14 +24,14 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// Returns a byte, often one that programs compare with.
+    /// Returns a random byte, often a value that packet programs compare with.
     pub fn byte(&mut self) -> u8 {
         const COMMON: [u8; 16] =
             [0, 1, 2, 4, 5, 6, 8, 17, 0x11, 0x45, 0x46, 0x4f, 0x60, 0x80, 0xdd, 0xff];
         if self.one_in(2) { COMMON[self.below(16) as usize] } else { self.next() as u8 }
     }
 
-    /// Returns a number in a range, often one of its ends.
+    /// Returns a random number from `min` to `max`, often one of these limits.
     pub fn value(&mut self, min: u64, max: u64) -> u64 {
         let span = max - min;
         match self.below(5) {

@@ -1,4 +1,4 @@
-//! Examples, and published listings if available, unrolled and priced.
+//! Programs to search: the examples and, if available, published listings.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions as ObjectOptions;
@@ -22,13 +22,13 @@ pub struct Case {
 }
 
 impl Case {
-    fn new(name: String, target: Target, program: Program, rounds: Option<u32>) -> Self {
+    fn new(name: String, target: Target, program: Program, iterations: Option<u32>) -> Self {
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let metric = match target.metrics() {
             Some(_) => Metric::Component(0),
             None => Metric::BitRate,
         };
-        let limits = UnrollLimits { every: rounds, ..UnrollLimits::default() };
+        let limits = UnrollLimits { every: iterations, ..UnrollLimits::default() };
         Case { name, target, model, metric, program: Rc::new(program), limits }
     }
 
@@ -37,7 +37,7 @@ impl Case {
         unrolled.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Returns the least and greatest packet length in bytes.
+    /// Returns the minimum and maximum packet length in bytes.
     pub fn packets(&self) -> (u32, u32) {
         (self.target.min_packet, self.target.max_packet)
     }
@@ -53,7 +53,7 @@ fn card() -> (Target, LiftOptions) {
     (target, LiftOptions { min_packet, max_packet, ..LiftOptions::default() })
 }
 
-fn stem(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     path.file_name().expect("a file").to_string_lossy().into_owned()
 }
 
@@ -69,8 +69,8 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the programs of the example objects, in BPF instructions and, if the card can run them,
-/// compiled.
+/// Returns the programs of the example objects as BPF instructions. If the card can run a program,
+/// its compiled listing follows.
 pub fn examples() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut cases = Vec::new();
@@ -78,15 +78,15 @@ pub fn examples() -> Vec<Case> {
         let object = Object::parse(&std::fs::read(&path).expect("the example exists"));
         let object = object.expect("the example is an object");
         for index in 0..object.programs.len() {
-            let name = stem(&path);
+            let name = file_name(&path);
             let linked = object.link(index, None).expect("the example links");
-            let counting = target("ebpf");
-            let (min_packet, max_packet) = (counting.min_packet as u16, counting.max_packet as u16);
+            let counts = target("ebpf");
+            let (min_packet, max_packet) = (counts.min_packet as u16, counts.max_packet as u16);
             let receive = slowpath_bpf::lift::Receive::PAGE.with_length(min_packet, max_packet);
             let options = ObjectOptions { receive, ..ObjectOptions::default() };
             let lifted = slowpath_bpf::lift::lift(&object, &linked, &options);
             let program = lifted.expect("the example is supported").program;
-            cases.push(Case::new(format!("{name} (ebpf)"), counting, program, None));
+            cases.push(Case::new(format!("{name} (ebpf)"), counts, program, None));
             if let Ok(compiled) =
                 slowpath_nfp::compile(&object, &linked, &CompileOptions::default())
             {
@@ -99,18 +99,18 @@ pub fn examples() -> Vec<Case> {
     cases
 }
 
-/// Returns the published listings with these names, with the limits of their loops. Reports the
-/// reason if they are not available.
-pub fn published(wanted: &[(&str, Option<u32>)]) -> Vec<Case> {
+/// Returns the published listings with these names and with these limits of their loops. Returns an
+/// empty list, and reports the reason, if they are not available.
+pub fn published(programs: &[(&str, Option<u32>)]) -> Vec<Case> {
     let Some(folder) = published_listings() else { return Vec::new() };
     let mut cases = Vec::new();
-    for (name, rounds) in wanted {
+    for (name, iterations) in programs {
         let path = folder.join(format!("{name}.asm"));
         let data = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let listing = slowpath_nfp::parse_bytes(&data).expect("the listing can be read");
         let (target, options) = card();
         let program = slowpath_nfp::lift(&listing, name, &options).expect("it is supported");
-        cases.push(Case::new((*name).to_owned(), target, program, *rounds));
+        cases.push(Case::new((*name).to_owned(), target, program, *iterations));
     }
     cases
 }

@@ -6,24 +6,24 @@ use slowpath_smt::{Solver, SolverStatistics};
 
 /// Number of slowest paths to find per program.
 const PATHS: usize = 50;
-/// Maximum number of steps for finding the slowest path.
-const MOST_STEPS: usize = 10_000;
+/// Maximum number of steps until the slowest path is found.
+const MAX_STEPS: usize = 10_000;
 
 /// Kind of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Way {
-    /// Search with default options, without limits until the slowest path is found.
-    AsUsed,
-    /// Search in which every decision that can be a query is one.
-    Asking,
+pub enum Strategy {
+    /// Search with default options. [`Limits`] apply only once the slowest path is found.
+    Default,
+    /// Search that uses the solver for every decision that it can make with the solver.
+    Queries,
     /// Enumeration of all paths, with a query at each branch.
     Branches,
 }
 
-pub const WAYS: [Way; 3] = [Way::AsUsed, Way::Asking, Way::Branches];
+pub const STRATEGIES: [Strategy; 3] = [Strategy::Default, Strategy::Queries, Strategy::Branches];
 
 /// Limits after which a search ends.
-pub struct Enough {
+pub struct Limits {
     /// Maximum number of steps.
     pub steps: usize,
     /// Maximum number of queries.
@@ -32,17 +32,17 @@ pub struct Enough {
     pub seconds: f64,
 }
 
-/// Runs a search. Returns the solver's statistics at the end, as `asked` reads them.
+/// Runs a search. Returns the solver's statistics at its end, which `statistics` reads.
 pub fn search<S: Solver>(
     case: &Case,
-    way: Way,
+    strategy: Strategy,
     solver: S,
-    asked: impl Fn(&S) -> SolverStatistics,
-    enough: &Enough,
+    statistics: impl Fn(&S) -> SolverStatistics,
+    limits: &Limits,
 ) -> SolverStatistics {
-    let options = match way {
-        Way::AsUsed => SearchOptions::default(),
-        Way::Asking | Way::Branches => {
+    let options = match strategy {
+        Strategy::Default => SearchOptions::default(),
+        Strategy::Queries | Strategy::Branches => {
             SearchOptions { facts: false, guess: false, ..SearchOptions::default() }
         }
     };
@@ -50,25 +50,25 @@ pub fn search<S: Solver>(
     let (unrolled, packets) = (case.unroll(), case.packets());
     let mut search =
         Search::with_options(unrolled, model, target, case.metric, packets, solver, options);
-    if way == Way::Branches {
+    if strategy == Strategy::Branches {
         search.enumerate_all();
     }
     let (mut paths, mut steps) = (0, 0);
     loop {
-        let so_far = asked(search.solver());
-        let ended = steps >= enough.steps
-            || so_far.checks >= enough.queries
-            || so_far.seconds >= enough.seconds;
-        if paths >= PATHS || ended && (paths > 0 || way != Way::AsUsed) {
+        let so_far = statistics(search.solver());
+        let ended = steps >= limits.steps
+            || so_far.checks >= limits.queries
+            || so_far.seconds >= limits.seconds;
+        if paths >= PATHS || ended && (paths > 0 || strategy != Strategy::Default) {
             return so_far;
         }
         steps += 1;
-        assert!(steps <= MOST_STEPS, "{}, {way:?}: the slowest path is not found", case.name);
-        match search.step().unwrap_or_else(|error| panic!("{}, {way:?}: {error}", case.name)) {
+        assert!(steps <= MAX_STEPS, "{}, {strategy:?}: the slowest path is not found", case.name);
+        match search.step().unwrap_or_else(|error| panic!("{}, {strategy:?}: {error}", case.name)) {
             Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             Event::Path(_) => paths += 1,
-            Event::Complete => return asked(search.solver()),
-            Event::GaveUp(why) => panic!("{}, {way:?}: {why}", case.name),
+            Event::Complete => return statistics(search.solver()),
+            Event::GaveUp(reason) => panic!("{}, {strategy:?}: {reason}", case.name),
         }
     }
 }
