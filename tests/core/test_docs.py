@@ -20,20 +20,20 @@ from support import BLESS, ROOT, check_golden, slowpath
 CI_PAGE = ROOT / "docs/ci.md"
 
 
-def _commands(path: tuple[str, ...], member: Command | Group) -> Iterator[tuple[str, ...]]:
-    """Yield the words that call a group, and each command in it."""
-    yield path
+def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words that call each group and each command."""
+    yield words
     if isinstance(member, Group):
-        if member.of_file is not None:
-            yield (*path, "nf.c")
-        for name, place in member.commands.items():
-            yield from _commands((*path, name), load(place))
+        if member.file_command is not None:
+            yield (*words, "nf.c")
+        for name, reference in member.commands.items():
+            yield from _groups(load(reference), (*words, name))
 
 
 def command_reference() -> str:
     """Return the content of `docs/cli.md`: the help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
-    for command in _commands((), ALL):
+    for command in _groups(ALL):
         run = slowpath(*command, "--help")
         assert (run.returncode, run.stderr) == (0, "")
         parts.append(

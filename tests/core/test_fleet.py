@@ -23,8 +23,8 @@ from fleet_work import (
 from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.jobs import pool as pools
 from slowpath.core.jobs.cluster_pool import ClusterPool, connected
-from slowpath.core.jobs.local_pool import LocalPool
-from slowpath.core.jobs.pool import Pool, PoolObserver, Unfinished, open_pool
+from slowpath.core.jobs.local_pool import LocalPool, open_pool
+from slowpath.core.jobs.pool import Pool, PoolObserver, Unfinished
 from support import ROOT, slowpath, wait_until
 
 FLEET = ROOT / "examples/fleet/fleet.yaml"

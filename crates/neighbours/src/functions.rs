@@ -6,23 +6,8 @@ mod nat;
 mod router;
 
 use crate::error::NeighbourError;
-use crate::header::Header;
 use crate::spec::HeaderStage;
-
-/// The decision about a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The packet continues to the next stage.
-    Pass,
-    /// The packet is dropped.
-    Drop,
-}
-
-/// A stage that processes headers. It allocates memory only to grow its tables.
-pub trait Stage: Send {
-    /// Processes one packet.
-    fn process(&mut self, header: &mut Header) -> Verdict;
-}
+use crate::stage::Stage;
 
 /// Creates a stage with its initial tables.
 ///

@@ -6,10 +6,11 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 use crate::accelerator::{Accelerator, Origin, Schedule};
 use crate::error::NeighbourError;
-use crate::functions::{Stage, Verdict, stage};
+use crate::functions::stage;
 use crate::header::Header;
 use crate::packets::Packets;
 use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
+use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
 /// Number of packets in a turn: the burst size of a driver.

@@ -35,6 +35,7 @@ mod probe;
 #[cfg(test)]
 mod schema;
 mod spec;
+mod stage;
 mod tables;
 mod traffic;
 mod work;

@@ -19,6 +19,7 @@
 //! `effects`, `disagreement`. `replay` is the public interface.
 
 mod choices;
+mod clock;
 mod commit;
 mod cpu;
 mod disagreement;

@@ -11,9 +11,9 @@ use slowpath_ir::{InputId, InputKind, RegionId};
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{LoadedProgram, Map};
 
+use crate::clock::now;
 use crate::cpu;
 use crate::entry::write;
-use crate::run_preparation::now;
 use crate::tries::Tries;
 
 /// The path record of an instrumented program. The search for open values looks for the recorded

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use rustix::time::{ClockId, clock_gettime};
 use slowpath_bpf::lift::{Bytes, MapLayout};
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_ir::RegionId;
 use slowpath_kernel::MapError;
 
+use crate::clock::now;
 use crate::entry::{intern, write};
 use crate::pair::{Pair, is_queue};
 
@@ -141,21 +141,4 @@ impl Pair {
         };
         read.iter().filter(unconfirmed).copied().collect()
     }
-}
-
-/// Returns the current nanoseconds of the clock that a helper reads; `None` if the name is not that
-/// of a helper that reads a clock.
-pub fn now(name: &str) -> Option<u64> {
-    let clock = match name {
-        _ if name.starts_with("bpf_ktime_get_ns") => ClockId::Monotonic,
-        #[cfg(target_os = "linux")]
-        _ if name.starts_with("bpf_ktime_get_coarse_ns") => ClockId::MonotonicCoarse,
-        #[cfg(target_os = "linux")]
-        _ if name.starts_with("bpf_ktime_get_boot_ns") => ClockId::Boottime,
-        _ => return None,
-    };
-    let time = clock_gettime(clock);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
-    Some(seconds.saturating_mul(1_000_000_000).saturating_add(rest))
 }

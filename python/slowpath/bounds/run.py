@@ -65,7 +65,7 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     count = sum(len(session.plan.tasks) for _, session in parts)
     if place.scheduler is None and min(place.jobs or 1, count) <= 1:
         return report(parts, output)
-    from slowpath.core.jobs.pool import open_pool
+    from slowpath.core.jobs.local_pool import open_pool
 
     with open_pool(place.scheduler, place.jobs) as pool:
         return report(parts, output, pool)

@@ -6,9 +6,9 @@
 
 use slowpath_random::Random;
 
-use super::{Stage, Verdict};
 use crate::error::{NeighbourError, within};
 use crate::header::{FiveTuple, Header, flow, mask};
+use crate::stage::{Stage, Verdict};
 use crate::tables::Table;
 
 const MAX_RULES: f64 = 1_000_000.0;
@@ -122,8 +122,8 @@ impl Stage for Acl {
 #[cfg(test)]
 mod tests {
     use super::{Acl, Rule};
-    use crate::functions::{Stage, Verdict};
     use crate::header::{FiveTuple, mask, udp_headers};
+    use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
     fn fits(rule: &Rule, flow: &FiveTuple) -> bool {

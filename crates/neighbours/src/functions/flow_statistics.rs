@@ -1,7 +1,7 @@
 //! Flow statistics: packets and bytes of each flow.
 
-use super::{Stage, Verdict};
 use crate::header::{Header, flow, length};
+use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
 /// Statistics of one flow.
@@ -42,8 +42,8 @@ impl Stage for FlowStatistics {
 #[cfg(test)]
 mod tests {
     use super::{FlowStatistics, Record};
-    use crate::functions::Stage;
     use crate::header::udp_headers;
+    use crate::stage::Stage;
     use crate::traffic::flow_of;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Source network address translation: each flow gets an address and a port from a pool.
 
-use super::{Stage, Verdict};
 use crate::header::{Header, flow, rewrite_source};
+use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
 /// The first address of the pool, 100.64.0.0 (RFC 6598).
@@ -31,8 +31,8 @@ impl Stage for Nat {
 #[cfg(test)]
 mod tests {
     use super::{Nat, POOL, PORTS};
-    use crate::functions::{Stage, Verdict};
     use crate::header::{flow, intact, sum_of, udp_headers};
+    use crate::stage::{Stage, Verdict};
     use crate::traffic::flow_of;
     use std::collections::HashSet;
 

@@ -6,9 +6,9 @@
 
 use slowpath_random::Random;
 
-use super::{Stage, Verdict};
 use crate::error::{NeighbourError, within, zeros};
 use crate::header::{Header, flow, hop, mask};
+use crate::stage::{Stage, Verdict};
 
 /// Number of bits that index the first table.
 const FIRST: u8 = 24;
@@ -98,8 +98,8 @@ impl Stage for Router {
 #[cfg(test)]
 mod tests {
     use super::{Route, Router};
-    use crate::functions::{Stage, Verdict};
     use crate::header::{FiveTuple, INITIAL_TTL, mask, udp_headers};
+    use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
     /// Scans all routes for the longest matching prefix, and returns its hop. If several are equal,

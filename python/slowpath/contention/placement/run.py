@@ -91,7 +91,7 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
 
 def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]":
     from slowpath.contention.placement.running import Drawn, run_drawn
-    from slowpath.core.jobs.pool import open_pool
+    from slowpath.core.jobs.local_pool import open_pool
 
     length = given.length or LENGTH
     sequences = [Drawn(length, (given.seed or 0, at)) for at in range(given.sequences)]

@@ -1,13 +1,14 @@
-"""A pool of processes on this machine."""
+"""A pool of processes on this machine, and the choice between it and a cluster."""
 
 import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -148,3 +149,24 @@ def _exit_with_owner(quit_: Connection) -> None:
 def _call(item: object) -> Any:  # noqa: ANN401 - result of the work
     work, common, stop_requested = _shared
     return work(common, item, stop_requested)
+
+
+@contextmanager
+def open_pool(scheduler: str | None, jobs: int | None = None) -> Iterator[Pool]:
+    """Open a pool of a cluster's workers if `scheduler` is given, else of local processes.
+
+    Args:
+        scheduler: Address of the Dask scheduler, such as `tcp://host:8786`.
+        jobs: Number of local processes; None: one per CPU that this process may use.
+
+    Raises:
+        OptionError: if the scheduler cannot be reached.
+        UnavailableError: if the extra `fleet` is not installed.
+    """
+    if scheduler is None:
+        yield LocalPool(jobs)
+    else:
+        from slowpath.core.jobs.cluster_pool import connected
+
+        with connected(scheduler) as pool:
+            yield pool

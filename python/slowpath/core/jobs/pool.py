@@ -1,4 +1,4 @@
-"""Process pools: their choice, their interface, and their results in the order of the items.
+"""Process pools: their interface, and their results in the order of the items.
 
 While the caller waits for an item, all workers go on with later ones. If a worker dies, its item is
 retried alone after all other items. The retry thus has all memory and cannot take others down.
@@ -8,7 +8,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -261,26 +260,3 @@ def check_place(scheduler: str | None, jobs: int | None) -> None:
     """
     if scheduler is not None and jobs is not None:
         raise OptionError("--jobs", "is of this machine; the cluster has its own workers")
-
-
-@contextmanager
-def open_pool(scheduler: str | None, jobs: int | None = None) -> Iterator[Pool]:
-    """Open a pool of a cluster's workers if `scheduler` is given, else of local processes.
-
-    Args:
-        scheduler: Address of the Dask scheduler, such as `tcp://host:8786`.
-        jobs: Number of local processes; None: one per CPU that this process may use.
-
-    Raises:
-        OptionError: if the scheduler cannot be reached.
-        UnavailableError: if the extra `fleet` is not installed.
-    """
-    if scheduler is None:
-        from slowpath.core.jobs.local_pool import LocalPool
-
-        yield LocalPool(jobs)
-    else:
-        from slowpath.core.jobs.cluster_pool import connected
-
-        with connected(scheduler) as pool:
-            yield pool
