@@ -8,16 +8,16 @@
 //! A program can exit early only in its entry function, and only where it holds no lock and no
 //! reference. The verifier rejects a check in any other place.
 
-mod load;
 mod rewrite;
 #[cfg(test)]
 mod tests;
 
-use slowpath_bpf::{BpfProgram, MapDef, MapKind};
+use slowpath_bpf::{MapDef, MapKind, Object};
 
-use crate::count::Answer;
+use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
-use crate::loaded::LoadedProgram;
+use crate::reachable::{Reachable, find_reachable};
+use crate::{Kernel, LoadedProgram};
 
 pub use rewrite::{EXIT_ACTION, exit_points};
 
@@ -57,14 +57,66 @@ fn word() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// Inserts checks at the slots `places`, and replaces calls by `answers`. `word` is the number of
-/// the map with the word that selects the place.
-fn cuttable(
-    program: &BpfProgram,
-    word: u32,
-    places: &[usize],
-    answers: &[Answer],
-) -> Result<BpfProgram, LoadError> {
-    rewrite::cuttable(program, word, places, answers)
-        .map_err(|reason| LoadError::NoEarlyExit { program: program.name.clone(), reason })
+impl Kernel {
+    /// Like [`Kernel::load_with_answers`], but the program can be made to exit early: in front of
+    /// the instructions at the slots `places`.
+    ///
+    /// # Errors
+    /// As [`Kernel::load_with_answers`]; [`LoadError::NoEarlyExit`] if the program cannot exit at
+    /// one of the slots, and [`LoadError::Rejected`] if it holds a lock or a reference there.
+    pub fn load_with_exits(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        places: &[usize],
+    ) -> Result<(LoadedProgram, ExitSelector), LoadError> {
+        let number = object.maps.len();
+        let reachable = self.cut(object, program, answers, (number, places))?;
+        let further: [(usize, &MapDef); 1] = [(number, &word())];
+        Ok((self.load_reachable(object, program, reachable, &further)?, ExitSelector::new(number)))
+    }
+
+    /// Like [`Kernel::load_with_exits`], but all programs count their instructions, as those of
+    /// [`Kernel::load_fingerprinted`] do. The count includes the code of early exits:
+    /// [`CHECK_INSNS`] for each check, and [`EXIT_INSNS`] for an exit.
+    ///
+    /// # Errors
+    /// As [`Kernel::load_with_exits`], and if there is no room for counting.
+    pub fn load_cuttable_counted(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        places: &[usize],
+    ) -> Result<(CountingProgram, ExitSelector), LoadError> {
+        let counter = object.maps.len();
+        let number = counter + 1;
+        let mut reachable = self.cut(object, program, answers, (number, places))?;
+        for (&of, linked) in &mut reachable.programs {
+            *linked = count::counting(linked, counter as u32, &[], Weights::Random(of))?;
+        }
+        let further: [(usize, &MapDef); 2] = [(counter, &count::counter()), (number, &word())];
+        let loaded = self.load_reachable(object, program, reachable, &further)?;
+        Ok((CountingProgram::new(loaded, counter, true), ExitSelector::new(number)))
+    }
+
+    /// Finds the reachable programs. Inserts checks at the slots `places` of the entry, and
+    /// replaces its calls by `answers`. `number` is the number of the map with the word that
+    /// selects the place.
+    fn cut(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        (number, places): (usize, &[usize]),
+    ) -> Result<Reachable, LoadError> {
+        let mut reachable = find_reachable(object, program, &|| self.types())?;
+        if let Some(linked) = reachable.programs.get_mut(&program) {
+            let name = linked.name.clone();
+            *linked = rewrite::cuttable(linked, number as u32, places, answers)
+                .map_err(|reason| LoadError::NoEarlyExit { program: name, reason })?;
+        }
+        Ok(reachable)
+    }
 }

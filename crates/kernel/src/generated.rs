@@ -2,19 +2,39 @@
 
 mod assembly;
 mod entry;
-mod error;
+
+use std::io;
 
 use slowpath_bpf::MapKind;
+use thiserror::Error;
 
 pub use assembly::Assembly;
 pub use entry::Entry;
-pub use error::GeneratedError;
 
 use crate::LoadedProgram;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
 /// The only key of maps with one element.
 pub const KEY: [u8; 4] = [0; 4];
+
+/// A failure to load a generated program or to connect it with another.
+#[derive(Debug, Error)]
+pub enum GeneratedError {
+    /// The kernel rejects the program or a map that it needs.
+    #[error("the kernel refuses {what} that measuring needs: {cause}")]
+    Refused {
+        /// Kind of the rejected object.
+        what: &'static str,
+        /// The kernel's error.
+        cause: io::Error,
+    },
+    /// The kernel does not accept a program as target of a tail call.
+    #[error("the kernel does not let the program be called by another one: {cause}")]
+    Selected {
+        /// The kernel's error.
+        cause: io::Error,
+    },
+}
 
 /// Creates a map of one element.
 pub fn map(

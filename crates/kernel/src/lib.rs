@@ -16,7 +16,6 @@
 //! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`; conventions follow
 //! libbpf. Linux 5.18 is the first kernel with all features used here.
 
-mod affinity;
 pub mod agreement;
 mod btf;
 mod context;
@@ -47,7 +46,6 @@ mod verdict;
 mod veth_chain;
 pub mod witness;
 
-pub use affinity::pin_to_current_cpu;
 pub use context::Context;
 pub use count::{Answer, CountingProgram, Tally};
 pub use error::{
@@ -62,5 +60,6 @@ pub use map::{Element, Map};
 pub use namespace::{Device, DeviceCounts, FrameSocket, Namespace};
 pub use retry::{Interruptible, retry};
 pub use ring::Ring;
+pub use sys::pin_to_current_cpu;
 pub use unavailable::Unavailable;
 pub use veth_chain::{Record, VethChain};

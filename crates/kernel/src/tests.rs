@@ -1,8 +1,33 @@
-//! Tests that need no BPF in the running kernel.
+//! Tests that need no BPF in the running kernel, and a helper for such tests.
+
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use crate::Context;
 use crate::context::{self, Layout};
 use crate::sys::Cpus;
+
+/// Builds a program from instructions. Its functions start at the slots `functions`.
+pub fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
+    let function = |&first: &usize| Subprogram {
+        name: format!("f{first}"),
+        first,
+        global: first == 0,
+        section: "xdp".to_owned(),
+        section_slot: first,
+    };
+    BpfProgram {
+        number: 0,
+        name: "main".to_owned(),
+        section: "xdp".to_owned(),
+        kind: ProgramKind::Xdp,
+        lines: vec![None; insns.len()],
+        insns,
+        subprograms: functions.iter().map(function).collect(),
+        kfuncs: Vec::new(),
+        unresolved: Vec::new(),
+    }
+}
 
 #[test]
 fn lists_of_cpus_count_up_to_the_highest() {

@@ -1,10 +1,10 @@
 //! Tests of the slots and scratch registers of additions. `tests/counts.rs` checks the sums in the
 //! kernel.
 
+use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, helper,
 };
-use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use super::Answer;
 use super::rewrite::{Weights, counting};
@@ -35,24 +35,7 @@ fn branch(offset: i16) -> Insn {
 }
 
 fn program(insns: Vec<Insn>) -> BpfProgram {
-    let main = Subprogram {
-        name: "main".to_owned(),
-        first: 0,
-        global: true,
-        section: "xdp".to_owned(),
-        section_slot: 0,
-    };
-    BpfProgram {
-        number: 0,
-        name: "main".to_owned(),
-        section: "xdp".to_owned(),
-        kind: ProgramKind::Xdp,
-        lines: vec![None; insns.len()],
-        insns,
-        subprograms: vec![main],
-        kfuncs: Vec::new(),
-        unresolved: Vec::new(),
-    }
+    crate::tests::program(insns, &[0])
 }
 
 /// Returns the slots of additions, with the counts that they add.

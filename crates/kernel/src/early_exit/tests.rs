@@ -4,9 +4,9 @@
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,
 };
-use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use super::rewrite::{cuttable, exit_points};
+use crate::tests::program;
 
 const WORD: u32 = 7;
 const CALL: Insn = Insn::Call(Call::Helper(KTIME_GET_NS));
@@ -18,27 +18,6 @@ fn set(dst: Register, imm: i32) -> Insn {
 fn branch(offset: i16) -> Insn {
     let (width, cond) = (Width::W64, Condition::Eq);
     Insn::Branch { width, cond, dst: Register::R6, src: Source::Imm(0), offset }
-}
-
-fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
-    let function = |&first: &usize| Subprogram {
-        name: format!("f{first}"),
-        first,
-        global: first == 0,
-        section: "xdp".to_owned(),
-        section_slot: first,
-    };
-    BpfProgram {
-        number: 0,
-        name: "main".to_owned(),
-        section: "xdp".to_owned(),
-        kind: ProgramKind::Xdp,
-        lines: vec![None; insns.len()],
-        insns,
-        subprograms: functions.iter().map(function).collect(),
-        kfuncs: Vec::new(),
-        unresolved: Vec::new(),
-    }
 }
 
 /// Returns the slots of checks, with the numbers of their places.

@@ -7,8 +7,7 @@ use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{Register, Source};
 
 use super::assembly::Assembly;
-use super::error::GeneratedError;
-use super::{KEY, load, map};
+use super::{GeneratedError, KEY, load, map};
 use crate::LoadedProgram;
 use crate::sys::{Cpus, RawMap};
 

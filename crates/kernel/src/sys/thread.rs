@@ -92,3 +92,9 @@ mod linux {
 }
 
 pub use linux::{block_signals, cpu, monotonic_raw, pin, real_time, thread_id};
+
+/// Pins the calling thread to its current CPU, so that all runs of a program use the same values of
+/// per-CPU maps. Returns false if the system does not allow it.
+pub fn pin_to_current_cpu() -> bool {
+    cpu().is_some_and(|cpu| pin(cpu).is_ok())
+}
