@@ -13,7 +13,6 @@ use crate::answers::{Answers, is_answered};
 use crate::error::RehearsalError;
 use crate::loaded_chain::{Comparison, LoadedChain, load};
 use crate::mutation::{Mutator, SHORTEST};
-use crate::open::{linked, open as open_calls};
 use crate::options::{Install, Options, Role, Subject};
 use crate::outcome::{Found, Rehearsal};
 use crate::packets::{Packets, adapt_to_facts};
@@ -21,6 +20,7 @@ use crate::program_harness::Arrival;
 use crate::random::Random;
 use crate::repetition::{Repeated, repeat};
 use crate::run_environment::RunEnvironment;
+use crate::unpredictable::{link_all, unpredictable_calls};
 
 /// Minimum number of packets between two comparisons of maps.
 const BATCH: usize = 1000;
@@ -106,7 +106,8 @@ pub fn compare(
     environment: RunEnvironment,
     stop: &Stop,
 ) -> Result<Compared, RehearsalError> {
-    let Programs { all: mut programs, original, rewritten, open } = programs(kernel, subject)?;
+    let Programs { all: mut programs, original, rewritten, unpredictable } =
+        programs(kernel, subject)?;
     let calls = Calls { original, rewritten, seed: options.seed };
     let mut work = Work::new(kernel, subject, install, calls, environment, stop)?;
     let answered = work.answers.names();
@@ -117,8 +118,8 @@ pub fn compare(
         let note = format!("what {names} return is the same for both, and not the kernel's answer");
         work.rehearsal.notes.push(note);
     }
-    if !open.is_empty() {
-        let names: Vec<String> = open.into_iter().collect();
+    if !unpredictable.is_empty() {
+        let names: Vec<String> = unpredictable.into_iter().collect();
         let reason = format!("it depends on what {} returns or does later", names.join(", "));
         work.rehearsal.undetermined = Some(reason);
     }
@@ -135,7 +136,7 @@ pub fn compare(
     }
     let mut direct = Mutator::new(options.seed.wrapping_add(1), &through, &programs);
     for stage in subject.upstream {
-        programs.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
+        programs.extend(link_all(kernel, (&stage.object, stage.program)).unwrap_or_default());
     }
     let mut arriving = Mutator::new(options.seed, &seeds, &programs);
     let tries = options.packets.saturating_mul(TRIES).saturating_add(EXTRA_TRIES);
@@ -191,7 +192,7 @@ pub struct Programs {
     /// The rewritten program without tail-called ones.
     pub rewritten: BpfProgram,
     /// Names of called functions with unpredictable results that are not replaced by answers.
-    pub open: BTreeSet<String>,
+    pub unpredictable: BTreeSet<String>,
 }
 
 /// The two programs whose calls are answered.
@@ -209,23 +210,25 @@ impl Calls {
 
 /// Links the two programs.
 pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
-    let linked = |role, what: (&Object, usize)| {
-        linked(kernel, what).map_err(|cause| {
+    let link = |role, program: (&Object, usize)| {
+        link_all(kernel, program).map_err(|cause| {
             let cause = Box::new(LoadError::Object(cause));
             RehearsalError::Load { role, cause }
         })
     };
-    let mut all = linked(Role::Original, subject.original)?;
-    let others = linked(Role::Rewritten, subject.rewritten)?;
+    let mut all = link(Role::Original, subject.original)?;
+    let others = link(Role::Rewritten, subject.rewritten)?;
     // The program itself comes first; calls of tail-called programs are not replaced.
     let (original, rewritten) = (all[0].clone(), others[0].clone());
-    let mut open: BTreeSet<String> =
-        [&original, &rewritten].into_iter().flat_map(|p| open_calls(slice::from_ref(p))).collect();
-    open.retain(|name| !is_answered(name));
-    open.extend(open_calls(&all[1..]));
-    open.extend(open_calls(&others[1..]));
+    let mut unpredictable: BTreeSet<String> = [&original, &rewritten]
+        .into_iter()
+        .flat_map(|p| unpredictable_calls(slice::from_ref(p)))
+        .collect();
+    unpredictable.retain(|name| !is_answered(name));
+    unpredictable.extend(unpredictable_calls(&all[1..]));
+    unpredictable.extend(unpredictable_calls(&others[1..]));
     all.extend(others);
-    Ok(Programs { all, original, rewritten, open })
+    Ok(Programs { all, original, rewritten, unpredictable })
 }
 
 impl<'a> Work<'a> {

@@ -23,8 +23,8 @@ pub fn cover(
 ) -> Result<Covered, RehearsalError> {
     let mut covered = Covered::default();
     let mut ways = HashSet::new();
-    let Programs { original, rewritten, open, .. } = programs(kernel, subject)?;
-    if !open.is_empty() {
+    let Programs { original, rewritten, unpredictable, .. } = programs(kernel, subject)?;
+    if !unpredictable.is_empty() {
         // A packet might take another path in each run.
         return Ok(covered);
     }

@@ -35,7 +35,6 @@ mod error;
 mod loaded_chain;
 mod mutation;
 mod on_devices;
-mod open;
 mod options;
 mod outcome;
 mod packets;
@@ -49,6 +48,7 @@ mod schema;
 mod sizes;
 mod turns;
 mod undo;
+mod unpredictable;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ impl<'a> SizedSubject<'a> {
     fn new(subject: &Subject<'a>) -> SizedSubject<'a> {
         let (mut upstream, mut chosen) = (Vec::new(), Vec::new());
         for stage in subject.upstream {
-            let (object, names) = sizes::sized(&stage.object);
+            let (object, names) = sizes::with_sizes(&stage.object);
             chosen.extend(names);
             let object = match object {
                 Cow::Borrowed(_) => Arc::clone(&stage.object),
@@ -172,8 +172,8 @@ impl<'a> SizedSubject<'a> {
             };
             upstream.push(Stage { object, ..stage.clone() });
         }
-        let (original, names) = sizes::sized(subject.original.0);
-        let (rewritten, _) = sizes::sized(subject.rewritten.0);
+        let (original, names) = sizes::with_sizes(subject.original.0);
+        let (rewritten, _) = sizes::with_sizes(subject.rewritten.0);
         chosen.extend(names);
         SizedSubject {
             upstream,

@@ -5,11 +5,11 @@ use slowpath_stop::Stop;
 
 use crate::comparing::{compare, programs};
 use crate::error::RehearsalError;
-use crate::open::{linked, open};
 use crate::options::{Devices, Install, Options, Subject};
 use crate::outcome::{Found, OnDevice, Rehearsal};
 use crate::packets::Packets;
 use crate::run_environment::{RunEnvironment, VethSettings};
+use crate::unpredictable::{link_all, unpredictable_calls};
 
 /// Limits the frame lengths to those that the facts about packets allow.
 fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
@@ -37,10 +37,10 @@ pub fn on_devices(
     let mut all = programs(kernel, subject)?.all;
     let mut upstream = Vec::new();
     for stage in subject.upstream {
-        upstream.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
+        upstream.extend(link_all(kernel, (&stage.object, stage.program)).unwrap_or_default());
     }
     // Calls of upstream programs are not replaced by answers.
-    let unpredictable: Vec<String> = open(&upstream).into_iter().collect();
+    let unpredictable: Vec<String> = unpredictable_calls(&upstream).into_iter().collect();
     all.extend(upstream);
     let options = Options { packets: devices.frames, arbitrary: false, rounds: 0, ..*options };
     for (mode, name, requested) in

@@ -8,7 +8,7 @@ use slowpath_bpf::{MapKind, Object};
 const ELEMENTS: u32 = 64;
 
 /// Sets the sizes of such maps in an object. Also returns the names of these maps.
-pub fn sized(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
+pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
         .iter()

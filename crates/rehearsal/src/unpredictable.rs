@@ -9,11 +9,11 @@ use slowpath_kernel::Kernel;
 
 /// Words in the names of helpers and kernel functions with unpredictable results or delayed
 /// effects.
-const OPEN: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
+const UNPREDICTABLE: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
 
 /// Links a program and all programs that it can tail-call, if necessary with the running kernel's
 /// types. The program itself is the first result.
-pub fn linked(
+pub fn link_all(
     kernel: &Kernel,
     (object, program): (&Object, usize),
 ) -> Result<Vec<BpfProgram>, ObjectError> {
@@ -40,7 +40,7 @@ pub fn linked(
 }
 
 /// Returns the names of called functions with unpredictable results.
-pub fn open(programs: &[BpfProgram]) -> BTreeSet<String> {
+pub fn unpredictable_calls(programs: &[BpfProgram]) -> BTreeSet<String> {
     let called = programs.iter().flat_map(|program| {
         let helpers = program.insns.iter().filter_map(|insn| match insn {
             Insn::Call(Call::Helper(number)) => helper_name(*number).map(str::to_owned),
@@ -48,5 +48,5 @@ pub fn open(programs: &[BpfProgram]) -> BTreeSet<String> {
         });
         helpers.chain(program.kfuncs.iter().cloned())
     });
-    called.filter(|name| OPEN.iter().any(|open| name.contains(open))).collect()
+    called.filter(|name| UNPREDICTABLE.iter().any(|word| name.contains(word))).collect()
 }
