@@ -1,7 +1,7 @@
 """Card instructions of each block, with block counts from a trace.
 
-The module that runs is the one whose card instructions are counted, after the passes for BPF.
-Blocks therefore need no mapping between compilations.
+The same module runs over the trace and is compiled for the card, after the passes for BPF. Blocks
+therefore need no mapping between compilations.
 """
 
 from collections import Counter
@@ -28,11 +28,11 @@ _DIGITS = 6
 
 
 Inlined = list[tuple[list[str], float]]
-"""Sets of inlined functions (sorted symbols), and the share of instructions from each set."""
+"""Sets of inlined functions (sorted symbols), each with its share of a block's instructions."""
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
-    """Return the inlined functions of each block by its number; blocks without any are left out.
+    """Return the inlined functions of each block that has any, by the block's number as text.
 
     Nested inlined functions form one set, so that each instruction counts once.
     """
@@ -44,7 +44,7 @@ def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
 
 
 def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
-    """Return file, line and share of the instructions for each block, without headers."""
+    """Return file, line and share of the instructions for each block, except lines of headers."""
     found = []
     for block in function.blocks:
         places = [metadata.line(one.place) for one in block.instructions if one.place is not None]
@@ -78,10 +78,10 @@ _SHOWN = 4
 
 
 class ExecutedBlock(NamedTuple):
-    """A block with its runs."""
+    """A block that ran, with its number of runs and instructions."""
 
     symbol: str
-    """Symbol of its function in the module that ran."""
+    """Symbol of the block's function in the module that ran."""
     file: str
     """File with the start of the block; empty if unknown."""
     line: int
@@ -93,36 +93,35 @@ class ExecutedBlock(NamedTuple):
     instructions: float
     """Instructions per run."""
     within: Sequence[tuple[frozenset[str], float]]
-    """Sets of nested inlined functions, each with the share of the block's instructions that comes
-    from it."""
+    """Sets of nested inlined functions, each with its share of the block's instructions."""
     lines: Mapping[tuple[str, int], float]
     """Share of the block's instructions by file and line of the source."""
 
     def share(self, symbols: frozenset[str]) -> float:
-        """Return the share of the block that belongs to some functions."""
+        """Return the share of the block's instructions that belong to these functions."""
         if self.symbol in symbols:
             return 1.0
         return sum(share for inside, share in self.within if inside & symbols)
 
 
 class Executed(NamedTuple):
-    """The blocks of a run."""
+    """The blocks that ran, with the instructions of the card if these could be counted."""
 
     blocks: list[ExecutedBlock]
     on_card: bool
-    """True if instructions were counted in code for the card; else they are LLVM instructions."""
+    """True if instructions are those of the card; false if they are LLVM instructions."""
     why: str
-    """Reason why they were not counted for the card; empty if they were."""
+    """Reason why card instructions could not be counted; empty if they could."""
     refused: list[str]
     """Operations that the card lacks, which the instruction counts do not include."""
 
     def lacking(self, between: str) -> str:
-        """Join the first few of `refused` with a separator, and the number of the others."""
+        """Join the first few of `refused`, and the number of the others, with a separator."""
         left = len(self.refused) - _SHOWN
         return between.join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
-        """Return the instructions per packet of all functions, or of some without callees."""
+        """Return the instructions per packet of all functions, or of `symbols` without callees."""
         return sum(
             one.instructions * one.per_packet * (1.0 if symbols is None else one.share(symbols))
             for one in self.blocks
@@ -132,7 +131,7 @@ class Executed(NamedTuple):
 _Blocks = tuple[
     list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
 ]
-"""Lists for a function's blocks: instructions, shares of functions, and shares of lines."""
+"""Lists over a function's blocks: instructions, shares of functions, and shares of lines."""
 
 
 class Trace(NamedTuple):
@@ -141,8 +140,8 @@ class Trace(NamedTuple):
     file: str
     setting: RunSettings
     allowed: RunLimits
-    usual: CountsReport
-    """Counts of a run of the source as compiled for this machine."""
+    counts: CountsReport
+    """Counts of a run of the source, compiled for this machine."""
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
@@ -150,7 +149,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
-        StoppedError: when the time was too short.
+        StoppedError: when the time is too short.
     """
     seconds, memory = trace.allowed
     programs = bool(source.support)
@@ -158,7 +157,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         raise InputError(source.file, "it is no source that clang compiles for BPF")
     until = None if seconds is None else monotonic() + seconds
     if programs:
-        ran = frozenset(one["symbol"] for one in trace.usual["functions"])
+        ran = frozenset(one["symbol"] for one in trace.counts["functions"])
         count = partial(_count_programs, Question(source.file, None, "call", clang, "exact"), ran)
     else:
         count = partial(_count, Question(source.file, trace.setting.entry, "call", clang, "exact"))
@@ -168,21 +167,24 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         stopped = worker.run(count, seconds, found.append)
         if stopped is not None or not found:
             raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
-        _, symbol, text, said, refused = found[0]
-        if programs:  # the module that ran is the counted one
-            return Executed(_rows(trace.usual, said), True, "", refused)
+        _, symbol, text, costs_by_symbol, refused = found[0]
+        if programs:  # `counts` already has the blocks of the counted module
+            return Executed(_rows(trace.counts, costs_by_symbol), True, "", refused)
         left = None if until is None else max(until - monotonic(), 0.1)
         report = counted(source.file, worker, run, left, symbol, text).report
-    if report["traffic"] == trace.usual["traffic"] and report["fate"] != trace.usual["fate"]:
+    if report["traffic"] == trace.counts["traffic"] and report["fate"] != trace.counts["fate"]:
         reason = "as it is compiled for BPF, it does something else with these packets"
         raise InputError(source.file, f"{reason}: C leaves undefined what it relies on")
-    return Executed(_rows(report, said), True, "", refused)
+    return Executed(_rows(report, costs_by_symbol), True, "", refused)
 
 
 def _run(
     file: str, trace: Trace, seconds: float | None, stopping: Stopping, *counted: str
 ) -> Iterator[Message]:
-    """Run a function of the counted module over the packets, in the worker process."""
+    """Run a function of the counted module over the packets, in the worker process.
+
+    `counted` has the symbol of the function and the text of the module.
+    """
     symbol, text = counted
     unit = CompiledUnit(Source(file, text.encode(), "text", compiled=False))
     setting = trace.setting._replace(entry=symbol)
@@ -202,13 +204,13 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
     return Executed(rows, False, why, [])
 
 
-def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[ExecutedBlock]:
-    """Return the blocks with known costs; calls of the framework count for their callers."""
+def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[ExecutedBlock]:
+    """Return the blocks of functions with known costs; framework calls count for their callers."""
     found = []
     for one in counts["blocks"]:
-        if one["symbol"] not in said:
+        if one["symbol"] not in costs_by_symbol:
             continue
-        costs, within, lines = said[one["symbol"]]
+        costs, within, lines = costs_by_symbol[one["symbol"]]
         number = one["number"]
         found.append(
             ExecutedBlock(
@@ -222,44 +224,44 @@ def _rows(counts: CountsReport, said: dict[str, _Blocks]) -> list[ExecutedBlock]
 
 
 def _count_programs(
-    asked: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
+    question: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
 ) -> Iterator[Message]:
-    """Count the XDP programs that `ran` (by symbol) in the worker process, like `_count`."""
+    """Count the XDP programs with symbols in `ran`, in the worker process; yields like `_count`."""
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.source.bpf_steps import compile_to_ir
 
-    module = load(asked, compile_to_ir(asked.file, asked.clang))
+    module = load(question, compile_to_ir(question.file, question.clang))
     functions = module.language.functions
     costs, lacks = dict[str, _Blocks](), dict[str, None]()
     for program in module.programs:
         if program.name not in ran:
             continue
-        costed = count(asked, module, program, stopping)
+        costed = count(question, module, program, stopping)
         symbols = [name for name, _ in linked(program.name, module.layout)]
-        said, refused = _costs(costed, symbols, functions, module.language.metadata)
-        costs.update(said)
+        costs_by_symbol, refused = _costs(costed, symbols, functions, module.language.metadata)
+        costs.update(costs_by_symbol)
         lacks.update(dict.fromkeys(refused))
     if not costs:
-        raise InputError(asked.file, "it has no XDP program that ran")
+        raise InputError(question.file, "it has no XDP program that ran")
     yield "counted", "", "", costs, list(lacks)
 
 
-def _count(asked: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+def _count(question: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
     """Count in the worker process: yield the entry's symbol, the module to run, and costs."""
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_host
 
-    plain = load_plain(asked)
+    plain = load_plain(question)
     if len(plain.entries) != 1:
         reasons = [one["reason"] for _, one in plain.others]
-        raise InputError(asked.file, reasons[0] if reasons else "it has several entries")
+        raise InputError(question.file, reasons[0] if reasons else "it has several entries")
     [entry] = plain.entries
-    costed = count_entry(asked, plain, entry, stopping)
+    costed = count_entry(question, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata
-    said, refused = _costs(costed.program, costed.symbols, functions, metadata)
+    costs_by_symbol, refused = _costs(costed.program, costed.symbols, functions, metadata)
     text = for_host(plain.read)
-    yield "counted", entry.function.name, text, said, refused
+    yield "counted", entry.function.name, text, costs_by_symbol, refused
 
 
 def _costs(
@@ -268,12 +270,12 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """Return the costs of blocks by function symbol, and operations that the card lacks."""
-    said, refused = dict[str, _Blocks](), dict[str, None]()
+    """Return the costs of blocks by function symbol, and the operations that the card lacks."""
+    costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(symbols, program["functions"], strict=True):
         blocks = function["blocks"]
         costs = [int(one["instructions"]) + (one["call_instructions"] or 0) for one in blocks]
         own = functions[symbol]
-        said[symbol] = costs, shares(own, metadata), lines(own, metadata)
+        costs_by_symbol[symbol] = costs, shares(own, metadata), lines(own, metadata)
         refused.update((each["what"], None) for one in blocks for each in one["refused"])
-    return said, list(refused)
+    return costs_by_symbol, list(refused)

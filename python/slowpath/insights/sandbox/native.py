@@ -167,10 +167,10 @@ class CompiledModule:
         found: int = self._engine.get_function_address(name)
         return found or int(self._engine.get_global_value_address(name))
 
-    def outside(self) -> list[tuple[str, int, int, None]]:
-        """Return symbol, address, size in bytes and None for each variable of another file."""
+    def outside(self) -> list[tuple[str, int, int]]:
+        """Return symbol, address and size in bytes of each variable that another file defines."""
         return [
-            (name.removeprefix("slowpath.outside."), one.address, one.size, None)
+            (name.removeprefix("slowpath.outside."), one.address, one.size)
             for name, one in self._outside.items()
         ]
 

@@ -137,7 +137,7 @@ def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
 
 
 class _Companions:
-    """A search through headers and the sources beside them."""
+    """A search through included headers, and for the sources with the same names."""
 
     def __init__(self, file: str, flags: Sequence[str]) -> None:
         self._file = Path(file)

@@ -123,7 +123,7 @@ def _function(
 ) -> Function:
     node = metadata.node(at)
     named = {
-        _bare(one)
+        unquoted(one)
         for block in blocks
         for instruction in block.instructions
         for one in _CALLED.findall(instruction.text)
@@ -202,7 +202,7 @@ def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
         place = re.search(r"!dbg !(\d+)", line)
         section = _SECTION.search(line)
         number = int(place[1]) if place else None
-        yield _bare(head[1]), (number, list(_blocks(lines)), section[1] if section else "")
+        yield unquoted(head[1]), (number, list(_blocks(lines)), section[1] if section else "")
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:
@@ -216,7 +216,7 @@ def _blocks(lines: Iterator[str]) -> Iterator[Block]:
         if label:
             if started:
                 yield _block(name, inside)
-            name, inside, started = _bare(label[1]), [], True
+            name, inside, started = unquoted(label[1]), [], True
             continue
         stripped = line.strip()
         if not stripped or stripped.startswith((";", "#dbg")):
@@ -233,7 +233,7 @@ def _blocks(lines: Iterator[str]) -> Iterator[Block]:
 def _block(name: str, lines: list[str]) -> Block:
     instructions = tuple(map(_instruction, lines))
     last = lines[-1] if lines else ""
-    return Block(name, instructions, tuple(dict.fromkeys(map(_bare, _TO.findall(last)))))
+    return Block(name, instructions, tuple(dict.fromkeys(map(unquoted, _TO.findall(last)))))
 
 
 def _instruction(line: str) -> Instruction:
@@ -245,8 +245,8 @@ def _instruction(line: str) -> Instruction:
     return Instruction(words[0] if words else "", text, int(place[1]) if place else None)
 
 
-def _bare(name: str) -> str:
-    """Remove the quotes that LLVM puts around some names."""
+def unquoted(name: str) -> str:
+    """Return a name of LLVM without quotation marks and escapes."""
     if not name.startswith('"'):
         return name
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])

@@ -93,7 +93,7 @@ def _defined(module: Module) -> set[str]:
 
 
 def _link(source: Source, module: Module) -> None:
-    """Link the stand-in for the kernel.
+    """Link slowpath's stand-in for the kernel (`headers/nic/xdp.c`).
 
     Raises:
         InputError: if the source and the stand-in define functions with the same name.

@@ -167,7 +167,7 @@ class TargetFinder:
         return used, next(iter(kinds), None)
 
     def _pointed(self, variable: int) -> Iterator[int]:
-        """Yield the pointee's node number; nothing for `void *` or no pointer."""
+        """Yield the node number of a pointer's pointee; nothing for `void *` or other variables."""
         node = self._metadata.node(variable)
         kind = None if node is None else self._metadata.bare(node.reference("type"))
         if kind is not None and kind.text("tag") == _POINTER:

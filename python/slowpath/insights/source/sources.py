@@ -137,7 +137,7 @@ _COMMENT = re.compile(
 """Comments and quoted text, as quoted text may contain comment marks."""
 _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
-"""Macro of libbpf that sets a program's section, unlike the attribute never used elsewhere."""
+"""libbpf's macro for a program's section; other sources use at most the attribute."""
 _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
 _INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
 _LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)

@@ -98,7 +98,7 @@ class Counted:
 
     def block(self, number: int, packets: int) -> CountedBlock:
         """Return the counts of the block with this number; `packets` is the number of packets."""
-        place = self.execution.stated.blocks[number]
+        place = self.execution.instrumented.blocks[number]
         function = self._functions[place.function]
         file, line = _place(self.execution.line(number))
         runs = self.outcome.tally.runs[number]
@@ -121,7 +121,7 @@ class Counted:
     def _counted_functions(self) -> list[CountedFunction]:
         found = list[CountedFunction]()
         for at in self._ran():
-            place = self.execution.stated.blocks[at]
+            place = self.execution.instrumented.blocks[at]
             if place.number:
                 continue
             function = self._functions[place.function]
@@ -140,18 +140,18 @@ class Counted:
 
     def _counted_calls(self, packets: int) -> list[CountedCall]:
         """Return the calls of functions that the source calls in several lines, by line."""
-        stated, tally = self.execution.stated, self.outcome.tally
+        instrumented, tally = self.execution.instrumented, self.outcome.tally
         inside = Counter[int]()
         for call, block, count in tally.calls:
-            place = stated.blocks[block]
+            place = instrumented.blocks[block]
             size = len(self._functions[place.function].blocks[place.number].instructions)
             inside[call] += size * count
         found = dict[tuple[str, str, str, int], CountedCall]()
-        for at, one in enumerate(stated.calls):
+        for at, one in enumerate(instrumented.calls):
             runs = tally.runs[one.block]
             if not runs:
                 continue
-            caller = self._functions[stated.blocks[one.block].function]
+            caller = self._functions[instrumented.blocks[one.block].function]
             file, line = _place(self.execution.own_line(one.place))
             row = found.setdefault(
                 (one.function, caller.name, file, line),
@@ -174,7 +174,7 @@ class Counted:
         return [one for one in found.values() if lines[one["symbol"]] > 1]
 
     def _counted_structures(self, packets: int) -> list[CountedStructure]:
-        tally, sites = self.outcome.tally, self.execution.stated.sites
+        tally, sites = self.outcome.tally, self.execution.instrumented.sites
         totals = Counter[tuple[int, str]]()
         members = Counter[tuple[int, tuple[str, ...], str]]()
         for site, part, count in tally.touches:
@@ -212,7 +212,7 @@ class Counted:
         return found
 
     def _elsewhere(self) -> list[CountedElsewhere]:
-        sites = self.execution.stated.sites
+        sites = self.execution.instrumented.sites
         found = Counter[tuple[str, str]]()
         for site, kind, count in self.outcome.tally.elsewhere:
             found[kind, sites[site].kind] += count
@@ -322,7 +322,7 @@ class Counted:
         """Return the number of calls of each function that satisfies `predicate`, by symbol."""
         found = Counter[str]()
         for at in self._ran():
-            place = self.execution.stated.blocks[at]
+            place = self.execution.instrumented.blocks[at]
             for one in self._functions[place.function].blocks[place.number].instructions:
                 name = callee_of(one.text) if one.opcode == "call" else None
                 if name is not None and predicate(name):

@@ -1,4 +1,4 @@
-"""Execution of a function on packets, in a confined process."""
+"""Execution of an instrumented function on packets, in a confined process."""
 
 import ctypes
 import mmap
@@ -68,42 +68,42 @@ from slowpath.insights.trace.xdp_memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.trace.xdp_sources import unfilled_maps
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
-_BEFORE = 1 << 31
-"""Blocks that may run before the first packet: in constructors, configure and initialize."""
-_READYING = 1 << 26
-"""Blocks that may run before a function receives its first packet itself.
+_SETUP_FUEL = 1 << 31
+"""Limit on blocks before the first packet: in constructors, `configure` and `initialize`."""
+_RECEIVE_FUEL = 1 << 26
+"""Limit on blocks until a function with its own receive loop requests a packet.
 
-The limit for one packet applies if it is larger.
+The limit for one packet applies instead if it is larger.
 """
-_LEFT = 0.25
-"""Share of the time limit that is reserved for the report after the last packet."""
+_REPORT_SHARE = 0.25
+"""Share of the time that is reserved for the report after the last packet."""
 _ROOM = 1 << 20
-"""Capacity of the record buffer; between packets, it is emptied if it is more than half full."""
+"""Capacity of the buffer in records; before a packet, it is drained if more than half full."""
 _HEAD = 64
 _STACK = 4 << 20
-_LARGEST = 16384 - 128
-"""Largest packet that fits into a buffer of the headers, in bytes."""
+_MAX_PACKET = 16384 - 128
+"""Largest packet in bytes that fits into a buffer of the headers."""
 _DEEPEST = 64
 _SUPPORT = (*SUPPORT, "_GLOBAL__sub_I", "__cxx_global_var_init")
 _PORTS = 64
-"""Outputs of an element."""
+"""Number of outputs that the headers count."""
 _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 
 
 class Outcome(NamedTuple):
-    """Counts and fate of the packets of a run."""
+    """The counts of a run, and the fate of its packets."""
 
     tally: Tally
     counts: dict[str, int]
-    """Packets killed, made and unmade (for lack of a buffer); entries refused and evicted."""
+    """Packets killed, made, and unmade for lack of a buffer; table entries refused and evicted."""
     outputs: dict[int, int]
-    """Packets by output."""
+    """Number of packets by output."""
     results: dict[int, int]
-    """Packets by number that the function returned."""
+    """Number of packets by return value."""
     packets: int
-    """Packets that ran; fewer than given if the time was over or the function returned early."""
+    """Packets that ran: all, unless the time was over or the function returned early."""
     returned: bool
-    """True if a function that receives packets itself returned before the trace ended."""
+    """True if a function with its own receive loop returned before the trace ended."""
     kept: int
     """Packets that were neither sent, killed nor returned."""
     waiting: int
@@ -111,7 +111,7 @@ class Outcome(NamedTuple):
     notes: list[str]
     """Notes on initial and missing content of maps, on parameters and on buffers."""
     allocated: dict[int, int]
-    """Largest number of bytes allocated at one time, by number of the structure."""
+    """Largest number of bytes allocated at the same time, by number of the structure."""
 
 
 class Execution:
@@ -136,31 +136,33 @@ class Execution:
         self._metadata = unit.metadata
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
-        self._drain: Callable[[], None] = self._forget
-        self._called = ctypes.CFUNCTYPE(None)(self._empty)
-        self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._sought)
+        self._drain: Callable[[], None] = self._discard
+        self._called = ctypes.CFUNCTYPE(None)(self._drain_records)
+        self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._seek_buffers)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
         at = Addresses(
             begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
         )
         allocations = Allocations(unit)
-        self.stated = instrument(text, functions, allocations, self._is_support, is_allowed, at)
-        self._heap = Heap(self.stated.allocations, at.site)
+        self.instrumented = instrument(
+            text, functions, allocations, self._is_support, is_allowed, at
+        )
+        self._heap = Heap(self.instrumented.allocations, at.site)
         try:
-            stated = llvm.parse_assembly(self.stated.text)
-            stated.verify()
+            instrumented = llvm.parse_assembly(self.instrumented.text)
+            instrumented.verify()
         except RuntimeError as problem:
             lines = str(problem).splitlines()
             raise InputError(file, f"internal error: {lines[0]}; please report it") from None
-        variables = variables_of(stated)
+        variables = variables_of(instrumented)
         # Recording takes most of the time, so better code would not pay off.
-        self._code = CompiledModule(stated, hasty=True, instead=self._heap.functions())
+        self._code = CompiledModule(instrumented, hasty=True, instead=self._heap.functions())
         entry = with_pointer_targets(file, text, functions, entry)
-        self._lent = ParameterMemory(file, entry, layouts, self._code.address)
+        self._targets = ParameterMemory(file, entry, layouts, self._code.address)
         self._ending = FailureReport(
-            self.stated, functions, self._metadata, entry, lambda: self._lent.zeros
+            self.instrumented, functions, self._metadata, entry, lambda: self._targets.zeros
         )
-        self._said = list[str]()
+        self._parameter_notes = list[str]()
         self._region = None if entry.click or entry.dpdk or entry.xdp else Region()
         self._support = "slowpath_dpdk_" if entry.dpdk else "slowpath_click_"
         others = list[Area]()
@@ -172,7 +174,7 @@ class Execution:
             self.store = Store(tables, inner_tables(file, contents, tables))
             self.store.describe(self._code.address)
             self._filling = Filling(file, contents, self.store, functions, self._code.address)
-            others += self._around()
+            others += self._xdp_areas()
         if self._region is not None:
             others.append(Area(self._region.address, SIZE, "packet", -1))
         self.memory = memory_map(
@@ -181,10 +183,10 @@ class Execution:
                 for name, size in variables
                 if name not in self.store.names
             ]
-            + self._lent.symbols
+            + self._targets.symbols
             + [
                 (name, address, size, layouts.outside(name))
-                for name, address, size, _ in self._code.outside()
+                for name, address, size in self._code.outside()
             ]
             + [
                 (one.map.name, address, one.size, one.variable)
@@ -196,8 +198,8 @@ class Execution:
         self._first = len(self.memory.structures)
         self.memory.structures.extend(self._heap.structures)
 
-    def _around(self) -> list[Area]:
-        """Return the areas of an XDP program's context, packets and map descriptions."""
+    def _xdp_areas(self) -> list[Area]:
+        """Return the memory areas of an XDP program's context, packets and map descriptions."""
         if self.arena is None:
             return []
         maps = self.store.at.values()
@@ -208,11 +210,11 @@ class Execution:
         ]
 
     def line(self, block: int) -> Line | None:
-        """Return the line of the source where a block begins."""
+        """Return the source line where a block begins, by the block's number."""
         return self._ending.line(block)
 
     def own_line(self, place: int | None) -> Line | None:
-        """Return the innermost line of a location that is in the source, not in our headers."""
+        """Return the innermost line of a debug location outside of slowpath's headers."""
         for _ in range(_DEEPEST):
             node = self._metadata.node(place)
             if node is None or place is None:
@@ -228,10 +230,10 @@ class Execution:
 
         Raises:
             InputError: when a packet exceeds the limit of blocks, or the code crashes.
-            StoppedError: when the time is over before a packet has run.
+            StoppedError: when the time is over before the first packet is done.
         """
         self._check(packets, setting)
-        last = until - _LEFT * (until - time.monotonic())
+        last = until - _REPORT_SHARE * (until - time.monotonic())
 
         def attempt() -> dict[str, Any]:
             try:
@@ -266,14 +268,17 @@ class Execution:
         )
 
     def each(self, packets: Sequence[Captured], setting: RunSettings) -> Iterator[int | None]:
-        """Run a trusted function on packets in this process, and yield its results."""
-        self._set_fuel(_BEFORE)
+        """Run a trusted function on packets in this process, and yield its results.
+
+        A result is None if the function returns no number.
+        """
+        self._set_fuel(_SETUP_FUEL)
         self._code.construct()
         packet = self._packet(setting)
         self._fill()
         for number, one in enumerate(packets):
             self._set_fuel(setting.fuel)
-            self._forget()
+            self._discard()
             yield packet(number, one)[0]
 
     def _check(self, packets: Sequence[Captured], setting: RunSettings) -> None:
@@ -281,7 +286,7 @@ class Execution:
         if self._entry.element is not None and length > MAX_CONFIG_BYTES:
             reason = f"the configuration (--config) has {length:,} bytes; {MAX_CONFIG_BYTES:,} is"
             raise InputError(self._file, f"{reason} the most that an element gets")
-        room = _LARGEST if self._entry.click or self._entry.dpdk else SIZE
+        room = _MAX_PACKET if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:
                 reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
@@ -292,8 +297,8 @@ class Execution:
     def _all(
         self, packets: Sequence[Captured], setting: RunSettings, last: float
     ) -> dict[str, Any]:
-        self._say(CONSTRUCTORS)
-        self._set_fuel(_BEFORE)
+        self._set_stage(CONSTRUCTORS)
+        self._set_fuel(_SETUP_FUEL)
         self._code.construct()
         self._set_up(setting)
         said = self._start(setting)
@@ -302,14 +307,14 @@ class Execution:
         notes = self._fill()
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
-        blocks = self.stated.blocks
-        recorder = Recorder(memory, self.stated.sites, len(blocks), self._firsts())
+        blocks = self.instrumented.blocks
+        recorder = Recorder(memory, self.instrumented.sites, len(blocks), self._firsts())
         self._extend(recorder)
         passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
-        notes += self._said
+        notes += self._parameter_notes
         self._take(recorder)
         totals = self._totals(reset=False)
-        notes += self._again() + self._given_on()
+        notes += self._gone_twice() + self._overwritten()
         left_over = waiting(memory, self._code.address) if self._entry.dpdk else NONE
         notes += waiting_note(left_over.packets, left_over.where)
         tally = recorder.tally()
@@ -327,7 +332,7 @@ class Execution:
         }
 
     def _extend(self, recorder: Recorder) -> None:
-        """Add memory that was allocated since the last call to a recorder and to `memory`."""
+        """Add the memory allocated since the last call to the recorder and to `memory`."""
         chunks = [
             (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
             for one in self._heap.chunks()
@@ -337,24 +342,24 @@ class Execution:
         self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
-        """Return the first blocks of functions that can run without a caller in the source."""
+        """Return the first blocks of functions that run without a caller in the source."""
         return [
             at
-            for at, one in enumerate(self.stated.blocks)
+            for at, one in enumerate(self.instrumented.blocks)
             if not one.number
             if one.function == self._entry.function.name or self._functions[one.function].section
         ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
-        """Return the callbacks around packets; `last` is a deadline of the monotonic clock."""
+        """Return the callbacks before packets; `last` is the deadline on the monotonic clock."""
 
         def start() -> None:
             self._drain = lambda: self._take(recorder)
-            self._forget()
+            self._discard()
             self._totals(reset=True)
 
         def begin(number: int, count: int) -> None:
-            self._say(number, count)
+            self._set_stage(number, count)
             self._set_fuel(fuel)
             if self._filled() > _ROOM // 2:
                 self._take(recorder)
@@ -364,57 +369,59 @@ class Execution:
     def _pass(
         self, packets: Sequence[Captured], setting: RunSettings, turns: PacketCallbacks
     ) -> PacketFate:
-        """Pass packets to the function, one by one or when it asks for them."""
+        """Pass packets to the function: one by one, or when its receive loop requests them."""
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
-        self._say(READYING)
+        self._set_stage(READYING)
         self._set_fuel(_ready_for(setting))
-        lent, self._said = self._lent.addresses()
-        receiving = Receiving(self._file, self._ready(setting), lent)
+        targets, self._parameter_notes = self._targets.addresses()
+        receiving = Receiving(self._file, self._ready(setting), targets)
         passed = receiving.run(packets, turns)
         if passed.returned and not passed.packets:
             raise InputError(self._file, self._ending.unreceived())
         return passed
 
     def _missing(self, tally: Tally) -> list[str]:
-        """Return notes on state that no code filled."""
+        """Return notes on maps and variables that were read but never filled."""
         if self._filling is None:
             if self._entry.click:
                 return []
             address = self._code.address
-            return uninitialised_notes(self.memory, tally, self.stated, self._functions, address)
+            return uninitialised_notes(
+                self.memory, tally, self.instrumented, self._functions, address
+            )
         held = self._filling.held | {
-            # any of several structures with this name
+            # names without the suffix that distinguishes structures of the same name
             self.memory.structures[tally.parts[part].structure].name.partition(" #")[0]
             for site, part, _ in tally.touches
-            if self.stated.sites[site].kind == "write"
+            if self.instrumented.sites[site].kind == "write"
         }
         return unfilled_maps(self.store.tables, self.store.looked(), held)
 
     def _fill(self) -> list[str]:
-        """Fill maps with their initial content; return notes on it."""
+        """Fill maps with their initial content; return notes on the content."""
         if self._filling is None:
             return []
-        self._say(FILLING)
-        self._set_fuel(_BEFORE)
+        self._set_stage(FILLING)
+        self._set_fuel(_SETUP_FUEL)
         return self._filling.fill()
 
     def _set_up(self, setting: RunSettings) -> None:
         """Call the functions of `--setup`, with zeros as arguments."""
         for name in setting.setup:
             function = self._functions[find_entry(self._file, self._functions, name)]
-            self._say(SETUP)
-            self._set_fuel(_BEFORE)
+            self._set_stage(SETUP)
+            self._set_fuel(_SETUP_FUEL)
             zeros = [0] * len(function.parameters)
             prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(zeros))
             prototype(self._code.address(function.name))(*zeros)
 
     def _start(self, setting: RunSettings) -> str | None:
-        """Configure the element; return its error, or None."""
+        """Configure the element; return its error, or None if there is none."""
         if self._entry.element is None:
             return None
         name = self._entry.element.removeprefix(ELEMENT)
-        self._say(CONFIGURATION)
+        self._set_stage(CONFIGURATION)
         self._totals(reset=True)
         start = self._code.address(f"slowpath_click_start_{name}")
         code = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(start)(setting.config.encode())
@@ -436,13 +443,13 @@ class Execution:
         if self._region is not None:
             return raw(ready, self._region)
         if self._entry.dpdk:
-            asked = ctypes.c_void_p.from_address(self._code.address("slowpath_dpdk_seek"))
-            asked.value = ctypes.cast(self._seek, ctypes.c_void_p).value
-        lent, self._said = self._lent.addresses()
-        return framework_delivery(ready, lent)
+            callback = ctypes.c_void_p.from_address(self._code.address("slowpath_dpdk_seek"))
+            callback.value = ctypes.cast(self._seek, ctypes.c_void_p).value
+        targets, self._parameter_notes = self._targets.addresses()
+        return framework_delivery(ready, targets)
 
     def _totals(self, *, reset: bool) -> list[int]:
-        """Return the counters of the headers: packets by output, then those of `_KEYS`."""
+        """Return the counters of the headers: packets by output, then the counters in `_KEYS`."""
         if self.arena is not None:
             lost = self._code.address("slowpath_xdp_totals")
             refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
@@ -455,19 +462,19 @@ class Execution:
             ctypes.memset(address, 0, ctypes.sizeof(numbers))
         return list(numbers)[: _PORTS + len(_KEYS)]
 
-    def _again(self) -> list[str]:
-        """Return a note on DPDK packets that were sent or freed twice."""
+    def _gone_twice(self) -> list[str]:
+        """Return a note on DPDK packets that were sent or freed twice; none if none were."""
         if not self._entry.dpdk:
             return []
         behind = 8 * (_PORTS + len(_KEYS) + 1)
         address = self._code.address("slowpath_dpdk_totals") + behind
-        again = ctypes.c_uint64.from_address(address).value
-        if not again:
+        count = ctypes.c_uint64.from_address(address).value
+        if not count:
             return []
-        times = "once" if again == 1 else f"{again:,} times"
+        times = "once" if count == 1 else f"{count:,} times"
         return [f"{times}, a packet was sent or freed that had been sent or freed before"]
 
-    def _given_on(self) -> list[str]:
+    def _overwritten(self) -> list[str]:
         """Return notes on DPDK buffers that were reused before their packet was sent or freed."""
         if not self._entry.dpdk:
             return []
@@ -491,38 +498,38 @@ class Execution:
     def _number(self, name: str) -> int:
         return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
 
-    def _sought(self, to: int) -> int:
-        """Write the references to DPDK buffers to an address (`Buffers.seek`)."""
+    def _seek_buffers(self, to: int) -> int:
+        """Write the states of DPDK buffers to the address `to` (`Buffers.seek`)."""
         return Buffers(self.memory, self._code.address).seek(to)
 
-    def _empty(self) -> None:
-        """Drain the records; the module calls this when their buffer is full."""
+    def _drain_records(self) -> None:
+        """Drain the record buffer; the module calls this when it is full."""
         self._drain()
 
     def _take(self, recorder: Recorder) -> None:
         filled = self._filled()
         self._extend(recorder)
         recorder.take(np.frombuffer(self._shared, RECORDS, filled, _HEAD).copy())
-        self._forget()
+        self._discard()
 
     def _filled(self) -> int:
         return int(struct.unpack_from("<q", self._shared, 0)[0])
 
-    def _forget(self) -> None:
+    def _discard(self) -> None:
         struct.pack_into("<q", self._shared, 0, 0)
 
     def _set_fuel(self, fuel: int) -> None:
         struct.pack_into("<q", self._shared, 8, fuel)
         struct.pack_into("<ii", self._shared, 16, -1, 0)
 
-    def _say(self, packet: int, count: int = 1) -> None:
-        """Store the current packets or stage, for an error message after a crash."""
+    def _set_stage(self, packet: int, count: int = 1) -> None:
+        """Store the current packets or stage for error messages after a crash."""
         struct.pack_into("<qq", self._shared, 24, packet, count)
 
     # --- after the confined process has ended ----------------------------------------------------
 
     def _last(self) -> LastState:
-        """Return the state that the process stored last."""
+        """Return the last state that the process stored."""
         _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
         return LastState(fuel, block, outside, packet, count)
 
@@ -531,11 +538,11 @@ class Execution:
 
 
 def _ready_for(setting: RunSettings) -> int:
-    return max(_READYING, setting.fuel)
+    return max(_RECEIVE_FUEL, setting.fuel)
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
-    """Return the areas, with one for local variables around the stack address `here`."""
+    """Return the areas, with an area for local variables around the stack address `here`."""
     below = max((one.start + one.size for one in areas if one.start < here), default=0)
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)

@@ -23,7 +23,7 @@ _REMEDY = "--setup FUNCTION fills it, or a constructor: __attribute__((construct
 def uninitialised_notes(
     memory: MemoryMap,
     tally: Tally,
-    stated: Instrumented,
+    instrumented: Instrumented,
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
@@ -32,13 +32,13 @@ def uninitialised_notes(
     `address` returns the address of a variable by its symbol.
     """
     found = dict[str, int]()
-    for structure, start in _zero(memory, tally, stated):
+    for structure, start in _zero(memory, tally, instrumented):
         one = memory.structures[structure]
         line = f" ({one.line.file}:{one.line.line})" if one.line else ""
         found[f"{one.name}{line}"] = start
     if not found:
         return []
-    ran = {stated.blocks[at].function for at, runs in enumerate(tally.runs) if runs}
+    ran = {instrumented.blocks[at].function for at, runs in enumerate(tally.runs) if runs}
     naming = [
         one.shown
         for name, one in functions.items()
@@ -50,11 +50,11 @@ def uninitialised_notes(
     return [f"state that was read and never filled held zeros: {which}{idle}; {_REMEDY}"]
 
 
-def _zero(memory: MemoryMap, tally: Tally, stated: Instrumented) -> Iterator[tuple[int, int]]:
+def _zero(memory: MemoryMap, tally: Tally, instrumented: Instrumented) -> Iterator[tuple[int, int]]:
     """Yield number and address of each variable that the run only read and that is all zeros."""
     kinds = dict[int, set[str]]()
     for site, part, _ in tally.touches:
-        kinds.setdefault(tally.parts[part].structure, set()).add(stated.sites[site].kind)
+        kinds.setdefault(tally.parts[part].structure, set()).add(instrumented.sites[site].kind)
     for area in memory.areas:
         if kinds.get(area.structure) != {"read"} or memory.structures[area.structure].owner:
             continue
@@ -127,14 +127,14 @@ class FailureReport:
 
     def __init__(
         self,
-        stated: Instrumented,
+        instrumented: Instrumented,
         functions: Mapping[str, Function],
         metadata: Metadata,
         entry: Entry,
         zeros: Callable[[], Sequence[str]],
     ) -> None:
         """`zeros` returns descriptions of memory that is zero when the run starts."""
-        self._stated, self._functions, self._metadata = stated, functions, metadata
+        self._instrumented, self._functions, self._metadata = instrumented, functions, metadata
         self._entry, self._zeros = entry, zeros
 
     def why(self, code: int, last: LastState, readying: int) -> str:
@@ -142,16 +142,16 @@ class FailureReport:
 
         `readying` is the limit of blocks before a function receives its first packet itself.
         """
-        known_block = 0 <= last.block < len(self._stated.blocks)
+        known_block = 0 <= last.block < len(self._instrumented.blocks)
         line = self.line(last.block) if known_block else None
-        place = self._stated.blocks[last.block].function if line else ""
+        place = self._instrumented.blocks[last.block].function if line else ""
         where = f"{line.file}:{line.line}: " if line else ""
         shown = f"{self._functions[place].shown}: " if place else ""
         first = last.packet + 1
         packets = f"packets {first} to {last.packet + last.packets}"
         packets = packets if last.packets > 1 else f"packet {first}"
         when = _WHEN.get(last.packet, f"{packets} of the trace")
-        name = self._stated.outside[last.outside - 1] if last.outside else None
+        name = self._instrumented.outside[last.outside - 1] if last.outside else None
         if last.fuel <= 0 and code == -signal.SIGILL:
             most = "a burst" if last.packets > 1 else "one packet"
             why = f"a loop does not end: more blocks ran than {most} may (--blocks)"
@@ -186,7 +186,7 @@ class FailureReport:
 
     def line(self, block: int) -> Line | None:
         """Return the source line where a block begins."""
-        place = self._stated.blocks[block]
+        place = self._instrumented.blocks[block]
         function = self._functions[place.function]
         for instruction in self._inside(place):
             if instruction.place is not None:
@@ -197,7 +197,7 @@ class FailureReport:
 
     def _call(self, block: int, name: str) -> Line | None:
         """Return the line where a block calls the function `name`; None if unknown."""
-        for one in self._inside(self._stated.blocks[block]):
+        for one in self._inside(self._instrumented.blocks[block]):
             if one.opcode == "call" and one.place is not None and callee_of(one.text) == name:
                 return self._metadata.line(one.place)
         return None

@@ -1,7 +1,7 @@
 """Instrumentation of LLVM modules to record basic blocks and memory accesses.
 
-Calls are inserted into the text of a module after its passes; the code between them is unchanged. A
-block is one of `Function.blocks`. An access is a load, store, atomic operation or copy.
+Calls are inserted into the text of a module after its passes; all other code is unchanged. A block
+is one of `Function.blocks`. An access is a load, store, atomic operation or copy.
 """
 
 import re
@@ -9,23 +9,24 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from slowpath.insights.source.functions import Function, Instruction
+from slowpath.insights.source.functions import Function, Instruction, unquoted
 from slowpath.insights.source.operands import Kind, accesses, callee_of
 from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocations, result_of
 
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
 BEGINS = 1 << 31
-"""Added to the number of a block that begins; records of accesses have the number of a site."""
+"""Added to the block's number in the record of a block's start; other records are accesses with the
+number of a site, or calls."""
 CALLS = 1 << 30
-"""Added to the number of a call that begins."""
+"""Added to the call's number in the record of a call's start."""
 RETURNS = CALLS | 1 << 29
-"""Added to the number of a call that ends."""
-_LARGEST = (1 << 20) - 1
-"""Limit for the recorded size of an access in bytes; larger accesses are recorded with it."""
+"""Added to the call's number in the record of a call's end."""
+_MAX_SIZE = (1 << 20) - 1
+"""Limit on the recorded size of an access in bytes; larger accesses are recorded with this size."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
 _EFFECTS = re.compile(r"\bmemory\([^)]*\)")
-"""Attributes of the passes that restrict the memory accesses of a function."""
+"""Attributes with which passes restrict the memory accesses of a function."""
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
@@ -45,7 +46,7 @@ class BlockId(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a function that the source calls in several places."""
+    """A call of a function that the source calls more than once."""
 
     block: int
     function: str  # symbol of the callee
@@ -60,21 +61,21 @@ class Instrumented(NamedTuple):
     sites: list[AccessSite]
     calls: list[Call]
     allocations: list[Allocation]
-    """Allocations by number, from 1."""
+    """Allocations; the number of an allocation is its index plus 1."""
     outside: list[str]
-    """External functions that end the run, by number, from 1."""
+    """External functions that end the run; the number of a function is its index plus 1."""
 
 
 class Addresses(NamedTuple):
-    """Addresses that an instrumented module writes to, or calls."""
+    """Addresses that an instrumented module writes or calls."""
 
     records: int
     room: int  # capacity in records
     filled: int  # i64: number of records
     fuel: int  # i64: blocks that may run before the run ends
     block: int  # i32: the block that began last
-    outside: int  # i32: number of the external function that was called last, 0: none
-    site: int  # i32: number of the current allocation, 0: none of the source
+    outside: int  # i32: number of the external function that was called last; 0: none
+    site: int  # i32: number of the current allocation; 0: not by the source
     drain: int  # a function without arguments, called when all records are full
 
 
@@ -86,35 +87,37 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
     allowed: Callable[[str], bool],
     addresses: Addresses,
 ) -> Instrumented:
-    """Instrument the text of a module; `skipped` functions stay unchanged.
+    """Instrument the text of a module; functions for which `skipped` is true stay unchanged.
 
-    A call of an external function that is not `allowed` first stores the number of that function.
+    Before a call of an external function that is not `allowed`, code stores the function's number.
     """
-    stated = Instrumented("", [], [], [], [], [])
-    apart = _in_several_places(functions)
-    lines, into = list[str](), None
-    allocating = _Allocating(allocations, stated.allocations, addresses.site)
+    instrumented = Instrumented("", [], [], [], [], [])
+    recorded = _in_several_places(functions)
+    lines, body = list[str](), None
+    allocating = _Allocating(allocations, instrumented.allocations, addresses.site)
     for line in text.splitlines():
         if line.startswith("define "):
             head = _DEFINE.match(line)
-            name = _bare(head[1]) if head else ""
+            name = unquoted(head[1]) if head else ""
             if name in functions and not skipped(name):
-                into = _Body(functions[name], functions, allowed, stated, (apart, allocating))
-        elif line == "}" and into is not None:
-            into = None
-        elif into is not None:
-            lines += into.before(line)
+                body = _Body(
+                    functions[name], functions, allowed, instrumented, (recorded, allocating)
+                )
+        elif line == "}" and body is not None:
+            body = None
+        elif body is not None:
+            lines += body.before(line)
         elif line.startswith("attributes #"):
             # Instrumented functions have side effects, so calls with unused results must stay.
             line = _EFFECTS.sub("", line)  # noqa: PLW2901 - the changed line
         lines.append(line)
     if not re.search(r"^declare .*@llvm\.trap\(", text, re.MULTILINE):
         lines.append("declare void @llvm.trap()")
-    return stated._replace(text="\n".join([*lines, _runtime(addresses), ""]))
+    return instrumented._replace(text="\n".join([*lines, _runtime(addresses), ""]))
 
 
 def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
-    """Return the symbols of functions that the source calls in several places."""
+    """Return the symbols of functions that the source calls more than once."""
     found = Counter[str](
         callee_of(one.text) or ""
         for function in functions.values()
@@ -127,7 +130,7 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
 
 
 class _Allocating:
-    """Inserts code that tells the heap the number of the current allocation."""
+    """Inserts code that stores the number of the current allocation for the heap."""
 
     def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
         self._allocations, self._found, self._site = allocations, found, site
@@ -155,17 +158,17 @@ class _Body:
         function: Function,
         functions: Mapping[str, Function],
         allowed: Callable[[str], bool],
-        stated: Instrumented,
+        instrumented: Instrumented,
         around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
-        """`around` has the functions whose calls are recorded, and the code for allocations."""
-        apart, self._allocating = around
-        self._apart = frozenset[str]() if function.supports else apart
+        """`around` has the functions whose calls are recorded, and the inserter for allocations."""
+        recorded, self._allocating = around
+        self._recorded = frozenset[str]() if function.supports else recorded
         self._ended = list[str]()
         self._function, self._functions = function, functions
-        self._allowed, self._stated = allowed, stated
-        self._first = len(stated.blocks)
-        stated.blocks.extend(BlockId(function.name, at) for at in range(len(function.blocks)))
+        self._allowed, self._instrumented = allowed, instrumented
+        self._first = len(instrumented.blocks)
+        instrumented.blocks.extend(BlockId(function.name, at) for at in range(len(function.blocks)))
         self._block, self._instruction = -1, 0
         self._begins = True
         self._inside = False
@@ -182,33 +185,35 @@ class _Body:
             self._block, self._instruction, self._inside = self._block + 1, 0, True
         instruction = self._function.blocks[self._block].instructions[self._instruction]
         self._instruction += 1
-        said, self._ended = self._ended, []
+        code, self._ended = self._ended, []
         if instruction.opcode in ("phi", "landingpad"):
-            return said
+            return code
         if self._begins:
             self._begins = self._inside = False
             number = self._first + self._block
-            said.append(f'  call void @"slowpath.block"(i32 {number})')
+            code.append(f'  call void @"slowpath.block"(i32 {number})')
         name = callee_of(instruction.text) if instruction.opcode in ("call", "invoke") else None
         if name is not None and name not in self._functions and self._ends(name):
-            said.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
+            code.append(f'  call void @"slowpath.outside"(i32 {self._number(name)})')
         if name is not None:
-            said += self._allocating.before(self._function, instruction)
-        if name in self._apart and not instruction.text.startswith("musttail"):
-            said += self._around(name, instruction.place)
+            code += self._allocating.before(self._function, instruction)
+        if name in self._recorded and not instruction.text.startswith("musttail"):
+            code += self._around(name, instruction.place)
         for touch in accesses(instruction.opcode, instruction.text):
-            site = len(self._stated.sites)
+            site = len(self._instrumented.sites)
             place = instruction.place
-            self._stated.sites.append(AccessSite(self._first + self._block, touch.kind, place))
-            said.append(
+            self._instrumented.sites.append(
+                AccessSite(self._first + self._block, touch.kind, place)
+            )
+            code.append(
                 f'  call void @"slowpath.access"(i32 {site}, ptr {touch.pointer}, i64 {touch.size})'
             )
-        return said
+        return code
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return code that records a call; its return is recorded before the next instruction."""
-        number = len(self._stated.calls)
-        self._stated.calls.append(Call(self._first + self._block, name, place))
+        """Return code that records a call; the next instruction will be preceded by its return."""
+        number = len(self._instrumented.calls)
+        self._instrumented.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
         self._ended = [record.format(RETURNS + number)]
         return [record.format(CALLS + number)]
@@ -221,20 +226,14 @@ class _Body:
         return name == "llvm.trap" or not self._allowed(name)
 
     def _number(self, name: str) -> int:
-        known = self._stated.outside
+        known = self._instrumented.outside
         if name not in known:
             known.append(name)
         return known.index(name) + 1
 
 
-def _bare(name: str) -> str:
-    if not name.startswith('"'):
-        return name
-    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
-
-
 def _runtime(at: Addresses) -> str:
-    """Return the called functions: they append records, and trap when no fuel is left."""
+    """Return the functions that inserted code calls: they append records, and trap without fuel."""
 
     def pointer(address: int) -> str:
         return f"inttoptr (i64 {address} to ptr)"
@@ -278,8 +277,8 @@ define void @"slowpath.access"(i32 %site, ptr %address, i64 %size) noinline noun
   %none = icmp eq i64 %size, 0
   br i1 %none, label %end, label %go
 go:
-  %large = icmp ugt i64 %size, {_LARGEST}
-  %limited = select i1 %large, i64 {_LARGEST}, i64 %size
+  %large = icmp ugt i64 %size, {_MAX_SIZE}
+  %limited = select i1 %large, i64 {_MAX_SIZE}, i64 %size
   %short = trunc i64 %limited to i32
   %number = ptrtoint ptr %address to i64
   call void @"slowpath.append"(i64 %number, i32 %site, i32 %short)

@@ -1,6 +1,6 @@
 """Aggregation of a run's records into counts of blocks and memory accesses.
 
-The counts are exact: each block and each access of the run has a record, without sampling.
+The counts are exact, because each block and each access of the run has a record.
 """
 
 from bisect import bisect_right
@@ -28,40 +28,41 @@ _PLACES = 1 << 42
 
 
 class StructurePart(NamedTuple):
-    """A part of a structure that accesses cover: one member, or several at once."""
+    """The members of a structure that one access covers."""
 
     structure: int
     members: tuple[tuple[str, ...], ...]
 
 
 class Tally(NamedTuple):
-    """Counts of a run, with numbers for sites, blocks and structures; convertible to JSON."""
+    """Counts of a run; sites, blocks, calls and structures are numbers, parts are indices."""
 
     runs: list[int]
-    """Number of runs by block."""
+    """Number of runs of each block."""
     parts: list[StructurePart]
     touches: list[tuple[int, int, int]]
-    """A site, the part that it accessed, and the number of accesses."""
+    """Site, part that it accessed, and number of accesses."""
     elsewhere: list[tuple[int, MemoryKind, int]]
-    """A site, the kind of memory (not state) that it accessed, and the number of accesses."""
+    """Site, kind of memory (not state) that it accessed, and number of accesses."""
     entries: list[tuple[int, int]]
-    """By structure, the numbers of distinct entries that were accessed, and written."""
+    """For each structure, how many distinct entries were accessed, and how many were written."""
     together: list[tuple[int, list[int], int]]
-    """A block, a set of parts, and the number of runs that accessed exactly these."""
+    """Block, set of parts, and number of the block's runs that accessed exactly these parts."""
     calls: list[tuple[int, int, int]]
-    """A call, a block that ran in it or in a nested call, and the number of runs."""
+    """Call, block that ran in it or in a nested call, and number of these runs."""
 
 
-def tally_of(said: dict[str, Any]) -> Tally:
+def tally_of(saved: dict[str, Any]) -> Tally:
     """Return a tally from its JSON form."""
     parts = [
-        StructurePart(structure, tuple(map(tuple, members))) for structure, members in said["parts"]
+        StructurePart(structure, tuple(map(tuple, members)))
+        for structure, members in saved["parts"]
     ]
-    return Tally(**{**said, "parts": parts})
+    return Tally(**{**saved, "parts": parts})
 
 
 class Recorder:
-    """Aggregates records, batch by batch."""
+    """Aggregates records batch by batch."""
 
     def __init__(
         self,
@@ -70,12 +71,13 @@ class Recorder:
         blocks: int,
         firsts: Sequence[int] = (),
     ) -> None:
-        """`firsts` are blocks that run outside of all calls of the source: they end all calls."""
+        """`firsts` are blocks that never run inside a call of the source, so they end all calls."""
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
         self._starts = np.zeros(0, np.uint64)
         self._ends = np.zeros(0, np.uint64)
-        # State gets places in one row of all variables; each other sort has a single place.
+        # The bytes of all variables have consecutive numbers, their places. Each other kind of
+        # memory has a single place.
         self._state = np.zeros(0, bool)
         self._offsets = np.zeros(0, np.int64)
         self._line, self._next = list[tuple[int, int, Type | None]](), len(_SORTS)
@@ -95,7 +97,7 @@ class Recorder:
         self._marks = np.zeros(0, np.uint64)
 
     def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
-        """Add memory areas; a type overrides that of the structure."""
+        """Add memory areas; a type replaces the type of the area's structure."""
         offsets = list[int]()
         for area, kind in areas:
             if area.structure < 0:
@@ -119,7 +121,7 @@ class Recorder:
     def take(self, records: npt.NDArray[np.void]) -> None:
         """Add a batch of records.
 
-        Accesses of a block that began in an earlier batch count as a run of their own.
+        If a block began in an earlier batch, its accesses in this batch count as a separate run.
         """
         numbers = records["number"].astype(np.int64)
         begins = numbers >= BEGINS
@@ -166,6 +168,7 @@ class Recorder:
         )
 
     def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
+        """Return the place of each address."""
         if not len(self._starts):
             return np.full(len(addresses), _SORTS.index("other"), np.int64)
         area = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
@@ -175,7 +178,7 @@ class Recorder:
         return np.where(inside, places, _SORTS.index("other"))
 
     def _part(self, key: int) -> int:
-        """Return the number of the part for a key: a place, a size and a bit for writes."""
+        """Return the index of the part for a key: a place, a size, and a bit for writes."""
         found = self._known.get(key)
         if found is not None:
             return found
@@ -197,7 +200,11 @@ class Recorder:
     def _group(
         self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole
     ) -> None:
-        """Count the sets of parts by run; an access belongs to the last start of its block."""
+        """Count the sets of parts that runs accessed.
+
+        An access belongs to the last preceding start of its block. `begins` and `order` are the
+        indices of the records of starts and accesses; `blocks` and `owners` are their blocks.
+        """
         if not len(parts):
             return
         span = int(max(begins[-1] if len(begins) else 0, order[-1])) + 2
@@ -208,7 +215,7 @@ class Recorder:
         pairs = np.unique(run * width + parts)  # each part once per run
         runs, members = np.divmod(pairs, width)
         firsts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]])
-        # The sum of its members' pseudo-random numbers identifies a set.
+        # A set is identified by the sum of pseudo-random numbers of its parts.
         marks = np.add.reduceat(self._marks[members], firsts)
         ends = np.r_[firsts[1:], len(members)]
         for mark, first in zip(*np.unique(marks, return_index=True), strict=True):
@@ -220,7 +227,7 @@ class Recorder:
 
 
 class _Nested:
-    """Nested calls, and the blocks that ran in each of them."""
+    """Counts of blocks by the chain of nested calls in which they ran."""
 
     def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
         self._blocks = max(blocks, 1)
@@ -231,7 +238,7 @@ class _Nested:
         self._counts = Counter[int]()
 
     def take(self, numbers: Whole) -> None:
-        """Count the blocks of further records by the calls around them."""
+        """Count the blocks of a batch of records by their chain of calls."""
         begins = numbers >= BEGINS
         changes = (numbers >= CALLS) & ~begins
         if self._now or changes.any():
@@ -250,7 +257,7 @@ class _Nested:
             self._counts[int(key)] += int(count)
 
     def _after(self, number: int) -> int:
-        """Return the number of the chain of calls after a record."""
+        """Return the number of the chain after a record of a call, a return or a first block."""
         if number >= BEGINS:
             return 0
         chain = self._chains[self._now]
@@ -266,7 +273,7 @@ class _Nested:
         return known
 
     def inside(self) -> list[tuple[int, int, int]]:
-        """Return calls, the blocks that ran in each, and how often."""
+        """Return each call with the blocks that ran in it, and their numbers of runs."""
         found = Counter[tuple[int, int]]()
         for key, count in self._counts.items():
             chain, block = divmod(key, self._blocks)

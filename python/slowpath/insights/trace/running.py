@@ -26,19 +26,19 @@ from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 _BYTES = 256 << 20
-"""Limit on the size of all packets together, in bytes."""
+"""Limit on the total size of all packets, in bytes."""
 _ENDLESS = 1e9
 
 
 class Run(NamedTuple):
-    """Counts of a run."""
+    """The counts of a run, and inputs for other commands."""
 
     report: CountsReport
     placement: dict[str, object]
-    """The structures with their counts, as input of `slowpath insights placement`."""
+    """Structures with their counts, as input of `slowpath insights placement`."""
     coalescing: dict[str, object] | None
-    """The variables with the blocks that access them, as input of `slowpath insights coalescing`;
-    None if no structure has several variables."""
+    """Variables and the blocks that access them, as input of `slowpath insights coalescing`; None
+    if no order of variables can change."""
 
 
 def run(
@@ -46,7 +46,7 @@ def run(
 ) -> Run:
     """Compile a source, and run one of its functions over the packets of a capture file.
 
-    `flags` are for clang.
+    `flags` are passed to clang.
 
     Raises:
         InputError: when a file cannot be read or used, the source does not compile, the function
@@ -65,7 +65,7 @@ def run_source(
 
     Raises:
         InputError: as for `run`.
-        StoppedError: when the run stopped before anything was counted.
+        StoppedError: when the run stops before it has counts.
     """
     work = partial(run_unit, CompiledUnit(source), traffic, setting)
     with UnitWorker(source.file, allowed.memory, stopping, work) as worker:
@@ -73,13 +73,13 @@ def run_source(
 
 
 def counted(
-    file: str, worker: UnitWorker, work: Work, seconds: float | None, *given: object
+    file: str, worker: UnitWorker, work: Work, seconds: float | None, *arguments: object
 ) -> Run:
-    """Return the result of `run_unit` in a worker.
+    """Return the result of `work`, a call of `run_unit`, in a worker.
 
     Raises:
         InputError: as for `run`.
-        StoppedError: when the run stopped before anything was counted.
+        StoppedError: when the run stops before it has counts.
     """
     found = list[Run]()
 
@@ -88,7 +88,7 @@ def counted(
             case ("counted", report, placement, coalescing):
                 found.append(Run(report, placement, coalescing))
 
-    stopped = worker.run(work, seconds, take, *given)
+    stopped = worker.run(work, seconds, take, *arguments)
     if stopped is not None:
         raise StoppedError(file, f"{stopped} before anything was counted")
     return found[0]
@@ -112,8 +112,8 @@ def run_unit(
     arriving, more = _packets(traffic, setting.packets)
     source, functions = unit.source, unit.functions
     start = InitialContent(source.object, source.lacking, setting.maps)
-    behind = tail_call_targets(source.file, start)
-    chosen = choose_entry(source.file, functions, setting.entry, behind)
+    tail_called = tail_call_targets(source.file, start)
+    chosen = choose_entry(source.file, functions, setting.entry, tail_called)
     execution = Execution(unit, chosen, start)
     outcome = execution.run(arriving, setting, until)
     counts = Counted(execution, outcome, functions, chosen)
@@ -133,18 +133,18 @@ def run_unit(
 
 
 def _short(packets: Sequence[Captured], strip: int) -> list[str]:
-    """Return a note on packets that are empty after `strip` bytes are removed."""
+    """Return a note on packets that `--strip` leaves empty; none if there are none."""
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:
         return []
     return [f"{short:,} packets have no more than the {strip} bytes of --strip: they were empty"]
 
 
-def _packets(traffic: str, most: int) -> tuple[list[Captured], bool]:
-    """Return the first packets of a trace, and true if it has more."""
+def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
+    """Return at most `limit` packets of a trace, and true if it has more."""
     found, size = list[Captured](), 0
     packets = captured(traffic)
-    for packet in islice(packets, most):
+    for packet in islice(packets, limit):
         found.append(packet)
         size += packet.length
         if size > _BYTES:
