@@ -25,7 +25,7 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
     part = Groups(
         groups.file,
         tuple(groups.names[at] for at in places),
-        groups.functions.taken(members),
+        groups.functions.selected(members),
         tuple(groups.unusual[at] for at in members),
         Alone(*(one[places] for one in groups.alone)),
     )

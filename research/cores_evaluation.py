@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
 def curves_of(curves: Curves, places: np.ndarray) -> Curves:
     """Return the functions at the given indices."""
     names = tuple(curves.names[at] for at in places)
-    functions = curves.functions.taken(places)
+    functions = curves.functions.selected(places)
     return Curves(names, functions, curves.throughput[places], curves.latency[places])
 
 

@@ -16,7 +16,15 @@ from slowpath.insights.cores.knee import CORES, knees
 from slowpath.insights.cores.network import works
 from slowpath.insights.cores.pairs import position_bias
 from slowpath.insights.cores.scores import FIRST, SECOND
-from slowpath.insights.demands.draws import DRAWS, WIDER, Draws, again, drawn, interval, throughput
+from slowpath.insights.demands.draws import (
+    DRAWS,
+    WIDER,
+    Draws,
+    drawn,
+    interval,
+    repeated,
+    throughput,
+)
 from slowpath.insights.demands.neighbours import of_columns
 from slowpath.insights.demands.prices import Fits, needed, prices_of
 from slowpath.insights.demands.published import ELEMENTS, published
@@ -97,10 +105,10 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Setting
     """
     members = np.arange(groups.size)[:, None] * FUNCTIONS
     places = [(members + one).ravel() for one in (FIRST, SECOND)]
-    own = groups.functions.taken(np.concatenate(places))
-    other = groups.functions.taken(np.concatenate(places[::-1]))
+    own = groups.functions.selected(np.concatenate(places))
+    other = groups.functions.selected(np.concatenate(places[::-1]))
     fits = Fits((parameters,), np.zeros((0, 0)))
-    others = again(of_columns(parameters, other), way.draws)
+    others = repeated(of_columns(parameters, other), way.draws)
     kept = beside(_needed(fits, own, way), others).own
     low, middle, high = interval(kept, way.confidence)
     # The position in a pair affects the throughput, which is an artefact of the measurement.

@@ -18,7 +18,7 @@ from insights_tables import (
     query_rows,
     write_csv,
 )
-from slowpath.insights.cores.curves import read_asked, read_curves
+from slowpath.insights.cores.curves import read_curves, read_query
 from slowpath.insights.cores.functions import functions_of
 from slowpath.insights.cores.knee import CORES, advise, knees
 from slowpath.insights.cores.model import (
@@ -219,10 +219,10 @@ def test_labels_of_published_functions_are_those_described() -> None:
 
 def test_what_is_advised_is_read_off_the_curve(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "query.csv", query_rows(drawn(5, 3), (24,)))
-    asked = read_asked(str(file))
+    asked = read_query(str(file))
     model = shipped("hit")
     found = advised(model, asked.functions, 0.9)
     for at in range(5):
         cores = int(found.advice.cores[at])
-        one = asked.functions.taken(np.array([at]))
+        one = asked.functions.selected(np.array([at]))
         assert found.throughput[at] == pytest.approx(predict(model, one, (cores,)).throughput[0, 0])

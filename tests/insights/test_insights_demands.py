@@ -27,7 +27,7 @@ from slowpath.insights.demands.neighbours import typical
 from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
 from slowpath.insights.demands.published import ELEMENTS, HALF, packets_of, published
 from slowpath.insights.demands.reading import numbered, read_neighbours
-from slowpath.insights.demands.sharing import EVERY, LIMITS, advise, beside, curve
+from slowpath.insights.demands.sharing import CORE_COUNTS, LIMITS, advise, beside, curve
 from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.running import run
 from support import ROOT
@@ -308,5 +308,5 @@ def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
 
 def test_a_curve_says_where_nothing_was_measured() -> None:
     points = assess(KNOWN, work())["cores"]["points"]
-    assert [one["cores"] for one in points] == list(EVERY)
+    assert [one["cores"] for one in points] == list(CORE_COUNTS)
     assert {one["cores"] for one in points if one["outside"]} == set(range(1, 24))

@@ -17,8 +17,8 @@ from slowpath.insights.cores.network import (
     Amounts,
     amounts,
     demands,
+    select_amounts,
     sensitivity,
-    taken,
     throughput,
     works,
 )
@@ -44,7 +44,7 @@ def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:
     random = np.random.default_rng(seed)
     one = amounts(works(functions_of(drawn(count * classes, seed))))
     places = np.arange(count * classes).reshape(classes, count)
-    return taken(one, list(places)), random.integers(6, 61, (count, classes)).astype(float)
+    return select_amounts(one, list(places)), random.integers(6, 61, (count, classes)).astype(float)
 
 
 def random_demands(classes: int, seed: int) -> tuple[Demands, Array]:
@@ -137,7 +137,7 @@ def test_a_fit_predicts_functions_that_it_has_not_seen() -> None:
 
     def settings(count: int, seed: int) -> tuple[Amounts, Array, Array]:
         one = amounts(works(functions_of(drawn(count, seed))))
-        work = taken(one, [np.repeat(np.arange(count), len(number))])
+        work = select_amounts(one, [np.repeat(np.arange(count), len(number))])
         cores = np.tile(number, count)[:, None]
         return work, cores, throughput(truth, work, cores)
 

@@ -13,7 +13,7 @@ import pytest
 
 from insights_tables import curve_rows, drawn, group_rows, plain, query_rows, write_csv, write_lines
 from slowpath.core.errors import InputError
-from slowpath.insights.cores.curves import read_asked, read_curves
+from slowpath.insights.cores.curves import read_curves, read_query
 from slowpath.insights.cores.groups import read_groups, read_measured
 from support import slowpath
 
@@ -68,13 +68,13 @@ def test_wrong_queries_of_cores(
     rows = query_rows([plain(), plain(has_counter=1)], (24, 30))
     change(rows)
     file = write_csv(tmp_path / "query.csv", rows)
-    assert why(read_asked, file).startswith(reason)
+    assert why(read_query, file).startswith(reason)
 
 
 def test_unknown_columns_are_named(tmp_path: Path) -> None:
     rows = query_rows([plain()], (24,))
     file = write_csv(tmp_path / "query.csv", [{**rows[0], "has_ipfilter3": 1}])
-    assert "column 'has_ipfilter3' is neither a flag nor a parameter" in why(read_asked, file)
+    assert "column 'has_ipfilter3' is neither a flag nor a parameter" in why(read_query, file)
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
@@ -93,31 +93,31 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 def test_files_that_are_no_tables(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    assert "is empty; the first line has to name the columns" in why(read_asked, empty)
+    assert "is empty; the first line has to name the columns" in why(read_query, empty)
     alone = tmp_path / "alone.csv"
     alone.write_text("function,cores\n")
-    assert "has no rows below the names of columns" in why(read_asked, alone)
+    assert "has no rows below the names of columns" in why(read_query, alone)
     named = tmp_path / "named.csv.gz"
     named.write_text("function,cores\nf,24\n")
-    assert "is not compressed with gzip, as its name says" in why(read_asked, named)
+    assert "is not compressed with gzip, as its name says" in why(read_query, named)
     packed = gzip.compress(b"function,cores\nf,24\n" * 50)
     short = tmp_path / "short.csv.gz"
     short.write_bytes(packed[:-12])
-    assert "is damaged: the compressed data ends early" in why(read_asked, short)
+    assert "is damaged: the compressed data ends early" in why(read_query, short)
     damaged = tmp_path / "damaged.csv.gz"
     damaged.write_bytes(packed[:12] + b"\xff\xff\xff" + packed[15:])
-    assert "is damaged" in why(read_asked, damaged)
+    assert "is damaged" in why(read_query, damaged)
     latin = tmp_path / "latin.csv"
     latin.write_bytes(b"function\xe4,cores\n")
-    assert "is not UTF-8 text" in why(read_asked, latin)
+    assert "is not UTF-8 text" in why(read_query, latin)
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("function,cores\nf,24,7\n")
-    assert "line 2: there are 3 values, and 2 columns" in why(read_asked, ragged)
+    assert "line 2: there are 3 values, and 2 columns" in why(read_query, ragged)
     twice = tmp_path / "twice.csv"
     twice.write_text("function,cores,cores\nf,24,24\n")
-    assert "has 2 columns 'cores'; rename all but one" in why(read_asked, twice)
+    assert "has 2 columns 'cores'; rename all but one" in why(read_query, twice)
     other = write_lines(tmp_path / "groups.jsonl", group_rows(drawn(4, 1)))
-    assert "is JSON; a CSV table is wanted" in why(read_asked, other)
+    assert "is JSON; a CSV table is wanted" in why(read_query, other)
 
 
 def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:

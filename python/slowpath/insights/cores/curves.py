@@ -21,27 +21,27 @@ from slowpath.insights.rows import Row, read_csv
 _NAME, _CORES, _THROUGHPUT, _LATENCY = "function", "cores", "throughput_pps", "latency_cycles"
 _MEASURED = (_THROUGHPUT, _LATENCY, "elapsed_s")
 _FEWEST = 50
-"""Least number of functions for a model."""
+"""Minimum number of functions for a model."""
 _MOST_CORES = 1000
 
 
 class Curves(NamedTuple):
-    """Functions measured at all of CORES."""
+    """Functions that were measured at each number of cores in CORES."""
 
     names: tuple[str, ...]
     functions: Functions
     throughput: Array  # packets/s, shape (functions, 7)
-    latency: Array  # cycles, same shape
+    latency: Array  # cycles, shape (functions, 7)
 
 
 class Query(NamedTuple):
-    """Functions and numbers of cores to predict."""
+    """Combinations of functions and core counts to predict."""
 
     file: str
-    names: tuple[str, ...]  # names of functions, each once
+    names: tuple[str, ...]  # distinct names of functions
     functions: Functions
     unusual: tuple[tuple[str, ...], ...]  # columns outside the measured range, by function
-    rows: tuple[tuple[int, int], ...]  # index of the function and cores, in the order of the file
+    rows: tuple[tuple[int, int], ...]  # (index of the function, cores), in the order of the file
 
 
 def read_curves(file: str) -> Curves:
@@ -76,7 +76,7 @@ def read_curves(file: str) -> Curves:
     return Curves(tuple(named), functions, table[..., 0], table[..., 1])
 
 
-def read_asked(file: str) -> Query:
+def read_query(file: str) -> Query:
     """Read a query.
 
     Raises:
@@ -85,15 +85,15 @@ def read_asked(file: str) -> Query:
     header, rows = read_csv(file)
     _check(file, header, ())
     named = _functions(file, rows)
-    places = {name: at for at, name in enumerate(named)}
-    asked = [(places[_name(file, row)], _cores(file, row)) for row in rows]
+    indices = {name: at for at, name in enumerate(named)}
+    query = [(indices[_name(file, row)], _cores(file, row)) for row in rows]
     described = [values for _, values in named.values()]
     return Query(
         file,
         tuple(named),
         functions_of(described),
         tuple(tuple(unusual(one)) for one in described),
-        tuple(asked),
+        tuple(query),
     )
 
 
@@ -104,7 +104,7 @@ def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
 
 
 def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
-    """Return the first row and the description of each function; all its rows have to agree."""
+    """Return the first row and the description of each function; refuse rows that differ."""
     found = dict[str, tuple[Row, dict[str, int]]]()
     for row in rows:
         name = _name(file, row)

@@ -1,4 +1,4 @@
-"""Schema of predictions by cores and of pairs."""
+"""Documents of predictions by number of cores, and of predictions for pairs."""
 
 from typing import TypedDict
 
@@ -15,13 +15,13 @@ from slowpath.insights.output import rounded
 
 
 class Point(TypedDict):
-    """Prediction for a function at a number of cores."""
+    """Prediction for a function on a number of cores."""
 
     function: str
     cores: int
     throughput_pps: float
     latency_cycles: float
-    outside: bool  # true outside the measured range of cores
+    outside: bool  # true if the number of cores is outside the measured range
 
 
 class Knee(TypedDict):
@@ -33,8 +33,8 @@ class Knee(TypedDict):
     knee_high: int
     throughput_pps: float  # throughput at the knee
     latency_cycles: float  # latency at the knee
-    share: float  # relative to the greatest throughput at any number of cores
-    unusual: list[str]  # columns outside the measured range
+    share: float  # throughput at the knee / maximum throughput at any number of cores
+    unusual: list[str]  # columns whose values are outside the measured range
 
 
 class CoresReport(TypedDict):
@@ -50,26 +50,26 @@ class CoresReport(TypedDict):
     points: list[Point]
 
 
-def points_of(model: CoresModel, asked: Query) -> list[Point]:
+def points_of(model: CoresModel, query: Query) -> list[Point]:
     """Return the prediction for each row of the query."""
-    every = tuple(sorted({cores for _, cores in asked.rows}))
-    found = predict(model, asked.functions, every)
-    column = {cores: at for at, cores in enumerate(every)}
+    core_counts = tuple(sorted({cores for _, cores in query.rows}))
+    found = predict(model, query.functions, core_counts)
+    column = {cores: at for at, cores in enumerate(core_counts)}
     return [
         {
-            "function": asked.names[place],
+            "function": query.names[at],
             "cores": cores,
-            "throughput_pps": rounded(found.throughput[place, column[cores]]),
-            "latency_cycles": rounded(found.latency[place, column[cores]]),
+            "throughput_pps": rounded(found.throughput[at, column[cores]]),
+            "latency_cycles": rounded(found.latency[at, column[cores]]),
             "outside": not CORES[0] <= cores <= CORES[-1],
         }
-        for place, cores in asked.rows
+        for at, cores in query.rows
     ]
 
 
-def functions_of(model: CoresModel, asked: Query, confidence: float) -> list[Knee]:
+def functions_of(model: CoresModel, query: Query, confidence: float) -> list[Knee]:
     """Return the advice for each function."""
-    found = advised(model, asked.functions, confidence)
+    found = advised(model, query.functions, confidence)
     return [
         {
             "function": name,
@@ -79,9 +79,9 @@ def functions_of(model: CoresModel, asked: Query, confidence: float) -> list[Kne
             "throughput_pps": rounded(found.throughput[at]),
             "latency_cycles": rounded(found.latency[at]),
             "share": rounded(found.share[at]),
-            "unusual": list(asked.unusual[at]),
+            "unusual": list(query.unusual[at]),
         }
-        for at, name in enumerate(asked.names)
+        for at, name in enumerate(query.names)
     ]
 
 
@@ -89,7 +89,7 @@ __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
 
 class Pair(TypedDict):
-    """Two functions on the card; members are numbered from 1."""
+    """Two functions of a group, by number from 1, with their scores (see `scores.py`)."""
 
     first: int
     second: int
@@ -100,11 +100,11 @@ class Pair(TypedDict):
 
 
 class Group(TypedDict):
-    """Predictions for a group of functions."""
+    """Predictions for all pairs of a group of functions."""
 
     group: str
     measured_alone: bool  # true if its functions were measured alone
-    unusual: list[str]  # columns of any function outside the measured range
+    unusual: list[str]  # columns in which a function is outside the measured range
     pairs: list[Pair]
 
 
@@ -126,7 +126,7 @@ def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
             "group": name,
             "measured_alone": not bool(np.isnan(groups.alone.throughput[at]).any()),
             "unusual": [*_unusual(groups, at), *(["solo"] if surprises[at].any() else [])],
-            "pairs": [_pair(found, at, place) for place in range(len(PAIRS))],
+            "pairs": [_pair(found, at, pair) for pair in range(len(PAIRS))],
         }
         for at, name in enumerate(groups.names)
     ]
@@ -137,13 +137,13 @@ def _unusual(groups: Groups, at: int) -> list[str]:
     return list(dict.fromkeys(name for one in members for name in one))
 
 
-def _pair(found: Scores, at: int, place: int) -> Pair:
-    first, second = PAIRS[place]
+def _pair(found: Scores, at: int, pair: int) -> Pair:
+    first, second = PAIRS[pair]
     return {
         "first": first + 1,
         "second": second + 1,
-        "throughput_total": rounded(found.throughput_total[at, place]),
-        "throughput_average": rounded(found.throughput_average[at, place]),
-        "latency_total": rounded(found.latency_total[at, place]),
-        "latency_average": rounded(found.latency_average[at, place]),
+        "throughput_total": rounded(found.throughput_total[at, pair]),
+        "throughput_average": rounded(found.throughput_average[at, pair]),
+        "latency_total": rounded(found.latency_total[at, pair]),
+        "latency_average": rounded(found.latency_average[at, pair]),
     }

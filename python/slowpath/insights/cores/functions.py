@@ -1,8 +1,8 @@
 """Functions as element chains, described by columns of numbers.
 
-The chains are those of Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of plain
-computation and calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A
-parameter only counts if its element is in the chain.
+The chains are from Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of computation and
+calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A parameter has an
+effect only if its element is in the chain.
 """
 
 import math
@@ -35,7 +35,7 @@ COMPUTE: Mapping[str, str] = {
     "compute4": "compute4_iterations",
     "compute5": "compute5_iterations",
 }
-"""Blocks of plain computation with their loop counts. The third block uses the count of the first,
+"""Blocks of computation with their loop counts. The third block uses the count of the first block,
 as in the published generator."""
 
 CRC: Mapping[str, str] = {
@@ -49,16 +49,16 @@ ABSENT: Mapping[str, str] = {
     **{f"compute{at}": f"compute{at}_iterations" for at in range(6, 11)},
     **{f"accel{at}": f"accel{at}_iterations" for at in range(4, 11)},
 }
-"""Blocks that have columns, but are in no published chain."""
+"""Blocks that have columns, but do not occur in published chains."""
 
 IDLE = tuple(f"imem{at}" for at in range(5))
-"""Blocks in published chains that do nothing, as their loop counts are 0."""
+"""Blocks that do nothing in published chains, because their loop counts are 0."""
 
 UNREAD = ("compute3_iterations", "accel3_iterations")
-"""Parameters without any effect."""
+"""Parameters without an effect."""
 
-MOST = 100_000
-"""Largest value of a parameter."""
+MAX_PARAMETER = 100_000
+"""Maximum value of a parameter."""
 
 USUAL: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("ipfilter1_rules", "ipfilter2_rules"), (10, 35)),
@@ -69,7 +69,7 @@ USUAL: Mapping[str, tuple[int, int]] = {
 
 
 def flag(element: str) -> str:
-    """Return the column that tells whether an element is in the chain."""
+    """Return the name of an element's flag."""
     return f"has_{element}"
 
 
@@ -99,7 +99,7 @@ _SHOWN = 5
 
 
 class Functions(NamedTuple):
-    """Functions, each at the same index of every column."""
+    """Functions by column: index i of each column belongs to function i."""
 
     columns: Mapping[str, Array]  # flags and parameters, shape (functions,)
 
@@ -112,7 +112,7 @@ class Functions(NamedTuple):
         """Return 1 for functions with an element in the chain, and 0 for others."""
         return self.columns[flag(element)]
 
-    def taken(self, places: NDArray[np.intp]) -> "Functions":
+    def selected(self, places: NDArray[np.intp]) -> "Functions":
         """Return the functions at the given indices."""
         return Functions({name: column[places] for name, column in self.columns.items()})
 
@@ -153,15 +153,15 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
             if value not in (0, 1):
                 reason = f"{str(values[name])[:40]!r} is neither 0 nor 1, whether it is there"
                 raise InputError(file, f"{place}, column {name}: {reason}")
-        elif value is None or not 0 <= value <= MOST:
-            reason = f"{str(values[name])[:40]!r} is no whole number from 0 to {MOST}"
+        elif value is None or not 0 <= value <= MAX_PARAMETER:
+            reason = f"{str(values[name])[:40]!r} is no whole number from 0 to {MAX_PARAMETER}"
             raise InputError(file, f"{place}, column {name}: {reason}")
         found[name] = value
     return found
 
 
 def _whole(value: object) -> int | None:
-    """Return the integer in a cell, or None."""
+    """Return the integer in a cell; None if it has none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -172,10 +172,10 @@ def _whole(value: object) -> int | None:
 
 
 def positive(file: str, place: str, name: str, value: object) -> float:
-    """Return a measured number, which has to be positive.
+    """Return a measured number.
 
     Raises:
-        InputError: if it is not; names the column.
+        InputError: if it is not a positive number; the error names the column.
     """
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan

@@ -1,4 +1,4 @@
-"""Readers of groups of functions, measured alone and in pairs."""
+"""Readers of groups of functions, which may have measurements alone and in pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -19,29 +19,29 @@ from slowpath.insights.rows import Row, read_json_lines
 
 FUNCTIONS = 4
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-"""Indices of the members of pairs, in the order of lists of pairs."""
+"""Members of each pair of a group, by index; lists of pairs have this order."""
 GROUP_CORES = 30
-"""Number of cores of each function, alone and in pairs."""
+"""Number of cores on which each function runs, alone and in pairs."""
 _FEWEST = 20
-"""Least number of groups for a model."""
+"""Minimum number of groups for a model."""
 _SOLO, _MEASURED = "solo", ("throughput_pps", "latency_cycles")
 _EXTRA = "elapsed_s"
 _KNOWN = ("group", "functions", "pairs")
 
 
 class Alone(NamedTuple):
-    """Solo measurements of functions on their cores."""
+    """Solo measurements of functions on GROUP_CORES cores."""
 
     throughput: Array  # packets/s, shape (groups, 4)
-    latency: Array  # cycles
+    latency: Array  # cycles, shape (groups, 4)
 
 
 class Groups(NamedTuple):
-    """Groups of functions; each has four consecutive entries of `functions`."""
+    """Groups of four functions; a group's functions are consecutive in `functions`."""
 
     file: str
     names: tuple[str, ...]
-    functions: Functions  # 4 x number of groups
+    functions: Functions  # 4 for each group
     unusual: tuple[tuple[str, ...], ...]  # columns outside the measured range, by function
     alone: Alone  # NaN for functions without measurements
 
@@ -52,10 +52,10 @@ class Groups(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """Measurements of pairs, in the order of PAIRS."""
+    """Measurements of both members of each pair, in the order of PAIRS."""
 
     throughput: Array  # packets/s, shape (groups, 6, 2)
-    latency: Array  # cycles
+    latency: Array  # cycles, shape (groups, 6, 2)
 
 
 def read_groups(file: str) -> Groups:
@@ -139,9 +139,9 @@ def _members(file: str, row: Row) -> tuple[list[dict[str, int]], list[Sequence[f
         measured.append(_alone(file, place, member.get(_SOLO)))
     known = [not np.isnan(one[0]) for one in measured]
     if any(known) and not all(known):
-        without = known.index(False) + 1
+        missing = known.index(False) + 1
         reason = f"has no {_SOLO}, which others of its group have; measure all of them or none"
-        raise InputError(file, f"{row.place}, function {without}: {reason}")
+        raise InputError(file, f"{row.place}, function {missing}: {reason}")
     return functions, measured
 
 
@@ -172,9 +172,9 @@ def _pairs(file: str, row: Row) -> list[list[list[float]]]:
         place = f"{row.place}, pair {at}"
         if not isinstance(pair, dict):
             raise InputError(file, f"{place}: is no object")
-        wanted = [member + 1 for member in members]
-        if pair.get("members") != wanted:
-            raise InputError(file, f"{place}, members: are not {wanted}")
+        expected = [member + 1 for member in members]
+        if pair.get("members") != expected:
+            raise InputError(file, f"{place}, members: are not {expected}")
         found.append([_pair(file, place, pair, one) for one in (0, 1)])
     return found
 
@@ -182,8 +182,8 @@ def _pairs(file: str, row: Row) -> list[list[list[float]]]:
 def _pair(file: str, place: str, pair: Mapping[str, object], member: int) -> list[float]:
     found = list[float]()
     for name in _MEASURED:
-        both = pair.get(name)
-        if not isinstance(both, list) or len(both) != len(PAIRS[0]):
+        values = pair.get(name)
+        if not isinstance(values, list) or len(values) != len(PAIRS[0]):
             raise InputError(file, f"{place}, {name}: is no list of two numbers")
-        found.append(positive(file, place, name, both[member]))
+        found.append(positive(file, place, name, values[member]))
     return found

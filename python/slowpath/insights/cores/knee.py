@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from slowpath.insights.cores.queueing import Array
 
 CORES = (24, 30, 36, 42, 48, 54, 60)
-"""Numbers of cores at which curves were measured."""
+"""Core counts at which curves were measured."""
 _STEP = 6
 _FULL = 0.72
 _EACH = 0.12
@@ -18,8 +18,9 @@ _UNIT = 5.4
 def knees(throughput: Array) -> NDArray[np.int64]:
     """Return the knees of curves; the last dimension of throughput is over CORES.
 
-    The first step with a gain below 0.72 units is too small. Its gain tells how many of its cores
-    are still worthwhile. A unit is the throughput at 24 cores divided by 5.4.
+    A unit is the throughput at 24 cores divided by 5.4. The knee is in the first step of six cores
+    whose gain is below 0.72 units; each 0.12 units of its gain add one core. Without such a step,
+    the knee is 60.
     """
     gains = np.diff(throughput, axis=-1) / (throughput[..., :1] / _UNIT)
     small = gains < _FULL
@@ -33,7 +34,7 @@ def knees(throughput: Array) -> NDArray[np.int64]:
 
 
 class Advice(NamedTuple):
-    """Advised numbers of cores, with intervals."""
+    """Advised number of cores of each function, with the ends of its interval."""
 
     cores: NDArray[np.int64]  # shape (functions,)
     low: NDArray[np.int64]
@@ -41,11 +42,11 @@ class Advice(NamedTuple):
 
 
 def scattered(spread: Array, draws: int) -> Array:
-    """Return random errors of curves, as logarithms, shape (draws, 7).
+    """Return random values of log(measured / predicted) at CORES, shape (draws, 7).
 
     Args:
-        spread: covariance of logarithms, measured over predicted, shape (7, 7).
-        draws: number of curves.
+        spread: covariance of log(measured / predicted) at CORES, shape (7, 7).
+        draws: number of random curves.
     """
     normal = np.random.default_rng(0).standard_normal((draws, len(CORES)))
     values, vectors = np.linalg.eigh(spread)
@@ -61,18 +62,18 @@ def median_interval(found: NDArray[np.int64], confidence: float) -> Advice:
 
 _DRAWS = 500
 _BLOCK = 256
-"""Number of functions processed at a time, to limit memory."""
+"""Number of functions that are processed at a time, to limit memory."""
 
 
 def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
-    """Return the median knee of random curves around the predicted one, and an interval.
+    """Return the median knee of random curves around the predicted curve, and an interval.
 
-    A knee is a step function of its curve: it jumps by several cores when a gain crosses a limit.
-    So it is determined for many curves that differ from the prediction like measured ones.
+    A knee jumps by several cores when a gain crosses a limit. So it is determined for many curves
+    that differ from the prediction as much as measured curves do.
 
     Args:
         throughput: predicted at CORES, shape (functions, 7).
-        spread: covariance of logarithms, measured over predicted, shape (7, 7).
+        spread: covariance of log(measured / predicted) at CORES, shape (7, 7).
         confidence: probability that the interval contains the measured knee, between 0 and 1.
     """
     half = scattered(spread, _DRAWS // 2)

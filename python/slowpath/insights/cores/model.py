@@ -1,7 +1,7 @@
 """The model of curves: training, files, quality.
 
-Members predict functions they have not seen. These predictions determine the spread of measured
-around predicted curves, and the weights of latencies.
+Each member of the ensemble predicts functions that it was not trained with. These predictions
+determine the spread of measured curves around predictions, and the weights of latency terms.
 """
 
 import json
@@ -16,7 +16,7 @@ from slowpath.insights.cores import network as delays
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.functions import Functions
 from slowpath.insights.cores.knee import CORES, Advice, advise
-from slowpath.insights.cores.network import SavedNetwork, amounts, taken, throughput, works
+from slowpath.insights.cores.network import SavedNetwork, amounts, select_amounts, throughput, works
 from slowpath.insights.cores.network_fitting import Measured, fit
 from slowpath.insights.cores.queueing import Array
 
@@ -26,17 +26,17 @@ _GIGA = 1e9
 class CoresModel(NamedTuple):
     """An ensemble of network fits, each to a part of the functions; predictions are their mean."""
 
-    members: tuple[Array, ...]  # parameters of each
+    members: tuple[Array, ...]  # network parameters of each fit
     latency: Array  # weights of latency terms
     spread: Array  # covariance of log(measured / predicted) at CORES, for held-out functions
     functions: int  # number of training functions
 
 
 class Points(NamedTuple):
-    """Predictions for functions at numbers of cores."""
+    """Predictions for functions at several core counts."""
 
-    throughput: Array  # packets/s, shape (functions, numbers)
-    latency: Array  # latency in cycles, same shape
+    throughput: Array  # packets/s, shape (functions, core counts)
+    latency: Array  # cycles, shape (functions, core counts)
 
 
 def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> Points:
@@ -45,7 +45,7 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
     places = np.repeat(np.arange(count), many)
     number = np.tile(np.array(cores, float), count)[:, None]
     known = works(functions)
-    work = taken(amounts(known), (places,))
+    work = select_amounts(amounts(known), (places,))
     rates = mean_throughput(model.members, functions, cores).reshape(-1, 1) / _GIGA
     found = delays.times(model.members, work, number, rates)
     settings = {name: one[places][:, None] for name, one in known.items()}
@@ -57,12 +57,12 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
 def mean_throughput(
     members: tuple[Array, ...], functions: Functions, cores: tuple[int, ...]
 ) -> Array:
-    """Return the geometric mean of members' throughputs, packets/s.
+    """Return the geometric mean of the members' throughputs in packets/s.
 
-    The shape is (functions, numbers of cores).
+    The shape is (functions, core counts).
     """
     count, many = functions.size, len(cores)
-    work = taken(amounts(works(functions)), (np.repeat(np.arange(count), many),))
+    work = select_amounts(amounts(works(functions)), (np.repeat(np.arange(count), many),))
     number = np.tile(np.array(cores, float), count)[:, None]
     logs = [np.log(throughput(one, work, number)) for one in members]
     return np.asarray(np.exp(np.mean(logs, 0)).reshape(count, many) * _GIGA)
@@ -74,23 +74,23 @@ class Advised(NamedTuple):
     advice: Advice
     throughput: Array  # packets/s, shape (functions,)
     latency: Array  # predicted latency, cycles
-    share: Array  # relative to the greatest throughput at any number of cores from 24 to 60
+    share: Array  # throughput / maximum throughput on 24 to 60 cores
 
 
 def advised(model: CoresModel, functions: Functions, confidence: float) -> Advised:
     """Return the advised number of cores for each function."""
-    every = tuple(range(CORES[0], CORES[-1] + 1))
-    points = predict(model, functions, every)
-    measured = [every.index(cores) for cores in CORES]
+    core_counts = tuple(range(CORES[0], CORES[-1] + 1))
+    points = predict(model, functions, core_counts)
+    measured = [core_counts.index(cores) for cores in CORES]
     advice = advise(points.throughput[:, measured], model.spread, confidence)
     at = (np.arange(functions.size), advice.cores - CORES[0])
-    there = points.throughput[at]
-    return Advised(advice, there, points.latency[at], there / points.throughput.max(1))
+    at_knee = points.throughput[at]
+    return Advised(advice, at_knee, points.latency[at], at_knee / points.throughput.max(1))
 
 
 MEMBERS = 5
-_WILD = 0.95
-"""Share of functions with the smallest errors that determine the spread."""
+_INLIERS = 0.95
+"""Share of functions, those with the smallest errors, that determine the spread."""
 
 
 class Crossed(NamedTuple):
@@ -98,23 +98,23 @@ class Crossed(NamedTuple):
 
     members: tuple[Array, ...]
     throughput: Array  # packets/s at CORES, shape (functions, 7)
-    times: delays.Times  # times of packets, same shape
+    times: delays.Times  # times of packets, shape (functions, 7)
 
 
 def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
-    """Train the model; the same curves and seed give the same model."""
+    """Train the model; equal curves and seeds give equal models."""
     return model_of(curves, cross(curves, members, seed))
 
 
 def cross(curves: Curves, members: int, seed: int) -> Crossed:
-    """Train members, each without one part of the functions, and predict that part."""
+    """Train members, each without one part of the functions, and predict this part."""
     count, many = len(curves.names), len(CORES)
     part = np.random.default_rng(seed).permutation(count) % members
     found = tuple(_fitted(curves, np.flatnonzero(part != one), one) for one in range(members))
     unseen, packet, line = (np.zeros((count, many)) for _ in range(3))
     for one, parameters in enumerate(found):
         places = np.flatnonzero(part == one)
-        functions = curves.functions.taken(places)
+        functions = curves.functions.selected(places)
         unseen[places] = mean_throughput((parameters,), functions, CORES)
         work, number = _settings(functions)
         times = delays.times((parameters,), work, number, unseen[places].reshape(-1, 1) / _GIGA)
@@ -131,33 +131,33 @@ def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
         for name, one in works(curves.functions).items()
     }
     weights = delays.fit(known, crossed.times, curves.latency)
-    off = np.log(curves.throughput / crossed.throughput)
-    return CoresModel(crossed.members, weights, spread(off), len(curves.names))
+    errors = np.log(curves.throughput / crossed.throughput)
+    return CoresModel(crossed.members, weights, spread(errors), len(curves.names))
 
 
-def spread(off: Array) -> Array:
-    """Return the covariance of curves around predictions, without a few outliers."""
-    worst = np.abs(off).max(1)
-    usual = off[worst <= np.quantile(worst, _WILD)]
-    return np.asarray(usual.T @ usual / len(usual))
+def spread(errors: Array) -> Array:
+    """Return the covariance of `errors`, log(measured / predicted), without a few outliers."""
+    largest = np.abs(errors).max(1)
+    inliers = errors[largest <= np.quantile(largest, _INLIERS)]
+    return np.asarray(inliers.T @ inliers / len(inliers))
 
 
 def _fitted(curves: Curves, places: NDArray[np.intp], seed: int) -> Array:
-    work, number = _settings(curves.functions.taken(places))
+    work, number = _settings(curves.functions.selected(places))
     rates = curves.throughput[places].reshape(-1, 1) / _GIGA
     return fit([Measured(work, number, rates)], seed)
 
 
 def _settings(functions: Functions) -> tuple[tuple[Array, ...], Array]:
-    """Return work and cores for functions at all of CORES."""
+    """Return work and core counts for each function at each of CORES."""
     count = functions.size
     places = np.repeat(np.arange(count), len(CORES))
-    work = taken(amounts(works(functions)), (places,))
+    work = select_amounts(amounts(works(functions)), (places,))
     return work, np.tile(np.array(CORES, float), count)[:, None]
 
 
 TRAFFIC = ("hit", "miss")
-"""Kinds of traffic with a shipped model: accesses to external memory mostly hit its cache (few
+"""Kinds of traffic with a shipped model. Accesses to external memory mostly hit its cache (few
 large flows), or mostly miss it (many small flows)."""
 _FOLDER = Path(__file__).parent / "models"
 
@@ -192,7 +192,7 @@ def written(model: CoresModel) -> SavedCores:
 
 
 def read(document: SavedCores) -> CoresModel:
-    """Return the model in a document."""
+    """Return the model that a document contains."""
     return CoresModel(
         tuple(network.read(one) for one in document["members"]),
         network.read_latency(document["latency"]),

@@ -1,22 +1,21 @@
 """Parameters, work, resources and latency of the queueing network.
 
-The published measurements show which counts matter, and that the state of the chain matters
-(docs/insights.md). The third compute and accelerator blocks use the counts of the first. Lookups
-are cheaper behind an address rewriter, as few flows are left. They cost more for each slot behind
-the average counter. `tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
+The published measurements show that time depends on counts and on the state of the chain
+(docs/insights.md). The third compute and accelerator blocks use the counts of the first blocks.
+After an address rewriter, lookups are cheaper, because few flows remain. After the average counter,
+each slot costs more. `tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
 
-The measurements also show the shared resources. The internal memory (IMEM) has the rules of filters
-and single records, the external memory (EMEM) the tables of flows. The line delivers packets. The
-interconnect of cores and memories slows down long before any resource is full. Units of scale are
-ns per packet that a typical chain takes on such a resource.
+The measurements also show the shared resources. The internal memory (IMEM) has filter rules and
+single records, the external memory (EMEM) has tables of flows. The line delivers packets. The
+interconnect of cores and memories slows down long before any resource is full.
 
-The queue length factor c distinguishes resources that have much work in common. A memory bank
-serves requests at a uniform rate, so queues stay short until it is nearly full. On the
-interconnect, each user slightly delays all others.
+The queue length factor c distinguishes resources that much common work uses. A memory bank serves
+requests at a uniform rate, so its queue stays short until it is nearly full. On the interconnect,
+each user slightly delays all others.
 
 Published latencies exclude receiving and sending. They are proportional to the time of a packet
 without its wait for the line, except for an undocumented factor and a term for each kind of work.
-The latency model is linear, fitted to relative errors, with little weight for outliers.
+The latency model is linear. It is fitted to relative errors; outliers have little weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,29 +28,29 @@ from slowpath.insights.cores.functions import ABSENT, COMPUTE, CRC, Array, Funct
 from slowpath.insights.cores.queueing import THREADS, Demands, busy, curvature, solve, wait_at
 
 ANY, AVERAGED, REWRITTEN, AS_SENT = "", " averaged", " rewritten", " as sent"
-"""Packets of a lookup: all, those behind `avgcounter`, those behind `iprewriter`, or those not
-behind `iprewriter`."""
+"""State of the chain at a lookup: any, after `avgcounter`, after `iprewriter`, or without
+`iprewriter`."""
 
 LOOKUPS = ("rewriter", "control", "data", "webgen", "demux", "conn", "demux+conn")
-"""Lookups in hash tables: that of `iprewriter`; the two of `ftpportmapper`; that of `webgen`; those
-of `tcpdemux` alone, `tcpconn` alone, and both."""
+"""Lookups in hash tables: of `iprewriter`; two of `ftpportmapper`; of `webgen`; of `tcpdemux`
+alone, of `tcpconn` alone, and of both together."""
 
 LEVELS = (2, 3, 4, 5)
 
 
 def at_least(lookup: str, state: str, slots: int) -> str:
-    """Return the name of a kind of work: a lookup over at least the given number of slots."""
+    """Return the name of a kind of work: a lookup that may visit at least `slots` slots."""
     return f"{lookup}{state} slots>={slots}"
 
 
 def works(functions: Functions) -> Mapping[str, Array]:
-    """Return the amounts of work by name, each of shape (functions,)."""
+    """Return the amount of each kind of work by name, shape (functions,)."""
     found = {"packet": np.ones(functions.size)}
     for at in ("1", "2"):
-        there = functions.has(f"ipfilter{at}")
+        present = functions.has(f"ipfilter{at}")
         found |= {
-            f"filter{at}": there,
-            f"rules{at}": there * functions.columns[f"ipfilter{at}_rules"],
+            f"filter{at}": present,
+            f"rules{at}": present * functions.columns[f"ipfilter{at}_rules"],
         }
     found["rules"] = found["rules1"] + found["rules2"]
     found |= {
@@ -61,21 +60,21 @@ def works(functions: Functions) -> Mapping[str, Array]:
     }
     found["blocks"], found["rounds"] = _blocks(functions, COMPUTE, "compute")
     found["calls"], found["crcs"] = _blocks(functions, CRC, "accel")
-    for name, (there, slots) in _lookups(functions).items():
-        found |= _states(name, there, slots, functions)
+    for name, (present, slots) in _lookups(functions).items():
+        found |= _states(name, present, slots, functions)
     return found
 
 
 def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[Array, Array]:
-    """Return the number of blocks, and the total number of their loop iterations."""
-    every = {**known, **{name: count for name, count in ABSENT.items() if name.startswith(kind)}}
-    there = {name: functions.columns[flag(name)] for name in every}
-    rounds = [there[name] * functions.columns[count] for name, count in every.items()]
-    return np.sum(list(there.values()), axis=0), np.sum(rounds, axis=0)
+    """Return the number of blocks of a kind, and the sum of their loop counts."""
+    blocks = {**known, **{name: count for name, count in ABSENT.items() if name.startswith(kind)}}
+    present = {name: functions.columns[flag(name)] for name in blocks}
+    rounds = [present[name] * functions.columns[count] for name, count in blocks.items()]
+    return np.sum(list(present.values()), axis=0), np.sum(rounds, axis=0)
 
 
 def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
-    """Return for each lookup whether it is in the chain, and its maximum number of slots."""
+    """Return for each lookup 1 if it is in the chain (else 0), and its maximum number of slots."""
     slots = functions.columns
     demux, conn = functions.has("tcpdemux"), functions.has("tcpconn")
     mapper, flow = functions.has("ftpportmapper"), slots["tcpflow_slots"]
@@ -91,8 +90,8 @@ def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
     return dict(zip(LOOKUPS, found, strict=True))
 
 
-def _states(name: str, there: Array, slots: Array, functions: Functions) -> dict[str, Array]:
-    """Return presence and slots beyond the first of a lookup, in each state of the chain."""
+def _states(name: str, present: Array, slots: Array, functions: Functions) -> dict[str, Array]:
+    """Return the presence of a lookup and its slots after the first, by state of the chain."""
     rewritten = functions.has("iprewriter")
     states = {
         ANY: np.ones(functions.size),
@@ -102,11 +101,11 @@ def _states(name: str, there: Array, slots: Array, functions: Functions) -> dict
     }
     found = dict[str, Array]()
     for state, holds in states.items():
-        here = there * holds
-        found[f"{name}{state}"] = here
-        found[f"{name}{state} slots"] = here * np.maximum(slots - 1, 0)
+        in_state = present * holds
+        found[f"{name}{state}"] = in_state
+        found[f"{name}{state} slots"] = in_state * np.maximum(slots - 1, 0)
         for level in LEVELS:
-            found[at_least(name, state, level)] = here * (slots >= level)
+            found[at_least(name, state, level)] = in_state * (slots >= level)
     return found
 
 
@@ -114,17 +113,17 @@ class Resource(NamedTuple):
     """A resource on which packets spend time."""
 
     name: str
-    work: tuple[str, ...]  # kinds of work that take time on it
+    work: tuple[str, ...]  # kinds of work that take time on the resource
     scale: float  # typical time per packet, ns
-    queueing: tuple[float, float] = (0.0, 0.0)  # least and greatest c of a shared resource
+    queueing: tuple[float, float] = (0.0, 0.0)  # bounds of the factor c of a shared resource
 
 
-_FLAGGED = tuple(name for name in LOOKUPS if name != "data")  # `data` occurs with `control`
-_REWRITER, *_LATER = LOOKUPS
+_FLAGGED = tuple(name for name in LOOKUPS if name != "data")  # `data` is present with `control`
+_REWRITER, *_OTHER_LOOKUPS = LOOKUPS
 
 
 def _in(states: tuple[str, ...], lookups: tuple[str, ...] = LOOKUPS) -> tuple[str, ...]:
-    """Return the kinds of work of lookups in some states: presence and slots."""
+    """Return the kinds of work of lookups in these states: presence and slots."""
     found = list[str]()
     for name in lookups:
         for state in states:
@@ -140,17 +139,17 @@ def _levels(state: str, lookups: tuple[str, ...]) -> tuple[str, ...]:
 
 _RECORDS = ("average", "counter", "encap")
 _FILTERS = ("filter1", "rules1", "filter2", "rules2")
-_BRIEF = ("calls", "crcs")
+_CRC_WORK = ("calls", "crcs")
 _IMEM = ("packet", "rules", *_RECORDS, *_FLAGGED)
 _ALL_STATES = (ANY, AVERAGED, REWRITTEN, AS_SENT)
 
 COMPUTING = Resource(
-    "core", ("packet", *_FILTERS, *_RECORDS, "blocks", "rounds", *_BRIEF, *_in((ANY,))), 300.0
+    "core", ("packet", *_FILTERS, *_RECORDS, "blocks", "rounds", *_CRC_WORK, *_in((ANY,))), 300.0
 )
 WAITING = Resource(
     "memory",
     (
-        *("packet", *_FILTERS, *_RECORDS, *_BRIEF, *_in(_ALL_STATES)),
+        *("packet", *_FILTERS, *_RECORDS, *_CRC_WORK, *_in(_ALL_STATES)),
         *_levels(ANY, LOOKUPS),
         *_levels(AVERAGED, ("rewriter", "control", "data", "webgen")),
     ),
@@ -160,7 +159,11 @@ SHARED = (
     Resource("IMEM", _IMEM, 10.0, (0.01, 3.0)),
     Resource(
         "EMEM",
-        ("packet", *_in((AS_SENT, REWRITTEN, AVERAGED), tuple(_LATER)), *_in((ANY,), (_REWRITER,))),
+        (
+            "packet",
+            *_in((AS_SENT, REWRITTEN, AVERAGED), tuple(_OTHER_LOOKUPS)),
+            *_in((ANY,), (_REWRITER,)),
+        ),
         10.0,
         (0.1, 20.0),
     ),
@@ -179,11 +182,11 @@ RESOURCES = (COMPUTING, WAITING, *SHARED)
 
 SIZES = tuple(len(one.work) for one in RESOURCES)
 TIMES = sum(SIZES)
-"""Number of parameters that are times; the others are logarithms of c for each shared resource."""
+"""Number of parameters that are times; logarithms of c of the shared resources follow."""
 COUNT = TIMES + len(SHARED)
 _ENDS = tuple(np.cumsum((0, *SIZES)))
 _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
-"""Least demand on each resource, ns."""
+"""Minimum demand on each resource, ns."""
 _OTHERS = (THREADS - 1) / THREADS
 
 Amounts = tuple[Array, ...]
@@ -191,24 +194,24 @@ Amounts = tuple[Array, ...]
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:
-    """Return the amounts of single functions: shape (functions, 1, kinds of work)."""
+    """Return the amounts of each function alone, shape (functions, 1, kinds of work)."""
     return tuple(
         np.stack([works[name] for name in resource.work], -1)[:, None, :] for resource in RESOURCES
     )
 
 
-def taken(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
-    """Return the amounts of settings whose classes are functions at the given indices.
+def select_amounts(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
+    """Return the amounts of settings, in which several functions (classes) share the card.
 
     Args:
-        many: amounts of single functions.
+        many: amounts of each function alone.
         places: for each class, the index of its function in each setting.
     """
     return tuple(np.concatenate([one[place] for place in places], 1) for one in many)
 
 
 def demands(parameters: Array, work: Amounts) -> Demands:
-    """Return the demands of packets."""
+    """Return the demands of a packet of each class in each setting."""
     times = [
         np.maximum(one @ parameters[first:end], least)
         for one, first, end, least in zip(work, _ENDS[:-1], _ENDS[1:], _LEAST, strict=True)
@@ -218,41 +221,44 @@ def demands(parameters: Array, work: Amounts) -> Demands:
 
 
 class Sensitivity(NamedTuple):
-    """Throughputs and their derivatives by the parameters."""
+    """Throughputs, and their derivatives with respect to the parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
     slopes: Array  # derivatives of log throughput, shape (settings, classes, parameters)
 
 
 def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | None = None) -> Array:
-    """Return the throughput of each class, packets/ns, shape (settings, classes)."""
+    """Return the throughput of each class in packets/ns, shape (settings, classes).
+
+    `near` are approximate throughputs, if known.
+    """
     return solve(demands(parameters, work), cores, near)
 
 
 def sensitivity(
     parameters: Array, work: Amounts, cores: Array, near: Array | None = None
 ) -> Sensitivity:
-    """Return throughputs with derivatives, by the implicit function theorem."""
+    """Return throughputs with derivatives, from the implicit function theorem."""
     needed = demands(parameters, work)
     found = solve(needed, cores, near)
     state = busy(needed, cores, found)
-    turned = -np.linalg.inv(curvature(needed, cores, found, state)) / found[:, :, None]
+    response = -np.linalg.inv(curvature(needed, cores, found, state)) / found[:, :, None]
     computing, waiting, *shared = work
     steep = 1 / (1 - _OTHERS * state.cores) ** 2
-    slopes = [_along(turned * steep[:, None, :], computing), _along(turned, waiting)]
+    slopes = [_along(response * steep[:, None, :], computing), _along(response, waiting)]
     queues = needed.queueing * state.resources / (1 - state.resources)
     bends = needed.queueing / (1 - state.resources) ** 2
     for at, amount in enumerate(shared):
-        # More time on a resource lengthens each own wait there, and the queue for all users.
-        own = turned * queues[:, at, None, None]
-        longer = np.einsum("sjl,sl->sj", turned, needed.shared[:, :, at]) * bends[:, at, None]
+        # More time on a resource lengthens a packet's own wait there, and the queue of all users.
+        own = response * queues[:, at, None, None]
+        longer = np.einsum("sjl,sl->sj", response, needed.shared[:, :, at]) * bends[:, at, None]
         slopes.append(_along(own + longer[:, :, None] * found[:, None, :], amount))
-    slopes.append(np.einsum("sjl,slk,sk->sjk", turned, needed.shared, queues))
+    slopes.append(np.einsum("sjl,slk,sk->sjk", response, needed.shared, queues))
     return Sensitivity(found, np.concatenate(slopes, -1))
 
 
-def _along(turned: Array, amount: Array) -> Array:
-    return np.asarray(np.einsum("sjl,slf->sjf", turned, amount, optimize=True))
+def _along(response: Array, amount: Array) -> Array:
+    return np.asarray(np.einsum("sjl,slf->sjf", response, amount, optimize=True))
 
 
 _PARTS = (
@@ -261,30 +267,30 @@ _PARTS = (
     *("webgen", "demux", "conn", "demux+conn"),
 )
 _CARD = 60
-"""Number of cores of the card, the unit of a term."""
+"""Number of cores of the card."""
 _FEWEST = 0.4
-"""Least measured number of cores, as a share of the card's."""
+"""Minimum measured number of cores, as a share of the card's."""
 _ROUNDS = 10
 _OUTLIER = 0.02
 _RIDGE = 1e-3
 _SMALLEST = 1e-3
 NAMES = ("time", "cores", "time by cores", *_PARTS)
-"""Names of the terms."""
+"""Names of the latency terms."""
 LATENCY_COUNT = len(NAMES)
 LEAST = 16.0
-"""Least latency in cycles: the period of the clock."""
+"""Minimum latency in cycles: the period of the clock."""
 
 
 class Times(NamedTuple):
     """Times of packets in the network, on which latencies are based."""
 
-    packet: Array  # ns, shape (settings, classes)
-    line: Array  # the part that is waiting for the line, same shape
-    cores: Array  # number of cores, same shape
+    packet: Array  # time of a packet in ns, shape (settings, classes)
+    line: Array  # part of it that the packet waits for the line, in ns
+    cores: Array  # number of cores of each class
 
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:
-    """Return the times of packets at throughputs (packets/ns), averaged over several networks."""
+    """Return the times of packets at throughputs (packets/ns), averaged over networks `members`."""
     packet = THREADS * cores / throughput
     waits = [
         wait_at(demands(one, work), cores, _below(one, work, throughput), LINE) for one in members
@@ -294,42 +300,45 @@ def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Arr
 
 
 def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
-    """Reduce throughputs to what a single network can sustain; their mean can exceed it."""
+    """Reduce throughputs so that the line stays below its capacity in one network.
+
+    `throughput` is a mean over networks, so it may exceed the capacity in one of them.
+    """
     shared = demands(parameters, work).shared
     used = np.einsum("sj,sj->s", throughput, shared[:, :, LINE])
     return np.asarray(throughput * np.minimum(1, 0.999 / used)[:, None])
 
 
 def _columns(works: Mapping[str, Array], found: Times) -> Array:
-    """Return the terms, shape (settings, classes, LATENCY_COUNT).
+    """Return the latency terms, shape (settings, classes, LATENCY_COUNT).
 
-    `works` have the shape (settings, classes).
+    The arrays in `works` have the shape (settings, classes).
     """
-    inside = found.packet - found.line
-    # Outside the measured range of cores, these terms keep the value at its ends.
+    on_card = found.packet - found.line
+    # Outside the measured range of cores, these terms keep their values at its ends.
     share = np.clip(found.cores / _CARD, _FEWEST, 1)
-    return np.stack([inside, share, share * inside, *(works[name] for name in _PARTS)], -1)
+    return np.stack([on_card, share, share * on_card, *(works[name] for name in _PARTS)], -1)
 
 
 def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
     """Fit the weights of latency terms, shape (LATENCY_COUNT,).
 
     Args:
-        works: by kind of work, of shape (settings, classes).
-        found: the times of packets.
-        cycles: measured latencies, same shape.
+        works: amounts by kind of work, shape (settings, classes).
+        found: times of packets.
+        cycles: measured latencies, shape (settings, classes).
     """
     columns = _columns(works, found).reshape(-1, LATENCY_COUNT)
     measured = cycles.ravel()
-    # In these units, every weight is a share of a typical latency.
+    # In these units, each weight is a share of a typical latency.
     unit = np.maximum(np.abs(columns).mean(0), _SMALLEST) / np.median(measured)
     scaled, weight, weights = columns / unit, 1 / measured, np.zeros(LATENCY_COUNT)
     for _ in range(_ROUNDS):
         weighted = scaled * weight[:, None]
         square = weighted.T @ weighted + _RIDGE**2 * len(measured) * np.eye(LATENCY_COUNT)
         weights = np.linalg.solve(square, weighted.T @ (measured * weight))
-        off = scaled @ weights / measured - 1
-        weight = 1 / measured / np.sqrt(1 + np.abs(off) / _OUTLIER)
+        errors = scaled @ weights / measured - 1
+        weight = 1 / measured / np.sqrt(1 + np.abs(errors) / _OUTLIER)
     return np.asarray(weights / unit)
 
 
@@ -338,7 +347,7 @@ def latency(weights: Array, works: Mapping[str, Array], found: Times) -> Array:
     return np.maximum(_columns(works, found) @ weights, LEAST)
 
 
-_NOTHING = 1e-9
+_TINY = 1e-9
 
 
 class SavedNetwork(TypedDict):
@@ -353,8 +362,8 @@ def written(parameters: Array) -> SavedNetwork:
     times, at = dict[str, dict[str, float]](), 0
     for resource in RESOURCES:
         part = parameters[at : at + len(resource.work)]
-        named = zip(resource.work, part, strict=True)
-        times[resource.name] = {name: rounded(one) for name, one in named if rounded(one)}
+        values = zip(resource.work, part, strict=True)
+        times[resource.name] = {name: rounded(one) for name, one in values if rounded(one)}
         at += len(resource.work)
     queues = np.exp(parameters[TIMES:])
     found = {one.name: rounded(queue) for one, queue in zip(SHARED, queues, strict=True)}
@@ -362,7 +371,7 @@ def written(parameters: Array) -> SavedNetwork:
 
 
 def read(document: SavedNetwork) -> Array:
-    """Return the parameters in a document."""
+    """Return the parameters that a document contains."""
     found, at = np.zeros(COUNT), 0
     for resource in RESOURCES:
         times = document["times"][resource.name]
@@ -379,10 +388,10 @@ def written_latency(weights: Array) -> dict[str, float]:
 
 
 def read_latency(document: Mapping[str, float]) -> Array:
-    """Return the weights in a document."""
+    """Return the weights that a document contains."""
     return np.array([document[name] for name in NAMES])
 
 
 def rounded(number: float) -> float:
-    """Round to significant digits; negligible values become 0."""
-    return output.rounded(number) if abs(number) > _NOTHING else 0.0
+    """Round to significant digits; tiny values become 0."""
+    return output.rounded(number) if abs(number) > _TINY else 0.0

@@ -1,8 +1,8 @@
 """Fit of the network parameters to measured throughput.
 
-The objective is the sum of squared relative errors and of squared parameters in typical units,
-which keeps parameters small that the measurements do not determine. Times are not negative. The
-method is Levenberg-Marquardt with projection on the bounds: Moré, The Levenberg-Marquardt
+The objective is the sum of squared relative errors and of squared parameters in typical units. The
+second part keeps those parameters small that measurements do not determine. Times are not negative.
+The method is Levenberg-Marquardt with projection on the bounds: Moré, The Levenberg-Marquardt
 Algorithm, 1978; Kanzow et al., 2004.
 """
 
@@ -25,24 +25,24 @@ from slowpath.insights.cores.queueing import Array
 _RIDGE = 1e-3
 _RIDGE_QUEUES = 1e-2
 _QUEUES = np.log([one.queueing for one in SHARED]).T
-"""Least and greatest logarithm of c, of each resource."""
+"""Lower and upper bounds of log c, by shared resource."""
 _STARTS = 2
 _ROUNDS = 100
 _ENOUGH = 1e-4
-"""Least relative gain of a useful round."""
+"""Minimum relative gain of a useful round."""
 _IDLE = 4
-"""Number of consecutive rounds without such a gain that end the fit; one can be a careful step."""
+"""The fit ends after this number of consecutive rounds without a useful gain."""
 _DAMPED = 1e8
 _SMALLEST = 0.1
 _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Measured settings."""
+    """Measured settings with equal numbers of classes."""
 
     work: Amounts
     cores: Array  # shape (settings, classes)
-    throughput: Array  # packets/ns, same shape
+    throughput: Array  # packets/ns, shape (settings, classes)
 
 
 class _Fitted(NamedTuple):
@@ -61,9 +61,9 @@ def fit(sets: Sequence[Measured], seed: int) -> Array:
     """Fit the parameters.
 
     Args:
-        sets: settings of one class, of two, ...
-        seed: seed of several start points; from some, the fit ends with an unused resource that
-            others cannot replace.
+        sets: settings, by number of classes.
+        seed: seed of the start points. Several are tried, because some fits end in a bad optimum
+            that leaves a resource unused.
     """
     random = np.random.default_rng(seed)
     found = [_fitted(sets, _start(random)) for _ in range(_STARTS)]
@@ -78,32 +78,35 @@ def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
     ridge = np.full(COUNT, _RIDGE**2)
     ridge[TIMES:] = _RIDGE_QUEUES**2
     at = start
-    here = _point(sets, at, unit, ridge)
+    current = _point(sets, at, unit, ridge)
     damping, idle = 1e-2, 0
     for _ in range(_ROUNDS):
         free = np.flatnonzero(
-            ~(((at <= low + _TINY) & (here.slope > 0)) | ((at >= high - _TINY) & (here.slope < 0)))
+            ~(
+                ((at <= low + _TINY) & (current.slope > 0))
+                | ((at >= high - _TINY) & (current.slope < 0))
+            )
         )
-        scale = np.diag(here.square)[free]
-        square = here.square[np.ix_(free, free)]
+        scale = np.diag(current.square)[free]
+        square = current.square[np.ix_(free, free)]
         while damping < _DAMPED:
             step = np.zeros(COUNT)
             step[free] = -np.linalg.solve(
-                square + np.diag(damping * scale + _TINY), here.slope[free]
+                square + np.diag(damping * scale + _TINY), current.slope[free]
             )
-            there = np.clip(at + step, low, high)
-            value, near = _value(sets, there, unit, ridge, here.near)
-            if np.isfinite(value) and value < here.value:
+            candidate = np.clip(at + step, low, high)
+            value, near = _value(sets, candidate, unit, ridge, current.near)
+            if np.isfinite(value) and value < current.value:
                 break
             damping *= 4
         else:
             break
-        idle = idle + 1 if (here.value - value) < _ENOUGH * here.value else 0
-        at, damping = there, max(damping / 5, 1e-7)
-        here = _point(sets, at, unit, ridge, near)
+        idle = idle + 1 if (current.value - value) < _ENOUGH * current.value else 0
+        at, damping = candidate, max(damping / 5, 1e-7)
+        current = _point(sets, at, unit, ridge, near)
         if idle == _IDLE:
             break
-    return _Fitted(here.value, np.asarray(at * unit))
+    return _Fitted(current.value, np.asarray(at * unit))
 
 
 def _units(work: Amounts) -> Array:
@@ -145,9 +148,9 @@ def _point(
         close = None if near is None else near[place]
         here = sensitivity(at * unit, one.work, one.cores, close)
         found.append(here.throughput)
-        off = np.log(here.throughput / one.throughput).ravel()
+        errors = np.log(here.throughput / one.throughput).ravel()
         slopes = here.slopes.reshape(-1, COUNT) * unit
-        total += float((off**2).sum())
-        slope = slope + slopes.T @ off
+        total += float((errors**2).sum())
+        slope = slope + slopes.T @ errors
         square = square + slopes.T @ slopes
     return _Point(total, found, slope, square)

@@ -1,11 +1,11 @@
 """The model of pairs: training, files, quality.
 
-Both members have the same equations, so swapping them swaps their results and keeps all scores. If
-a function was measured alone, its own times are scaled until the network predicts its solo
-throughput. Thus unexplained properties of a function also affect its pairs.
+Both members have equal equations, so swapping them swaps their results and keeps all scores. If a
+function was measured alone, its own times are scaled until the network predicts its solo
+throughput. So unexplained properties of a function also affect its pairs.
 
-In the published pairs, the first member is slightly faster, and the second slower, than the same
-function in the other position (docs/insights.md). This artefact of the measurement is removed.
+In the published pairs, a function is slightly faster as the first member than as the second
+(docs/insights.md). This artefact of the measurement is removed.
 """
 
 import json
@@ -24,7 +24,7 @@ from slowpath.insights.cores.network import (
     SavedNetwork,
     amounts,
     demands,
-    taken,
+    select_amounts,
     throughput,
     works,
 )
@@ -36,10 +36,9 @@ _GIGA = 1e9
 _ROUNDS = 12
 _SMALL = 1e-3
 _FLATTEST = -0.2
-"""Slope closest to zero used in the search: if a shared resource is full, own times hardly
-matter."""
+"""Upper limit of slopes in the search; if a shared resource is full, they are nearly zero."""
 _FARTHEST = 0.4
-"""Logarithm of the largest scale."""
+"""Maximum absolute logarithm of a scale."""
 
 
 class PairsModel(NamedTuple):
@@ -54,27 +53,30 @@ class Sharing(NamedTuple):
     """Throughput and latency of functions alone and in pairs."""
 
     alone: Array  # packets/s, shape (groups, 4)
-    alone_latency: Array  # cycles
+    alone_latency: Array  # cycles, shape (groups, 4)
     pairs: Array  # packets/s, shape (groups, 6, 2)
-    pairs_latency: Array  # cycles
+    pairs_latency: Array  # cycles, shape (groups, 6, 2)
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """Return the indices of all functions."""
+    """Return the index of each function, as settings with one class."""
     return (np.arange(groups * FUNCTIONS),)
 
 
 def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of first and second members of all pairs."""
+    """Return the indices of the first and the second members of all pairs."""
     first = np.arange(groups)[:, None] * FUNCTIONS
     return (first + FIRST).ravel(), (first + SECOND).ravel()
 
 
 def shared(model: PairsModel, groups: Groups) -> Sharing:
-    """Predict functions alone and in pairs, corrected by solo measurements if known."""
+    """Predict functions alone and in pairs, corrected by known solo measurements."""
     count, known = groups.size, works(groups.functions)
     one = amounts(known)
-    single, double = taken(one, alone_places(count)), taken(one, pair_places(count))
+    single, double = (
+        select_amounts(one, alone_places(count)),
+        select_amounts(one, pair_places(count)),
+    )
     needed = demands(model.parameters, single)
     scale = _scales(needed, groups).reshape(-1, 1)
     both = np.concatenate([scale[place] for place in pair_places(count)], 1)
@@ -87,26 +89,29 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
     }
     shape = (count, len(PAIRS), 2)
     cycles = alone.latency(named).reshape(count, FUNCTIONS)
-    beside = pairs.latency(paired).reshape(shape)
-    # Scores compare pairs with solo values, so both get the same correction.
+    paired_cycles = pairs.latency(paired).reshape(shape)
+    # Scores compare pairs with solo values, so a function has one correction for both.
     rates = alone.throughput.reshape(count, FUNCTIONS) * _GIGA
-    off = _off(groups.alone.throughput, rates), _off(groups.alone.latency, cycles)
-    both_off = [np.stack([one[:, FIRST], one[:, SECOND]], -1) for one in off]
+    corrections = (
+        _correction(groups.alone.throughput, rates),
+        _correction(groups.alone.latency, cycles),
+    )
+    paired_corrections = [np.stack([one[:, FIRST], one[:, SECOND]], -1) for one in corrections]
     return Sharing(
-        rates * off[0],
-        cycles * off[1],
-        pairs.throughput.reshape(shape) * _GIGA * both_off[0],
-        beside * both_off[1],
+        rates * corrections[0],
+        cycles * corrections[1],
+        pairs.throughput.reshape(shape) * _GIGA * paired_corrections[0],
+        paired_cycles * paired_corrections[1],
     )
 
 
-def _off(measured: Array, predicted: Array) -> Array:
-    """Return measured / predicted, or 1 without a measurement."""
+def _correction(measured: Array, predicted: Array) -> Array:
+    """Return measured / predicted, and 1 where a measurement is missing."""
     return np.where(np.isnan(measured), 1.0, measured / predicted)
 
 
 def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
-    """Return true for functions with a solo throughput far from the expected one.
+    """Return true for functions whose solo throughput is far from its prediction.
 
     The shape is (groups, 4).
     """
@@ -122,7 +127,7 @@ def predicted(model: PairsModel, groups: Groups) -> Scores:
 
 
 class _Setting:
-    """Co-located functions with the solution of their network."""
+    """Functions, alone or co-located, with the solution of their network."""
 
     def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
         self.model, self.work = model, work
@@ -139,54 +144,57 @@ def _scaled(needed: Demands, scale: Array) -> Demands:
 
 
 def _scales(needed: Demands, groups: Groups) -> Array:
-    """Return the factors on own times that explain solo throughputs, shape (functions,)."""
+    """Return the factors of own times with which the network predicts solo throughputs.
+
+    The shape is (functions,); functions without measurements have the factor 1.
+    """
     measured = groups.alone.throughput.reshape(-1, 1) / _GIGA
     known = ~np.isnan(measured)
-    wanted = np.log(np.where(known, measured, 1.0))
-    cores = np.full(wanted.shape, float(GROUP_CORES))
-    found = np.zeros(wanted.shape)
+    target = np.log(np.where(known, measured, 1.0))
+    cores = np.full(target.shape, float(GROUP_CORES))
+    found = np.zeros(target.shape)
     if not known.any():
         return np.asarray(np.exp(found).ravel())
     for _ in range(_ROUNDS):
-        here = np.log(solve(_scaled(needed, np.exp(found)), cores))
-        there = np.log(solve(_scaled(needed, np.exp(found + _SMALL)), cores))
-        slope = np.minimum((there - here) / _SMALL, _FLATTEST)
-        found = np.clip(found + (wanted - here) / slope, -_FARTHEST, _FARTHEST)
+        value = np.log(solve(_scaled(needed, np.exp(found)), cores))
+        next_value = np.log(solve(_scaled(needed, np.exp(found + _SMALL)), cores))
+        slope = np.minimum((next_value - value) / _SMALL, _FLATTEST)
+        found = np.clip(found + (target - value) / slope, -_FARTHEST, _FARTHEST)
         found = np.where(known, found, 0.0)
     return np.asarray(np.exp(found).ravel())
 
 
 def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
-    """Train the model; the same groups and seed give the same model."""
+    """Train the model; equal groups and seeds give equal models."""
     count = groups.size
     known = works(groups.functions)
     one = amounts(known)
     logs = np.log(pairs.throughput / _GIGA) - position_bias(groups, pairs)
     alone = Measured(
-        taken(one, alone_places(count)),
+        select_amounts(one, alone_places(count)),
         np.full((4 * count, 1), float(GROUP_CORES)),
         groups.alone.throughput.reshape(-1, 1) / _GIGA,
     )
     double = np.exp(logs).reshape(-1, 2)
-    beside = Measured(
-        taken(one, pair_places(count)), np.full(double.shape, float(GROUP_CORES)), double
+    paired = Measured(
+        select_amounts(one, pair_places(count)), np.full(double.shape, float(GROUP_CORES)), double
     )
-    parameters = fit([alone, beside], seed)
+    parameters = fit([alone, paired], seed)
     return PairsModel(parameters, _latency(parameters, alone, known, groups), count)
 
 
 def position_bias(groups: Groups, pairs: Paired) -> Array:
-    """Return the advantage of each position in a pair, as logarithms, shape (2,): +d and -d."""
+    """Return the logarithms of the advantage of each position in a pair: +d and -d, shape (2,)."""
     alone = groups.alone.throughput
-    off = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
-    half = float((off[..., 0] - off[..., 1]).mean()) / 2
+    advantage = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
+    half = float((advantage[..., 0] - advantage[..., 1]).mean()) / 2
     return np.array([half, -half])
 
 
 def _latency(
     parameters: Array, alone: Measured, known: Mapping[str, Array], groups: Groups
 ) -> Array:
-    """Fit the weights of latency terms to solo measurements."""
+    """Return the weights of latency terms, fitted to solo measurements."""
     rates = throughput(parameters, alone.work, alone.cores)
     times = delays.times((parameters,), alone.work, alone.cores, rates)
     settings = {name: amount[:, None] for name, amount in known.items()}
@@ -219,6 +227,6 @@ def written(model: PairsModel) -> SavedPairs:
 
 
 def read(document: SavedPairs) -> PairsModel:
-    """Return the model in a document."""
+    """Return the model that a document contains."""
     parameters = network.read(document["network"])
     return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])

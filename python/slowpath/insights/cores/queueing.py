@@ -1,16 +1,16 @@
 """A closed queueing network of cores with four threads each, and shared resources.
 
-Every thread processes one packet after the other. A packet of class j takes C_j ns of computation,
-M_j ns of waiting without contention, and D_jk ns of service by the shared resource k. The
-throughputs T_j solve, for each class,
+Every thread processes packets one by one. A packet of class j takes C_j ns of computation, M_j ns
+of waiting without contention, and D_jk ns of service by the shared resource k. The throughputs T_j
+solve, for each class,
 
     M_j + C_j / (1 - 3/4 u_j) + sum_k D_jk c_k r_k / (1 - r_k) = N_j / T_j
 
 where u_j = T_j C_j / n_j is the utilisation of a core, r_k = sum_j T_j D_jk that of a resource, and
 N_j = 4 n_j the number of threads on n_j cores. The left side is the time of a packet. Its second
 term is Schweitzer's approximation of mean value analysis for four customers at one server. The
-third term is a queue of length c r^2 / (1 - r) at a resource with utilisation r. Both limits of
-asymptotic bounds follow: T_j < N_j / (M_j + C_j), and r_k < 1.
+third term is a queue of length c r^2 / (1 - r) at a resource with utilisation r. The asymptotic
+bounds follow: T_j < N_j / (M_j + C_j), and r_k < 1.
 
 These equations are the derivatives of
 
@@ -38,16 +38,16 @@ _ROUNDS = 100
 
 
 class Demands(NamedTuple):
-    """Demands of packets, of every class in every setting; times in ns."""
+    """Demands of a packet of each class in each setting; times in ns."""
 
     waiting: Array  # M: waiting without contention, shape (settings, classes)
-    computing: Array  # C: time on a core, same shape
+    computing: Array  # C: time on a core, shape (settings, classes)
     shared: Array  # D: service by shared resources, shape (settings, classes, resources)
     queueing: Array  # c: queue length factors, shape (resources,)
 
 
 class State(NamedTuple):
-    """Utilisations at some throughput."""
+    """Utilisations at given throughputs."""
 
     resources: Array  # r: utilisation of resources, shape (settings, resources)
     cores: Array  # u: utilisation of cores, shape (settings, classes)
@@ -65,21 +65,23 @@ def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
     Args:
         demands: demands of packets.
         cores: number of cores of each class, shape (settings, classes).
-        near: approximate throughputs, if known, as start point.
+        near: approximate throughputs from which the iteration starts, if known.
     """
     throughput = _inside(demands, cores, near)
     found = throughput.copy()
-    left = np.arange(len(cores))
+    active = np.arange(len(cores))
     part, number = demands, cores
     for _ in range(_ROUNDS):
         step, close = _step(part, number, throughput)
         throughput = throughput + step
-        found[left] = throughput
-        going = ~close
-        if not going.any():
+        found[active] = throughput
+        continuing = ~close
+        if not continuing.any():
             break
-        left, throughput, number = left[going], throughput[going], number[going]
-        part = Demands(part.waiting[going], part.computing[going], part.shared[going], part[3])
+        active, throughput, number = active[continuing], throughput[continuing], number[continuing]
+        part = Demands(
+            part.waiting[continuing], part.computing[continuing], part.shared[continuing], part[3]
+        )
     return found
 
 
@@ -88,12 +90,12 @@ def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
     alone = THREADS * cores / (demands.waiting + demands.computing)
     throughput = alone if near is None else near
     state = busy(demands, cores, throughput)
-    most = np.maximum(state.resources.max(1, initial=0.0), state.cores.max(1))
-    return np.asarray(throughput * np.minimum(1, _NEAR / most)[:, None])
+    largest = np.maximum(state.resources.max(1, initial=0.0), state.cores.max(1))
+    return np.asarray(throughput * np.minimum(1, _NEAR / largest)[:, None])
 
 
 def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return a step of Newton's method within the bounds, and the settings that have converged."""
+    """Return a step of Newton's method within the bounds; true for settings that have converged."""
     state = busy(demands, cores, throughput)
     room = 1 - state.resources
     queues = demands.queueing * state.resources / room
@@ -118,7 +120,7 @@ def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDA
 
 
 def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -> Array:
-    """Return the second derivatives of the convex function above.
+    """Return the second derivatives of the convex function (see the module's description).
 
     The shape is (settings, classes, classes).
     """
@@ -131,7 +133,7 @@ def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -
 
 
 def wait_at(demands: Demands, cores: Array, throughput: Array, resource: int) -> Array:
-    """Return the queueing time of a packet at a resource, ns, shape (settings, classes)."""
+    """Return the waiting time of a packet at a resource, ns, shape (settings, classes)."""
     used = busy(demands, cores, throughput).resources[:, resource]
     queue = demands.queueing[resource] * used / (1 - used)
     return np.asarray(demands.shared[:, :, resource] * queue[:, None])

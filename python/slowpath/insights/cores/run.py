@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.printable import csv_line, one_line
@@ -39,12 +40,12 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         raise OptionError("--traffic", "is of the model without --train")
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
-    from slowpath.insights.cores.curves import read_asked
+    from slowpath.insights.cores.curves import read_query
 
-    asked = read_asked(given.query)
-    report = _report(given, asked, _model(given))
+    query = read_query(given.query)
+    report = _report(given, query, _model(given))
     reporter.write_to(given.output, report)
-    _warn(asked, report)
+    _warn(query, report)
     return ExitCode.FINE
 
 
@@ -59,8 +60,7 @@ def _model(given: Namespace) -> "CoresModel":
     return learn(read_curves(given.train))
 
 
-def _report(given: Namespace, asked: "Query", model: "CoresModel") -> "CoresReport":
-    from slowpath.core import engine
+def _report(given: Namespace, query: "Query", model: "CoresModel") -> "CoresReport":
     from slowpath.insights.cores.documents import functions_of, points_of
     from slowpath.insights.cores.model import TRAFFIC
 
@@ -72,20 +72,20 @@ def _report(given: Namespace, asked: "Query", model: "CoresModel") -> "CoresRepo
         "traffic": None if given.train else given.traffic or TRAFFIC[0],
         "learnt_from": model.functions,
         "confidence": confidence,
-        "functions": functions_of(model, asked, confidence),
-        "points": points_of(model, asked),
+        "functions": functions_of(model, query, confidence),
+        "points": points_of(model, query),
     }
 
 
-def _warn(asked: "Query", report: "CoresReport") -> None:
+def _warn(query: "Query", report: "CoresReport") -> None:
     """Warn about values outside the measured range."""
-    beyond = sorted({one["cores"] for one in report["points"] if one["outside"]})
-    if beyond:
-        cores = first_few([str(one) for one in beyond], SHOWN)
+    extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
+    if extrapolated:
+        cores = first_few([str(one) for one in extrapolated], SHOWN)
         text = f"{cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
-        warn(asked.file, text)
+        warn(query.file, text)
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
-    warn_of_extrapolation(asked.file, "functions are", unusual)
+    warn_of_extrapolation(query.file, "functions are", unusual)
 
 
 COLUMNS = ("function", "cores", "throughput_pps", "latency_cycles", "knee_cores")
@@ -93,7 +93,7 @@ _MEGA = 1e6
 
 
 def cores_csv(report: CoresReport) -> Iterator[Line | str]:
-    """Yield a line for each row of the query."""
+    """Yield a header line, and a line for each row of the query."""
     knees = {one["function"]: one["knee_cores"] for one in report["functions"]}
     yield csv_line(COLUMNS)
     for one in report["points"]:
@@ -102,7 +102,7 @@ def cores_csv(report: CoresReport) -> Iterator[Line | str]:
 
 
 def cores_text(report: CoresReport) -> Iterator[Line | str]:
-    """Yield the advice for each function; CSV and JSON also have single numbers of cores."""
+    """Yield the advice for each function; the points of its curve are only in CSV and JSON."""
     yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
     yield Line("")
     columns = ("function", "cores", "interval", "Mpps there", "of the most", "latency", "unusual")
@@ -166,7 +166,6 @@ def _pairs_model(given: Namespace) -> "PairsModel":
 
 
 def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "ColocationReport":
-    from slowpath.core import engine
     from slowpath.insights.cores.documents import groups_of
 
     return {
@@ -178,22 +177,22 @@ def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "C
     }
 
 
-_NEAR = 0.01
-"""Relative difference from the best pair below which pairs are considered equal."""
+_EQUAL = 0.01
+"""Pairs within this relative difference from the best pair are as good."""
 
 
 def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
-    """Yield a line for each pair, in the order of members."""
+    """Yield a header line, and a line for each pair in the order of its members."""
     yield csv_line(("group", "first", "second", *SCORES))
     for group in report["groups"]:
         for pair in group["pairs"]:
             numbers = (pair["throughput_total"], pair["throughput_average"])
-            later = (pair["latency_total"], pair["latency_average"])
-            yield csv_line((group["group"], pair["first"], pair["second"], *numbers, *later))
+            latencies = (pair["latency_total"], pair["latency_average"])
+            yield csv_line((group["group"], pair["first"], pair["second"], *numbers, *latencies))
 
 
 def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
-    """Yield the best pair of each group, equally good ones, and the worst one."""
+    """Yield the best pair of each group, equally good pairs, and the worst pair."""
     yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
     yield Line("")
     columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")
@@ -209,7 +208,7 @@ def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
 def _row(group: Group) -> tuple[str, ...]:
     best, *others = sorted(group["pairs"], key=lambda one: -one["throughput_total"])
     near = [
-        one for one in others if one["throughput_total"] >= (1 - _NEAR) * best["throughput_total"]
+        one for one in others if one["throughput_total"] >= (1 - _EQUAL) * best["throughput_total"]
     ]
     return (
         group["group"],

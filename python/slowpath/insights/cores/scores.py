@@ -1,4 +1,4 @@
-"""Scores of pairs, and agreement of their rankings."""
+"""Scores of pairs of functions."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ SECOND = np.array([second for _, second in PAIRS])
 
 
 class Scores(NamedTuple):
-    """Scores of every pair, shape (groups, 6); high throughput and low latency are better."""
+    """Scores of all pairs, shape (groups, 6); see `totals`."""
 
     throughput_total: Array
     throughput_average: Array
@@ -24,14 +24,14 @@ NAMES = Scores._fields
 
 
 def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
-    """Return the two scores of throughput, or of latency.
+    """Return two scores of throughput (high is better), or of latency (low is better).
 
-    Total: sum of both members in the pair, divided by the sum of both alone. Average: sum of both
-    members' ratios of the value in the pair to that alone.
+    Total: sum of both members' values in the pair, divided by the sum of their solo values.
+    Average: sum of both members' ratios of the value in the pair to the solo value.
 
     Args:
-        alone: shape (groups, 4).
-        pairs: shape (groups, 6, 2).
+        alone: solo values, shape (groups, 4).
+        pairs: values in pairs, shape (groups, 6, 2).
     """
     first, second = alone[:, FIRST], alone[:, SECOND]
     total = pairs.sum(-1) / (first + second)

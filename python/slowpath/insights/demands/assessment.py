@@ -1,4 +1,4 @@
-"""Assessment of a function on the card, from the work of its packets."""
+"""Assessment of a function on the card, from its work per packet."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,48 +20,43 @@ from slowpath.insights.demands.draws import DRAWS, Draws, drawn, interval
 from slowpath.insights.demands.neighbours import Neighbour, typical
 from slowpath.insights.demands.prices import Price, Prices, prices_of, shipped_fits
 from slowpath.insights.demands.published import packets_of
-from slowpath.insights.demands.sharing import EVERY, advise, beside, curve
+from slowpath.insights.demands.sharing import CORE_COUNTS, advise, beside, curve
 from slowpath.insights.output import rounded
 
 CONFIDENCE = 0.9
 _few = partial(rounded, digits=4)
-"""Round to the few digits that an estimate deserves."""
+"""Rounds to the number of digits that estimates have."""
 _ITSELF = "itself"
 
 
 class Card(NamedTuple):
     """Properties of the card from published tables."""
 
-    alone: Prices  # prices from curves, by fits to both kinds of traffic
+    alone: Prices  # prices from fits to curves, for both kinds of traffic
     noise: Array  # covariance of measured curves around the network's predictions
-    paired: Prices  # prices from pairs
-    parameters: Array  # network parameters from pairs
+    paired: Prices  # prices from the fit to pairs
+    parameters: Array  # network parameters of the fit to pairs
 
 
 def card() -> Card:
-    """Return the card of the shipped models."""
+    """Return the card as the shipped models describe it."""
     fits, parameters = shipped_fits(), pairs.shipped().parameters
     return Card(prices_of(fits.parameters), fits.noise, prices_of([parameters]), parameters)
 
 
 def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
-    """Assess a function: cores and neighbours.
+    """Assess a function: useful number of cores, and throughput next to neighbours.
 
     Args:
         known: the card.
         work: work of a packet.
-        others: neighbours in addition to typical ones.
+        others: neighbours in addition to typical functions and the function itself.
     """
     packets = packets_of(work)
     own = drawn(known.paired, packets)
-    again = drawn(known.paired, packets, seed=0)
-    about = "the same function once more"
-    every = [
-        *typical(known.parameters, DRAWS),
-        Neighbour(_ITSELF, about, False, again),
-        *others,
-    ]
-    found = [_beside(own, one) for one in every]
+    itself = Neighbour(_ITSELF, "the same function once more", False, own)
+    neighbours = [*typical(known.parameters, DRAWS), itself, *others]
+    found = [_beside(own, one) for one in neighbours]
     return {
         "work": work,
         "prices": _prices(known.alone),
@@ -72,8 +67,8 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
 
 
 def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
-    """Return a function as a neighbour of others, from the work of its packets."""
-    # Another seed, so that prices are independent of those of the function beside it.
+    """Return a function with this work per packet as a neighbour."""
+    # With another seed, its prices are independent of the assessed function's prices.
     return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
 
 
@@ -81,7 +76,7 @@ def _cores(draws: Draws, noise: Array) -> CardCores:
     advice, limited = advise(draws, noise, CONFIDENCE)
     low, middle, high = curve(draws, CONFIDENCE)[:, 0]
     knee = int(advice.cores[0])
-    at = EVERY.index(knee)
+    at = CORE_COUNTS.index(knee)
     limits = sorted(limited[0].items(), key=lambda one: -one[1])
     return {
         "knee_cores": knee,
@@ -95,12 +90,12 @@ def _cores(draws: Draws, noise: Array) -> CardCores:
         "points": [
             {
                 "cores": cores,
-                "throughput_pps": _few(middle[place]),
-                "low_pps": _few(low[place]),
-                "high_pps": _few(high[place]),
+                "throughput_pps": _few(middle[index]),
+                "low_pps": _few(low[index]),
+                "high_pps": _few(high[index]),
                 "outside": cores < CORES[0],
             }
-            for place, cores in enumerate(EVERY)
+            for index, cores in enumerate(CORE_COUNTS)
         ],
     }
 

@@ -1,8 +1,8 @@
-"""Co-located functions: typical ones, and the user's own.
+"""Co-located functions: typical functions, and functions of the user.
 
 Candidates for typical functions are all chains of published elements with the largest measured
-parameters, and a packet without elements. For each resource, the typical function is the one that
-keeps it busiest while running alone, compared with the other resources.
+parameters, and the chain without elements. The typical function of a resource has the largest
+difference of two utilisations while running alone: of this resource, and of all others.
 """
 
 from itertools import product
@@ -21,21 +21,21 @@ from slowpath.insights.cores.functions import (
 )
 from slowpath.insights.cores.groups import GROUP_CORES
 from slowpath.insights.cores.network import amounts, demands, works
-from slowpath.insights.demands.draws import PLACES, Draws, again, one_of, throughput, used
+from slowpath.insights.demands.draws import PLACES, Draws, one_of, repeated, throughput, used
 from slowpath.insights.demands.prices import chain
 from slowpath.insights.output import percent
 
 _CALLED = {"line": "the line"}
-"""Names of resources in sentences, if different."""
+"""Names of resources in sentences, if they differ."""
 
 
 class Neighbour(NamedTuple):
-    """A function that another one can be co-located with."""
+    """A function with which the assessed function may share the card."""
 
     name: str
     about: str
     typical: bool
-    draws: Draws  # demands of this function only
+    draws: Draws  # demands of this function alone
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
@@ -45,16 +45,16 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
     (busy,) = used(every, float(GROUP_CORES), throughput(every, (GROUP_CORES,))[..., 0])
     found = []
     for place, name in enumerate(PLACES):
-        # Prefer a chain that uses the other resources little.
+        # Prefer a chain that uses other resources little.
         best = int((busy[:, place] - np.delete(busy, place, -1).sum(-1)).argmax())
         about = f"{_elements(rows[best])}: {name} {percent(busy[best, place], 0)} busy"
         called = f"a function bound by {_CALLED.get(name, name)}"
-        found.append(Neighbour(called, about, True, again(one_of(every, best), draws)))
+        found.append(Neighbour(called, about, True, repeated(one_of(every, best), draws)))
     return found
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """Return the demands of functions known by columns, as a single draw without randomness."""
+    """Return the demands of functions that columns describe, as a single draw."""
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
         np.zeros(1, np.intp),
@@ -66,14 +66,14 @@ def of_columns(parameters: Array, functions: Functions) -> Draws:
 
 
 def _chains() -> list[dict[str, int]]:
-    """Return all chains with the largest parameters, with and without plain computation."""
-    most = {name: largest for name, (_, largest) in USUAL.items()}
+    """Return all chains with the largest parameters, with and without blocks of computation."""
+    parameters = {name: largest for name, (_, largest) in USUAL.items()}
     found = []
-    for there in product((0, 1), repeat=len(ELEMENTS)):
-        flags = dict(zip(ELEMENTS, there, strict=True))
+    for present in product((0, 1), repeat=len(ELEMENTS)):
+        flags = dict(zip(ELEMENTS, present, strict=True))
         for computing in (0, 1):
             blocks = dict.fromkeys(COMPUTE, computing)
-            found.append(chain(**most, **flags, **blocks))
+            found.append(chain(**parameters, **flags, **blocks))
     return found
 
 

@@ -1,9 +1,9 @@
 """Prices of instructions and accesses, derived from fitted parameters.
 
-A chain with an element needs more core time, waiting and service by shared resources than the same
-chain without it. These differences and the published counts of the element give its prices. An
-access in one element takes longer than in another. A price is the median over elements. Their
-relative spread is the uncertainty of the price for an unknown function.
+An element adds core time, waiting and service by shared resources to a chain. Divided by published
+counts of the element, they give its prices. An access takes longer in some elements than in others.
+A price is the median over elements. The elements' relative spread is the uncertainty of the price
+for an unknown function.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class _Probe(NamedTuple):
     element: str
     flag: str
     parameters: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()  # elements in front of it in the chain
+    behind: tuple[str, ...] = ()  # elements before it in both chains
 
 
 _SENT: tuple[str, ...] = ()
@@ -66,50 +66,50 @@ _PROBES = (
         for behind in (_SENT, _AVERAGED, _REWRITTEN, _AVERAGED + _REWRITTEN)
     ),
 )
-"""Probes of all elements. Lookups are also measured behind elements that leave few flows, or that
-fill the cache, as their demands change there."""
+"""Probes of all elements. Lookups have further probes after elements that leave few flows, or that
+fill the cache, because the demands of lookups change there."""
 
 
 _ENDS = (0, 1)
-"""Indices of least and greatest measured value of a parameter."""
+"""Indices of the minimum and the maximum measured value of a parameter."""
 
 
 class Fits(NamedTuple):
-    """Fits to published curves."""
+    """Network fits to published curves."""
 
     parameters: tuple[Array, ...]
     noise: Array  # covariance of measured curves around the network's predictions
 
 
 def shipped_fits() -> Fits:
-    """Return the shipped fits, to both kinds of traffic."""
+    """Return the shipped fits for both kinds of traffic."""
     models = [shipped(traffic) for traffic in TRAFFIC]
     parameters = tuple(one for model in models for one in model.members)
     return Fits(parameters, np.mean([model.spread for model in models], 0))
 
 
 class Price(NamedTuple):
-    """Price of one operation, ns."""
+    """Price of one operation."""
 
-    each: Array  # price by fit, shape (fits,)
+    each: Array  # price in ns by fit, shape (fits,)
     spread: float  # root mean square deviation of elements, as a share of the price
 
 
 class Prices(NamedTuple):
-    """Prices of all operations, by fit."""
+    """Prices of all operations."""
 
-    base: Demands  # demands without elements; shape (fits,) or (fits, resources), with queueing
+    base: Demands  # demands of a chain without elements, by fit (first dimension)
     instruction: Price
-    waiting: tuple[Price, Price]  # per access to internal and to external memory
-    service: tuple[Price, Price]  # time that an access occupies the memory, same order
-    way: Price  # per access to either memory, on the interconnect
+    waiting: tuple[Price, Price]  # waiting for an access to internal, to external memory
+    service: tuple[Price, Price]  # time that an access occupies internal, external memory
+    way: Price  # time that an access to either memory occupies the interconnect
 
 
-def chain(**there: int) -> dict[str, int]:
-    """Return a function with some elements; parameters not given have their least value."""
+def chain(**values: int) -> dict[str, int]:
+    """Return a function with these flags and parameters; others are 0 or have the minimum."""
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
-    for name, value in there.items():
+    for name, value in values.items():
         found[name if name in found else flag(name)] = value
     return found
 
@@ -119,43 +119,45 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
 
     Args:
         fits: parameters of networks.
-        without: an element to exclude, as if it had not been measured.
+        without: element to exclude, as if it had not been measured.
     """
     probes = [one for one in _PROBES if one.element != without]
     rows = [chain()]
     for one in probes:
-        front = dict.fromkeys(one.behind, 1)
+        before = dict.fromkeys(one.behind, 1)
         for end in _ENDS if one.parameters else _ENDS[:1]:
             amounts_of = {name: USUAL[name][end] for name in one.parameters}
-            rows += [chain(**front), chain(**front, **{one.flag: 1}, **amounts_of)]
+            rows += [chain(**before), chain(**before, **{one.flag: 1}, **amounts_of)]
     groups = _Groups([len(_ENDS) if one.parameters else 1 for one in probes])
     every = needed(fits, functions_of(rows))
     base = every._replace(
         waiting=every.waiting[:, 0], computing=every.computing[:, 0], shared=every.shared[:, 0]
     )
     counted = published(functions_of(rows))
-    near, far = (_added(one.sum(1)) for one in (counted.imem, counted.emem))
-    extra, more = _added(every.waiting), _added(np.moveaxis(every.shared, -1, 0))
-    # Elements in front do not change core time, so one probe per element is enough.
-    tells = [ELEMENTS[one.element].known and not one.behind for one in probes]
-    told = np.repeat(tells, np.diff(groups.ends))
-    instruction = groups.price(_added(every.computing), told * _added(counted.instructions))
-    only_near = np.where(far > 0, 0, near)
-    near_wait = groups.price(extra, only_near)
-    far_wait = groups.price(extra - near_wait.each[:, None] * near, far)
+    imem, emem = (_added(one.sum(1)) for one in (counted.imem, counted.emem))
+    waiting, shared = _added(every.waiting), _added(np.moveaxis(every.shared, -1, 0))
+    # Elements before a probe do not change its core time, so probes without them are enough.
+    usable = [ELEMENTS[one.element].known and not one.behind for one in probes]
+    counted_chains = np.repeat(usable, np.diff(groups.ends))
+    instructions = counted_chains * _added(counted.instructions)
+    instruction = groups.price(_added(every.computing), instructions)
+    only_imem = np.where(emem > 0, 0, imem)
+    imem_wait = groups.price(waiting, only_imem)
+    emem_wait = groups.price(waiting - imem_wait.each[:, None] * imem, emem)
     return Prices(
         base,
         instruction,
-        (near_wait, far_wait),
-        (groups.price(more[IMEM], only_near), groups.price(more[EMEM], far)),
-        groups.price(more[WAY], near + far),
+        (imem_wait, emem_wait),
+        (groups.price(shared[IMEM], only_imem), groups.price(shared[EMEM], emem)),
+        groups.price(shared[WAY], imem + emem),
     )
 
 
 def needed(fits: Sequence[Array], functions: Functions) -> Demands:
-    """Return the demands of functions by fit.
+    """Return the demands of functions with each fit.
 
-    The shape is (fits, functions), with another dimension for resources; queueing is by fit.
+    Shapes are (fits, functions) and, with resources, (fits, functions, resources) or (fits,
+    resources).
     """
     work = amounts(works(functions))
     each = [demands(one, work) for one in fits]
@@ -168,25 +170,25 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 
 
 def _added(of_chains: Array) -> Array:
-    """Return the differences between chains with and without a probe, on the last dimension."""
+    """Return the differences that probes make; the last dimension is over chains."""
     return np.asarray(of_chains[..., 2::2] - of_chains[..., 1::2])
 
 
 class _Groups:
-    """Chains of each probe; together they count as one element."""
+    """Groups of chains; the chains of one probe form a group."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.ends = np.cumsum((0, *sizes))
 
-    def price(self, taken: Array, counts: Array) -> Price:
-        """Return a price by fit; elements without such operations are ignored.
+    def price(self, times: Array, counts: Array) -> Price:
+        """Return the price of an operation; groups without this operation are ignored.
 
         Args:
-            taken: ns by fit and chain.
+            times: time by fit and chain, in ns.
             counts: number of operations by chain.
         """
         found = [
-            np.maximum(taken[:, first:end].sum(1) / counts[first:end].sum(), 0)
+            np.maximum(times[:, first:end].sum(1) / counts[first:end].sum(), 0)
             for first, end in zip(self.ends[:-1], self.ends[1:], strict=True)
             if counts[first:end].sum() > 0
         ]

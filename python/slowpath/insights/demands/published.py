@@ -1,13 +1,12 @@
-"""Work of a packet in sources, and in the published elements.
+"""Work of a packet in sources and in published elements.
 
-A part is a unit with its own prices: a data structure of a source, or an element of a published
-chain.
+A part has its own prices: it is a data structure of a source, or an element of a published chain.
 
-Accesses are the published counts of the elements (docs/insights.md): reads and writes of each
-memory, in windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
-intermediate language, counted in re-implementations of the elements from the same description
-(`tests/advice/elements.c`; a test counts them again). A lookup that can visit several slots is
-assumed to visit half of those beyond the first, as the load of the published tables is unknown.
+Accesses of elements are published (docs/insights.md): reads and writes of each memory, in windows
+of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's intermediate language, counted
+in re-implementations of the elements from their description (`tests/advice/elements.c`; a test
+counts them again). The load of the published tables is unknown, so a lookup that may visit several
+slots is assumed to visit half of the slots after the first.
 """
 
 from collections.abc import Mapping
@@ -24,14 +23,14 @@ class Packets(NamedTuple):
     """Work of a packet; an access fetches up to about 16 bytes, as in published elements."""
 
     instructions: Array  # shape (functions,)
-    imem: Array  # least accesses to the internal memory, shape (functions, parts)
-    imem_most: Array  # greatest accesses to it, if none are fetched together
-    emem: Array  # least accesses to the external memory
-    emem_most: Array  # greatest accesses to it, if none are fetched together
+    imem: Array  # minimum accesses to internal memory, shape (functions, parts)
+    imem_most: Array  # maximum accesses to internal memory, if none are fetched together
+    emem: Array  # minimum accesses to external memory
+    emem_most: Array  # maximum accesses to external memory, if none are fetched together
 
 
 def packets_of(work: CardWork) -> Packets:
-    """Return the work of a packet in one function."""
+    """Convert the work of a packet to arrays for one function."""
     memories = [
         np.array([[one[end] if one["memory"] == memory else 0.0 for one in work["parts"]]])
         for memory in ("imem", "emem")
@@ -41,11 +40,11 @@ def packets_of(work: CardWork) -> Packets:
 
 
 HALF = 0.5
-"""Share of the slots beyond the first that a lookup visits."""
+"""Assumed share of the slots after the first that a lookup visits."""
 
 
 class Element(NamedTuple):
-    """Work of an element for a packet, and for each unit of its amount."""
+    """Work of an element for a packet, and for each unit of its amount (see `ELEMENTS`)."""
 
     instructions: float
     imem: float
@@ -54,7 +53,7 @@ class Element(NamedTuple):
     each_imem: float = 0.0
     each_emem: float = 0.0
     known: bool = True
-    """True if its computation is described; others are ignored for instruction prices."""
+    """True if its computation is described in full; else instruction prices ignore it."""
 
 
 ELEMENTS: Mapping[str, Element] = {
@@ -69,8 +68,7 @@ ELEMENTS: Mapping[str, Element] = {
     "demux": Element(27, 0, 1, 24.75, 0, 1),
     "conn": Element(21, 0, 2, 24.75, 0, 1),
 }
-"""Work by element. Units of the amount are rules, loop iterations, or visited slots beyond the
-first."""
+"""Work by element. The amount counts rules, loop iterations, or visited slots after the first."""
 
 
 def published(functions: Functions) -> Packets:
@@ -78,13 +76,13 @@ def published(functions: Functions) -> Packets:
     amounts = dict(_amounts(functions))
     instructions = np.zeros(functions.size)
     imem, emem = list[Array](), list[Array]()
-    for name, (there, amount) in amounts.items():
+    for name, (present, amount) in amounts.items():
         one = ELEMENTS[name]
-        instructions += there * one.instructions + amount * one.each_instructions
-        imem.append(there * one.imem + amount * one.each_imem)
-        emem.append(there * one.emem + amount * one.each_emem)
-    near, far = np.stack(imem, -1), np.stack(emem, -1)
-    return Packets(instructions, near, near, far, far)
+        instructions += present * one.instructions + amount * one.each_instructions
+        imem.append(present * one.imem + amount * one.each_imem)
+        emem.append(present * one.emem + amount * one.each_emem)
+    imem_counts, emem_counts = np.stack(imem, -1), np.stack(emem, -1)
+    return Packets(instructions, imem_counts, imem_counts, emem_counts, emem_counts)
 
 
 def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
@@ -93,17 +91,17 @@ def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
     mapper = functions.has("ftpportmapper")
     flows = np.maximum(slots["tcpflow_slots"] - 1, 0) * HALF
     control = slots["ftpportmapper_control_slots"], slots["ftpportmapper_data_slots"]
-    nothing = np.zeros(functions.size)
+    zeros = np.zeros(functions.size)
     return {
         "filter": (known["filter1"] + known["filter2"], known["rules"]),
-        "average": (known["average"], nothing),
-        "counter": (known["counter"], nothing),
-        "encap": (known["encap"], nothing),
+        "average": (known["average"], zeros),
+        "counter": (known["counter"], zeros),
+        "encap": (known["encap"], zeros),
         "rounds": (known["blocks"], known["rounds"]),
         "rewriter": _look_up(functions, "iprewriter", "iprewriter_slots"),
         "mapper": (
             mapper,
-            mapper * sum((np.maximum(one - 1, 0) * HALF for one in control), nothing),
+            mapper * sum((np.maximum(one - 1, 0) * HALF for one in control), zeros),
         ),
         "webgen": _look_up(functions, "webgen", "webgen_slots"),
         "demux": (functions.has("tcpdemux"), functions.has("tcpdemux") * flows),
@@ -112,5 +110,5 @@ def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
 
 
 def _look_up(functions: Functions, element: str, slots: str) -> tuple[Array, Array]:
-    there = functions.has(element)
-    return there, there * np.maximum(functions.columns[slots] - 1, 0) * HALF
+    present = functions.has(element)
+    return present, present * np.maximum(functions.columns[slots] - 1, 0) * HALF

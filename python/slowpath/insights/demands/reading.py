@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from slowpath.core.errors import InputError
-from slowpath.insights.cores.curves import read_asked
+from slowpath.insights.cores.curves import read_query
 from slowpath.insights.cores.functions import Functions
 from slowpath.insights.cores.groups import FUNCTIONS, groups_of
 from slowpath.insights.demands.assessment import Card, neighbour_of
 from slowpath.insights.demands.documents import CardPart, CardWork
-from slowpath.insights.demands.draws import DRAWS, again, one_of
+from slowpath.insights.demands.draws import DRAWS, one_of, repeated
 from slowpath.insights.demands.neighbours import Neighbour, of_columns
 from slowpath.insights.rows import read_json_lines
 
@@ -23,15 +23,15 @@ _ABOUT = "as {file} describes it"
 def read_neighbours(known: Card, file: str) -> list[Neighbour]:
     """Read the functions in a file.
 
-    A table (.csv) is one of `slowpath insights cores --query`. Lines of JSON are those of `slowpath
-    insights colocation --query`, or reports of `slowpath insights FILE --format json`.
+    A table (.csv) has the format of `slowpath insights cores --query`. Lines of JSON have the
+    format of `slowpath insights colocation --query`, or are reports of `slowpath insights FILE`.
 
     Raises:
         InputError: if the file cannot be used.
     """
     if file.endswith(_CSV):
-        asked = read_asked(file)
-        return _described(known, file, asked.names, asked.functions)
+        query = read_query(file)
+        return _described(known, file, query.names, query.functions)
     rows = read_json_lines(file)
     reports = [row for row in rows if "card" in row.values]
     if not reports:
@@ -54,13 +54,13 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
 
 
 def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-    """Make the names of neighbours unique, for several files, or one function on several traces."""
-    times = Counter[str]()
+    """Make the names of neighbours unique: append a number from the second use of a name on."""
+    uses = Counter[str]()
     found = []
     for one in neighbours:
-        times[one.name] += 1
-        again = times[one.name] > 1
-        found.append(one._replace(name=f"{one.name} ({times[one.name]})") if again else one)
+        uses[one.name] += 1
+        number = uses[one.name]
+        found.append(one._replace(name=f"{one.name} ({number})") if number > 1 else one)
     return found
 
 
@@ -77,13 +77,13 @@ def _described(
     about = _ABOUT.format(file=file)
     every = of_columns(known.parameters, functions)
     return [
-        Neighbour(name, about, False, again(one_of(every, at), DRAWS))
+        Neighbour(name, about, False, repeated(one_of(every, at), DRAWS))
         for at, name in enumerate(names)
     ]
 
 
 def _work(file: str, place: str, card: object) -> CardWork:
-    """Return the work of packets in a report."""
+    """Read the work per packet from the part `card` of a report."""
     if card is None:
         reason = "the report says nothing of the card: it was made without a trace (make it again "
         reason += "with --traffic), or the function has what the card has not"

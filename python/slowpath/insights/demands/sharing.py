@@ -1,4 +1,4 @@
-"""Useful number of cores, and throughput kept beside another function."""
+"""Useful number of cores, and throughput that a function keeps next to another function."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,19 +11,18 @@ from slowpath.insights.cores.knee import CORES, Advice, knees, median_interval, 
 from slowpath.insights.cores.queueing import Demands, solve
 from slowpath.insights.demands.draws import PLACES, Draws, interval, throughput, used
 
-MOST = CORES[-1]
-EVERY = tuple(range(1, MOST + 1))
+ALL_CORES = CORES[-1]
+CORE_COUNTS = tuple(range(1, ALL_CORES + 1))
 _GIGA = 1e9
 _KNEES = 2.73
-"""Exponent on the confidence of knee intervals. Knees of draws are more spread out than measured
-ones are around the median. A 90 % interval takes the inner 75 % of draws, 0.9 to this power
+"""Exponent on the confidence of knee intervals. Around the median, knees of draws spread more than
+measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
 (docs/insights.md)."""
 _FULL = 0.8
-"""Least utilisation of a bottleneck."""
+"""Minimum utilisation of a bottleneck."""
 WAITING = "waiting for memory"
 LIMITS = (*PLACES, WAITING)
-"""Possible bottlenecks at 60 cores: the busiest resource, or waiting threads if none is nearly
-full."""
+"""Possible bottlenecks on 60 cores: the busiest resource, or WAITING if none is nearly full."""
 
 
 class Scaled(NamedTuple):
@@ -38,8 +37,8 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
     Args:
         draws: demands of packets.
-        noise: covariance of logarithms, measured over predicted, at CORES, shape (7, 7): the error
-            of the network for known demands.
+        noise: error of the network for known demands: covariance of log(measured / predicted) at
+            CORES, shape (7, 7).
         confidence: probability that the interval contains the measured knee.
     """
     rates = throughput(draws, CORES)
@@ -48,31 +47,34 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
-    """Return the bottlenecks of functions on all cores; rates have shape (draws, functions)."""
-    busy = used(draws, float(MOST), rates)
-    which = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
+    """Return the share of draws by bottleneck, for each function on 60 cores.
+
+    `rates` are throughputs there, shape (draws, functions).
+    """
+    busy = used(draws, float(ALL_CORES), rates)
+    bottlenecks = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
     return [
-        {name: float((which[:, one] == at).mean()) for at, name in enumerate(LIMITS)}
-        for one in range(which.shape[1])
+        {name: float((bottlenecks[:, one] == at).mean()) for at, name in enumerate(LIMITS)}
+        for one in range(bottlenecks.shape[1])
     ]
 
 
 def curve(draws: Draws, confidence: float) -> Array:
-    """Return packets/s at EVERY number of cores: low, median, high, shape (3, functions, 60)."""
-    return np.stack(interval(throughput(draws, EVERY), confidence)) * _GIGA
+    """Return packets/s at each of CORE_COUNTS: low, median, high, shape (3, functions, 60)."""
+    return np.stack(interval(throughput(draws, CORE_COUNTS), confidence)) * _GIGA
 
 
 class Kept(NamedTuple):
-    """Shares of solo throughput, shape (draws, functions)."""
+    """Shares of solo throughput that co-located functions keep, shape (draws, functions)."""
 
     own: Array
-    others: Array  # shares that neighbours keep
+    others: Array  # shares of the neighbours
 
 
 def beside(own: Draws, others: Draws) -> Kept:
-    """Return the shares that functions keep beside others, with 30 cores each.
+    """Return the shares that functions and their neighbours keep, with 30 cores each.
 
-    Functions are matched with neighbours one by one, and have the same fits.
+    Function i runs next to neighbour i; both have equal fits in each draw.
     """
     alone = [_rates([one])[..., 0] for one in (own, others)]
     both = _rates([own, others])
@@ -84,12 +86,12 @@ def _rates(classes: list[Draws]) -> Array:
     first = classes[0]
     found = np.zeros((*first.waiting.shape, len(classes)))
     for one, queueing in enumerate(first.queueing):
-        these = np.flatnonzero(first.fit == one)
-        if not len(these):
+        selected = np.flatnonzero(first.fit == one)
+        if not len(selected):
             continue
-        waiting = np.stack([part.waiting[these] for part in classes], 2)
-        computing = np.stack([part.computing[these] for part in classes], 2)
-        shared = np.stack([part.shared[these] for part in classes], 2)
+        waiting = np.stack([part.waiting[selected] for part in classes], 2)
+        computing = np.stack([part.computing[selected] for part in classes], 2)
+        shared = np.stack([part.shared[selected] for part in classes], 2)
         needed = Demands(
             waiting.reshape(-1, len(classes)),
             computing.reshape(-1, len(classes)),
@@ -97,5 +99,5 @@ def _rates(classes: list[Draws]) -> Array:
             queueing,
         )
         rates = solve(needed, np.full(needed.waiting.shape, float(GROUP_CORES)))
-        found[these] = rates.reshape(len(these), -1, len(classes))
+        found[selected] = rates.reshape(len(selected), -1, len(classes))
     return found
