@@ -1,4 +1,4 @@
-//! An accelerator: one server that takes requests from its queues in turn.
+//! An accelerator: one server that serves its queues in turn, one request at a time.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,16 @@ use crate::time::{Time, from_ns};
 /// The recipient of a served request.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply {
-    /// The thread with this number, which waits for the reply.
+    /// Index of the thread that waits for the reply.
     Thread(usize),
-    /// The link with this number, on which the packet continues.
+    /// Index of the link on which the packet continues, and the packet.
     Link(usize, Packet),
 }
 
-/// A payload to process.
+/// A request to process a payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Number of the client, which is also the number of its queue.
+    /// Index of the client and of its queue.
     pub queue: usize,
     /// Size of the payload.
     pub bytes: u32,
@@ -34,11 +34,11 @@ pub struct Request {
 /// Totals of the served requests of one queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Number of requests.
+    /// Number of finished requests.
     pub requests: u64,
-    /// Total service time of the finished requests.
+    /// Total service time of finished requests.
     pub busy: Time,
-    /// Total time from sending to completion.
+    /// Total time of finished requests from sending to completion.
     pub sojourn: Time,
 }
 
@@ -75,7 +75,7 @@ impl Accelerator {
         (self.request + work as Time).max(1)
     }
 
-    /// Returns the time between two lines of a payload that the accelerator reads.
+    /// Returns the time after which the accelerator reads the next line of a payload.
     pub fn line_interval(&self) -> Time {
         (self.per_byte * LINE as f64) as Time
     }
@@ -85,7 +85,8 @@ impl Accelerator {
         self.queues[request.queue].push_back(request);
     }
 
-    /// Starts the first request of the next queue that is not empty, if the server is free.
+    /// Starts the first request of the next queue that is not empty, and returns it. Returns `None`
+    /// if the server is busy or all queues are empty.
     pub fn begin(&mut self, now: Time) -> Option<Request> {
         if self.serving.is_some() {
             return None;
@@ -99,7 +100,7 @@ impl Accelerator {
         Some(request)
     }
 
-    /// Ends the current request and returns it.
+    /// Ends the current request and returns it; `None` if the server is idle.
     pub fn end(&mut self, now: Time) -> Option<Request> {
         let (request, begun) = self.serving.take()?;
         let served = &mut self.served[request.queue];

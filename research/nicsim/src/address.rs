@@ -1,4 +1,4 @@
-//! Addresses of the regions of functions, and choice of the lines that a packet touches.
+//! Addresses of the functions' memory regions, and selection of the lines that a packet touches.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::scenario::Client;
 
 /// Bytes of a cache line.
 pub const LINE: u64 = 64;
-/// Lines of a page, the unit in which working sets are counted.
+/// Lines of a page, the unit of working sets.
 pub const PAGE_LINES: u32 = 64;
 
 /// A region of a client in memory.
@@ -28,7 +28,7 @@ pub struct MemoryRegion {
 enum Rule {
     /// Number of lines for each flow.
     Flow(u32),
-    /// Number of buckets, a power of two, and bytes of each.
+    /// Number of buckets, a power of two, and bytes of each bucket.
     Buckets(u64, u64),
     Table,
     Array,
@@ -36,14 +36,14 @@ enum Rule {
     Packets(u32),
 }
 
-/// An allocator that hands out memory from the start on.
+/// An allocator that hands out consecutive memory, and never frees it.
 #[derive(Debug, Default)]
 pub struct Allocator {
     next: u64,
 }
 
 impl Allocator {
-    /// Returns the first line of the next region.
+    /// Returns the first line that is not allocated.
     pub fn next(&self) -> u32 {
         self.next as u32
     }
@@ -118,7 +118,7 @@ impl MemoryRegion {
         matches!(self.rule, Rule::Packets(_))
     }
 
-    /// Returns the `at`-th line that a step touches for a packet.
+    /// Returns the line that a step touches for a packet in its access number `at`.
     #[inline]
     pub fn line(&self, packet: &Packet, at: u32, random: &mut Random) -> u32 {
         let offset = match self.rule {
@@ -137,7 +137,8 @@ impl MemoryRegion {
         self.first + offset
     }
 
-    /// Returns the line after a thread's last one, within the thread's part of `parts` equal parts.
+    /// Advances a thread's cursor, and returns the next line of the thread's part. The region has
+    /// `parts` equal parts.
     #[inline]
     pub fn next_line(&self, cursor: &mut u32, part: u32, parts: u32) -> u32 {
         let length = (self.lines / parts).max(1);

@@ -9,15 +9,15 @@ pub struct Victim {
     pub dirty: bool,
 }
 
-/// A cache of lines, which are identified by number. A row of as many consecutive lines as there
-/// are sets fills all sets. Each row starts at another set, so that neither neighbouring lines nor
+/// A cache of numbered lines. Each aligned row of consecutive lines, as long as the number of sets,
+/// has one line in each set. Rows start at different sets, so that neither neighbouring lines nor
 /// lines at equal distances collide.
 #[derive(Debug, Clone)]
 pub struct Cache {
     sets: u32,
     ways: usize,
-    /// Lines of each set, most recently used first: the number, shifted left by one, and the dirty
-    /// bit.
+    /// Lines of each set, most recently used first. The lowest bit is the dirty bit, the other bits
+    /// are the number of the line.
     lines: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Cache {
         true
     }
 
-    /// Inserts a missing line as the most recently used one. Returns the evicted line.
+    /// Inserts a missing line as the most recently used line. Returns the evicted line, if any.
     pub fn insert(&mut self, line: u32, dirty: bool) -> Option<Victim> {
         let ways = self.ways_of(line);
         let last = ways.len() - 1;
@@ -90,7 +90,7 @@ mod tests {
 
     use super::{Cache, Victim};
 
-    /// A plain implementation of least-recently-used replacement: a list for each set.
+    /// A simple implementation of least-recently-used replacement: a list for each set.
     struct Reference {
         ways: usize,
         sets: Vec<VecDeque<(u32, bool)>>,

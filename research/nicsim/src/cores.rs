@@ -1,10 +1,10 @@
 //! Execution of steps by threads: the duration of a step on its core.
 //!
-//! Instructions take their cycles as if all data were in the level-1 cache. Lines further away add
-//! their latency. Dependent accesses follow one after the other; of independent ones, as many
-//! proceed in parallel as the core or its prefetcher supports. A core continues with later
-//! instructions until its window is full, which hides that much of a step's first miss. A
-//! prefetched sequence takes the maximum of its instructions' and its lines' time.
+//! Instructions take their cycles as if all data were in the level-1 cache. Lines elsewhere add
+//! their latency. Dependent accesses run one by one; independent accesses run in parallel, as many
+//! as the core or its prefetcher supports. A core continues with later instructions until its
+//! window is full, which hides a part of a step's first miss. A prefetched sequence takes the
+//! maximum of the times of its instructions and of its lines.
 
 use crate::address::{LINE, MemoryRegion};
 use crate::count::{Counts, Pages};
@@ -24,13 +24,13 @@ pub struct Shared {
     pub caches: Hierarchy,
     /// The memory.
     pub memory: Memory,
-    /// Lines still to be written back to memory; each touched line triggers one such write.
+    /// Number of lines to be written back to memory; each touched line triggers one write.
     pub pending_write_backs: u32,
     /// Random numbers for the times of device transfers.
     pub random: Random,
 }
 
-/// A step without an accelerator, ready to be executed.
+/// A step without an accelerator, prepared for execution.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// Instructions for a packet of the client's size.
@@ -48,13 +48,13 @@ pub struct Work {
 pub struct Touch {
     /// The region.
     pub region: MemoryRegion,
-    /// Number of lines.
+    /// Number of lines to touch.
     pub lines: u32,
     /// Dependences between the accesses.
     pub order: Order,
     /// Share of the accesses that write, in units of 2^-32.
     pub writes: u64,
-    /// Levels at which recent accesses found their lines.
+    /// Estimate of cache levels, from recent accesses of this step.
     pub estimate: Estimate,
     /// True if the region is too small to have a line in every simulated set.
     pub tiny: bool,
@@ -132,14 +132,14 @@ pub fn execute(
     let apart = if stream { work.compute / Time::from(lines.max(1)) } else { 0 };
     let mut last = now;
     for number in 0..lines {
-        // Lines are issued in order, so the slot that was taken first is the next one.
+        // Lines are issued in order, so the slots are reused in turn.
         let way = &mut ways[number as usize % width];
         let issued = (*way).max(now + apart * Time::from(number));
         *way = arrive(touch, number, packet, issued, context, shared, latencies);
         last = last.max(*way);
     }
     if stream {
-        // The rest is still in flight when the next step begins, because prefetchers run ahead.
+        // Prefetchers run ahead, so the last lines may be in flight when the next step begins.
         computed.max(last.saturating_sub(work.hidden))
     } else {
         computed + (last - now).saturating_sub(work.hidden)
@@ -168,7 +168,7 @@ fn arrive(
         let found = shared.caches.access(context.core, sampled, written);
         touch.estimate.observe(found.level);
         context.counts.l2_writes += u64::from(found.to_l2);
-        // Each line that leaves a simulated set stands for `sampling` lines, written back later.
+        // A line that leaves a simulated set stands for `sampling` lines, which are written later.
         shared.pending_write_backs += found.to_memory * shared.caches.sampling();
         found.level
     } else if touch.tiny {

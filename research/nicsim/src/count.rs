@@ -20,7 +20,7 @@ pub struct Counts {
     pub idle: Time,
     /// Lines read from the level-2 cache.
     pub l2_reads: u64,
-    /// Lines written to the level-2 cache, in the simulated sets only.
+    /// Lines written to the level-2 cache; only simulated sets are counted.
     pub l2_writes: u64,
     /// Accesses that missed all caches.
     pub misses: u64,
@@ -34,7 +34,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Creates an empty set for the lines from `first_line` up to, but without, `end_line`.
+    /// Creates an empty set for the lines from `first_line` to `end_line`, exclusive.
     pub fn new(first_line: u32, end_line: u32) -> Self {
         let pages = (end_line - first_line).div_ceil(PAGE_LINES);
         Pages { first: first_line, touched: vec![0; pages.div_ceil(64) as usize] }

@@ -8,7 +8,7 @@ use crate::error::NicError;
 
 const BUILT_IN: &str = include_str!("../devices/simulated-bluefield-2.toml");
 
-/// Cores, caches, memory and accelerators of a NIC. Format and sources: `devices/`.
+/// Cores, caches, memory and accelerators of a NIC. The files in `devices/` show the format.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -30,7 +30,7 @@ pub struct Device {
     pub accelerator: BTreeMap<String, AcceleratorParameters>,
 }
 
-/// Cores; times that depend on instructions are in cycles of `clock_hz`.
+/// Cores of a NIC, all of one type.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreParameters {
@@ -40,11 +40,11 @@ pub struct CoreParameters {
     pub per_cluster: usize,
     /// Cycles per second.
     pub clock_hz: f64,
-    /// Number of instructions that the core can execute past one that waits for memory.
+    /// Number of instructions that the core can execute while an earlier one waits for memory.
     pub window_instructions: f64,
-    /// Most cache lines in flight for a core without prefetching.
+    /// Maximum number of cache lines in flight for a core without prefetching.
     pub outstanding: usize,
-    /// Most cache lines in flight for sequential accesses.
+    /// Maximum number of cache lines in flight for sequential accesses.
     pub stream_outstanding: usize,
     /// Instructions per cycle of a thread that polls for work.
     pub poll_ipc: f64,
@@ -54,7 +54,7 @@ pub struct CoreParameters {
     pub poll_writes: f64,
 }
 
-/// A cache whose hit time is part of the cycles per instruction.
+/// A level-1 cache; the cycles per instruction include its hit time.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateCache {
@@ -64,7 +64,7 @@ pub struct PrivateCache {
     pub ways: usize,
 }
 
-/// A cache with a latency.
+/// A level-2 or level-3 cache.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCache {
@@ -84,7 +84,7 @@ pub struct MemoryParameters {
     pub bytes_per_second: f64,
     /// Round-trip latency from the core to idle memory.
     pub latency_ns: f64,
-    /// Banks, each of which opens one row at a time.
+    /// Number of banks; each has at most one open row.
     pub banks: u32,
     /// Number of groups of banks; neighbouring lines are spread over the groups.
     pub bank_groups: u32,
@@ -110,9 +110,9 @@ pub struct PacketParameters {
     pub buffer_bytes: u32,
     /// Number of header bytes of a packet; the rest is payload.
     pub header_bytes: u32,
-    /// Rate at which the network interface reads or writes a packet.
+    /// Rate at which the network interface reads or writes packets.
     pub bytes_per_second: f64,
-    /// Most packets between two stages, including those in an accelerator.
+    /// Maximum number of packets between two stages, including those in an accelerator.
     pub ring: usize,
 }
 
@@ -138,7 +138,7 @@ impl Device {
         Self::parse("simulated-bluefield-2", BUILT_IN)
     }
 
-    /// Returns the description of that NIC, with the sources of its numbers.
+    /// Returns the description of `bluefield_2` as TOML, with the sources of its numbers.
     pub fn bluefield_2_text() -> &'static str {
         BUILT_IN
     }
@@ -147,7 +147,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If the text is not a valid description; the error names the place.
+    /// If the text is not a valid description; the error names the invalid value.
     pub fn parse(name: &str, text: &str) -> Result<Self, NicError> {
         let device: Device = toml::from_str(text).map_err(|error| NicError::Unreadable {
             name: name.into(),

@@ -3,15 +3,15 @@
 use crate::hierarchy::Level;
 use crate::random::Random;
 
-/// Number of observations that count; the weight of older ones fades.
+/// Total weight of the observations; the weights of older observations decay.
 const MEMORY: f64 = 512.0;
 const LEVELS: usize = 4;
 
-/// Frequencies of the levels at which lines of a step were found recently.
+/// Frequencies of the levels at which recent accesses of a step found their lines.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     weights: [f64; LEVELS],
-    /// Upper ends of the levels' ranges, for a random number of 32 bits.
+    /// Upper limits of the levels' ranges of 32-bit random numbers.
     ends: [u32; LEVELS - 1],
 }
 

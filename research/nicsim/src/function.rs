@@ -17,10 +17,10 @@ const BUILT_IN: [(&str, &str); 2] = [
 pub struct Function {
     /// Name.
     pub name: String,
-    /// Framework that the function is implemented with.
+    /// Framework of the function's implementation.
     pub framework: String,
     /// True if the function receives packets from the network; if false, it runs in rounds without
-    /// them.
+    /// packets.
     #[serde(default = "yes")]
     pub receives: bool,
     /// Cycles per instruction if all data are in the level-1 cache.
@@ -41,9 +41,9 @@ pub struct Function {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// Kind, which determines the size and the lines of a flow.
+    /// Kind, which determines the size and the layout of the region.
     pub kind: RegionKind,
-    /// Bytes for each flow, for each bucket or in total, by kind.
+    /// Bytes for each flow, for each bucket, or in total, depending on the kind.
     #[serde(default)]
     pub bytes: u64,
 }
@@ -54,8 +54,7 @@ pub struct Region {
 pub enum RegionKind {
     /// `bytes` for each flow.
     Flow,
-    /// `bytes` for each bucket; the number of buckets is that of the flows, rounded up to a power
-    /// of two.
+    /// `bytes` for each bucket; there are as many buckets as flows, rounded up to a power of two.
     Buckets,
     /// `bytes` in total; a flow always uses the same lines.
     Table,
@@ -63,7 +62,7 @@ pub enum RegionKind {
     Array,
 }
 
-/// A part of a packet's processing that its own threads execute.
+/// A part of a packet's processing, with threads that execute only this part.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
@@ -86,21 +85,20 @@ pub struct Step {
     /// Instructions for each byte of payload.
     #[serde(default)]
     pub instructions_per_byte: f64,
-    /// The region whose lines are touched, or `packet`.
+    /// Name of the region whose lines the step touches, or `packet`.
     pub touches: Option<String>,
     /// Number of touched lines.
     #[serde(default)]
     pub lines: u32,
-    /// True if all lines of the packet are touched; `lines` is then 0.
+    /// True if the step touches all lines of the packet; `lines` is 0 then.
     #[serde(default)]
     pub payload: bool,
     /// Dependences between the touched lines.
     pub order: Option<Order>,
-    /// The share of lines that are written.
+    /// Share of the lines that the step writes.
     #[serde(default)]
     pub writes: f64,
-    /// Accelerator that receives the payload; the thread waits for its reply and does nothing else
-    /// in this step.
+    /// Accelerator that receives the payload; in this step, the thread only waits for its reply.
     pub call: Option<String>,
 }
 
@@ -108,11 +106,11 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Each line contains the address of the next one.
+    /// Each line contains the address of the next line.
     Chase,
     /// All addresses are known at the start.
     Parallel,
-    /// Lines are consecutive, so that a prefetcher fetches them ahead.
+    /// Lines are consecutive, so a prefetcher fetches them in advance.
     Stream,
 }
 
@@ -149,7 +147,7 @@ impl Functions {
     ///
     /// # Errors
     ///
-    /// If the description is invalid, or a name exists already.
+    /// If the description is invalid, or a function with an equal name exists.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), NicError> {
         let file: File = toml::from_str(text).map_err(|error| NicError::Unreadable {
             name: name.into(),

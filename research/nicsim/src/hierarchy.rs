@@ -1,8 +1,8 @@
 //! Private and shared caches in series.
 //!
 //! Each level inserts a line on a miss and writes evicted dirty lines to the next level. Levels are
-//! neither inclusive nor exclusive, like the mesh of the device (assumed). Only one set in
-//! `sampling` is simulated; lines of other sets are not looked up.
+//! assumed to be neither inclusive nor exclusive. Of `sampling` sets, one is simulated; lines of
+//! other sets are not looked up.
 
 use crate::cache::{Cache, Victim};
 use crate::device::Device;
@@ -59,24 +59,24 @@ impl Hierarchy {
         }
     }
 
-    /// Returns the sampling factor: one set in this many is simulated.
+    /// Returns the sampling factor n: one of n sets is simulated.
     pub fn sampling(&self) -> u32 {
         self.sampling
     }
 
     /// Returns the number of a line within the simulated sets; `None` if its set is not simulated.
-    /// Exactly one of each aligned group of `sampling` lines is simulated.
+    /// Of each aligned group of `sampling` lines, exactly one is simulated.
     #[inline]
     pub fn sampled(&self, line: u32) -> Option<u32> {
         (folded(line) & (self.sampling - 1) == 0).then_some(line / self.sampling)
     }
 
-    /// Returns the numbers of all simulated lines among `count` lines from `first` on. `first` must
-    /// be a multiple of 16.
+    /// Returns the numbers (see `sampled`) of the simulated lines from `first` to `first + count`,
+    /// exclusive. `first` must be a multiple of 16.
     pub fn sampled_of(&self, first: u32, count: u32) -> impl Iterator<Item = u32> + use<> {
         let sampling = self.sampling;
         let blocks = (first..first + count).step_by(sampling as usize);
-        // Within a block, `folded` differs in its lowest bits only, since its shifts drop them.
+        // Lines of a block differ only in their lowest bits, which all shifts of `folded` drop.
         let line = move |block: u32| block + (folded(block) & (sampling - 1));
         blocks.map(line).filter(move |line| *line < first + count).map(move |line| line / sampling)
     }
@@ -129,8 +129,8 @@ impl Hierarchy {
         u32::from(self.l3.insert(line, true).is_some_and(|gone| gone.dirty))
     }
 
-    /// Invalidates a line of a simulated set in the caches of these cores and in the level-3 cache,
-    /// because a device writes it.
+    /// Invalidates a line of a simulated set, which a device writes, in the caches of these cores
+    /// and in the level-3 cache.
     pub fn invalidate(&mut self, cores: &[usize], line: u32) {
         for &core in cores {
             self.l1[core].invalidate(line);

@@ -1,20 +1,19 @@
-//! Simulates a SoC NIC, so that contention can be studied without such a NIC. Network functions run
-//! side by side on its cores and share caches, memory and accelerators.
+//! Simulates a SoC NIC, to study contention without such a NIC. Network functions run side by side
+//! on its cores and share caches, memory and accelerators.
 //!
-//! The simulation is driven by discrete events. A thread executes one step of a packet after the
-//! other. Each line that a step touches is looked up in the private and the shared caches. Misses
-//! are fetched from a memory of banks behind one bus. Accelerators serve the requests of their
-//! queues in turn. The speed of a function follows from these mechanisms alone; the simulation
-//! contains no throughput equation, because such equations are compared with it.
+//! This is a discrete-event simulation. A thread executes the steps of a packet one by one. Each
+//! line that a step touches is looked up in the private and the shared caches. Misses go to a
+//! memory of several banks on one bus. Accelerators serve their queues in turn. Only these
+//! mechanisms determine the speed of a function. The simulation contains no throughput equation,
+//! because such equations are compared with its results.
 //!
 //! The inputs are data: the NIC (`devices/`), the functions and the competitors (`functions/`).
-//! Each number has its source or is marked as assumed. Devices and functions follow Wu et al.,
+//! Each number has a source or is marked as assumed. Devices and functions follow Wu et al.,
 //! "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with Multi-Resource
-//! Contention". This crate knows neither models nor tables, nor the use of its results.
-//! `docs/contention.md` lists its limits.
+//! Contention". `docs/contention.md` lists the limits of the simulation.
 //!
-//! Times are whole picoseconds and random numbers are seeded: a run has the same outcome on any
-//! machine, and with any number of parallel runs.
+//! Times are whole picoseconds and random numbers are seeded. So the outcome of a run depends
+//! neither on the machine nor on the number of parallel runs.
 
 mod accelerator;
 mod address;

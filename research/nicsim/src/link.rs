@@ -1,4 +1,4 @@
-//! A link between two stages: a ring of packets, optionally behind an accelerator.
+//! A link between two stages: a ring of packets, which may pass through an accelerator first.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ pub struct Link {
     pub depth: usize,
     /// Number of packets in the ring and the accelerator.
     pub used: usize,
-    /// Packets that the next stage can take.
+    /// Packets that are ready for the next stage.
     pub ready: VecDeque<Packet>,
-    /// Number of the accelerator that packets pass through first.
+    /// Index of the accelerator that packets pass through first, if any.
     pub through: Option<usize>,
     /// Threads of the previous stage that wait for room.
     pub waiting_producers: VecDeque<usize>,
@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// An empty ring.
+    /// Creates an empty ring.
     pub fn new(depth: usize, through: Option<usize>) -> Self {
         Link {
             depth,

@@ -1,6 +1,5 @@
-//! Simulates the scenarios on standard input, a JSON list of [`Scenario`].
-//!
-//! Writes a JSON list of outcomes in the same order. The argument is the number of threads.
+//! Reads a JSON list of [`Scenario`] from standard input, simulates them, and writes a JSON list of
+//! their outcomes. The argument is the number of threads.
 
 use slowpath_nicsim::{Device, Functions, Scenario, run_all};
 use std::error::Error;

@@ -11,12 +11,12 @@ use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::simulation::run;
 
-/// Simulates scenarios in parallel threads. The outcomes are in the order of the scenarios and do
-/// not depend on the number of threads.
+/// Simulates scenarios in parallel threads. The outcomes have the order of the scenarios and do not
+/// depend on the number of threads.
 ///
 /// # Errors
 ///
-/// The error of the first invalid scenario, in their order.
+/// The error of the first invalid scenario in the list.
 pub fn run_all(
     device: &Device,
     functions: &Functions,

@@ -1,4 +1,4 @@
-//! Conversion of the counters at two times into the outcome of a run.
+//! Computes the outcome of a run from the counters at two times.
 
 use crate::accelerator::Served;
 use crate::address::LINE;
@@ -24,7 +24,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Copies all counters.
+    /// Copies all counters at the present time.
     pub fn of(parts: &Parts, shared: &Shared, time: Time) -> Self {
         Snapshot {
             time,
@@ -37,8 +37,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the outcome between two snapshots, except for the number of events, which the caller
-/// sets.
+/// Returns the outcome between two snapshots; the caller has to set the number of events.
 pub fn outcome(
     device: &Device,
     functions: &Functions,
@@ -157,7 +156,7 @@ fn accelerator(
     }
 }
 
-/// Returns the average time in nanoseconds.
+/// Returns the average time of `count` items in nanoseconds; 0 without items.
 fn each(time: Time, count: u64) -> f64 {
     if count == 0 { 0.0 } else { time as f64 / 1000.0 / count as f64 }
 }

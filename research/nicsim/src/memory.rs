@@ -1,10 +1,10 @@
-//! Memory: banks behind one bus, accessed line by line.
+//! Memory: banks on one bus, accessed line by line.
 //!
 //! The bus transfers one line in each slot. An access takes the first free slot after its bank is
-//! ready. Requests may arrive out of order, because each core's execution may be ahead of the
-//! others by some accesses. A bank has one row open. An access to another row occupies the bank for
-//! the time to close and open rows. An access to the open row occupies it for the least time
-//! between two transfers of one group of banks. A refresh takes all slots for its duration.
+//! ready. Requests may arrive out of order, because a core may be simulated some accesses ahead of
+//! other cores. A bank has one open row. An access to another row occupies the bank for the time to
+//! close and open rows. An access to the open row occupies it for the minimum time between two
+//! transfers of a group of banks. A refresh takes all slots for its duration.
 
 use slowpath_random::mix;
 
@@ -12,7 +12,7 @@ use crate::address::LINE;
 use crate::device::MemoryParameters;
 use crate::time::{Time, from_ns};
 
-/// Range of slots ahead that can be reserved, in words of 64 slots.
+/// Number of words, of 64 slots each, in which slots can be reserved in advance.
 const WORDS: u64 = 8192;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ struct Bank {
     row: u32,
 }
 
-/// Number of lines that a device transfers at once.
+/// Maximum number of lines that a device transfers at once.
 const TOGETHER: u32 = 4;
 
 /// The bus and the banks.
@@ -31,10 +31,10 @@ pub struct Memory {
     latency: Time,
     opening: Time,
     open: Time,
-    /// Period and duration of refreshes, in words.
+    /// Period and duration of refreshes, in words of slots.
     refresh_every: u64,
     refresh_for: u64,
-    /// Reserved slots, as a ring.
+    /// Bit mask of reserved slots in each word, as a ring.
     taken: Vec<u64>,
     /// The first word in which slots can be reserved.
     first: u64,
@@ -82,7 +82,7 @@ impl Memory {
         if word % self.refresh_every < self.refresh_for { u64::MAX } else { 0 }
     }
 
-    /// Discards all slots before a time; no later access may ask for them.
+    /// Discards all slots before a time; later accesses must not request them.
     pub fn advance(&mut self, now: Time) {
         let word = now / self.slot / 64;
         while self.first < word {
@@ -92,9 +92,9 @@ impl Memory {
         }
     }
 
-    /// Reserves the first free slots of one word, at most `wanted`, from a time on. Returns the
-    /// time of the first slot and the number of slots. Without a free slot, returns the end of the
-    /// range.
+    /// Reserves free slots after a time: the first ones of one word, at most `wanted`. Returns the
+    /// time of the first slot and the number of slots. If no slot in the range is free, returns the
+    /// end of the range and `wanted`.
     fn take(&mut self, from: Time, wanted: u32) -> (Time, u32) {
         let slot = from.div_ceil(self.slot);
         let mut word = (slot / 64).max(self.first);
@@ -130,7 +130,7 @@ impl Memory {
 
     fn place(&mut self, at: Time, line: u32) -> Time {
         let row = line / self.row_lines;
-        // Pairs of consecutive lines share a group; the next pair is in the next group.
+        // Two consecutive lines share a group of banks; the next two are in the next group.
         let group = line / 2 % self.groups;
         let sets = self.banks.len() as u32 / self.groups;
         let set = (mix(u64::from(row)) % u64::from(sets.max(1))) as u32;
@@ -151,15 +151,15 @@ impl Memory {
         begin + self.latency
     }
 
-    /// Writes a line without waiting: controllers gather such lines and write them when their row
-    /// is open.
+    /// Writes a line without waiting: controllers collect writes and perform them when the row is
+    /// open.
     pub fn write(&mut self, at: Time) {
         self.take(at, 1);
         self.transfers += 1;
     }
 
-    /// Transfers lines for a device that handles one line each `line_interval` picoseconds, several
-    /// at once. The lines lie in open rows. Returns the end of the last transfer.
+    /// Transfers lines for a device that handles one line every `line_interval` picoseconds, up to
+    /// `TOGETHER` at once. The lines are in open rows. Returns the end of the last transfer.
     pub fn burst(&mut self, at: Time, lines: u32, line_interval: Time) -> Time {
         let mut last = at;
         let mut due = at;
@@ -217,8 +217,8 @@ mod tests {
         let mut random = Random::new(1, 1);
         let sequence = rate(0..40_000);
         let jumps = rate((0..40_000).map(|_| random.below(1 << 28)));
-        // 25.6 GB/s less refreshes; and 16 banks busy for 45.75 ns per access: 22.4 GB/s less
-        // refreshes.
+        // The limits are 25.6 GB/s for the bus and 22.4 GB/s for 16 banks that are busy for
+        // 45.75 ns per access, both less refreshes.
         assert!(sequence > 0.85 * 25.6e9 && sequence < 24.7e9, "{sequence}");
         assert!(jumps > 0.85 * 22.4e9 && jumps < 0.97 * 22.4e9, "{jumps}");
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     proptest! {
-        /// Slots are reserved once, and not before the requested time, in any order of requests.
+        /// In any order of requests, a slot is reserved once, and not before the requested time.
         #[test]
         fn slots_are_taken_once(offsets in prop::collection::vec(0_u64..4_000_000, 1..400)) {
             let mut memory = memory();
@@ -265,7 +265,7 @@ mod tests {
             }
         }
 
-        /// The reserved slot is the first free one.
+        /// A request gets the first free slot.
         #[test]
         fn the_first_free_slot_is_taken(offsets in prop::collection::vec(0_u64..1_000_000, 1..200)) {
             let mut memory = memory();

@@ -2,24 +2,24 @@
 
 use crate::random::Random;
 
-/// Scatter of measurements on a real device, as standard deviations of logarithms.
+/// Scatter of measurements on a real device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
     /// Standard deviation of the logarithm of the throughput.
     pub throughput: f64,
 }
 
-/// Noise of the published rows of FlowMonitor on BlueField-2. In `slomo-train`, where the traffic
-/// is always the same, six pairs of rows have nearly the same competitors (accesses within 5 %,
-/// instructions per cycle within 0.05, working sets within 15 %): s21 and s06, s26 and s04, s31 and
-/// s09, s38 and s09, s35 and s30, s47 and s44. The root of half the mean square of the differences
-/// of their throughputs' logarithms is 1.04 %. This includes the differences between the
-/// competitors and is therefore rather too large. Counters have no noise: they come from runs of
-/// the competitors alone, which are reused.
+/// Noise of the published rows of FlowMonitor on BlueField-2. In `slomo-train`, all rows have equal
+/// traffic, and six pairs of rows have nearly equal competitors (accesses within 5 %, instructions
+/// per cycle within 0.05, working sets within 15 %): s21 and s06, s26 and s04, s31 and s09, s38 and
+/// s09, s35 and s30, s47 and s44. The root of half the mean square of the differences of their
+/// throughputs' logarithms is 1.04 %. This includes the differences between the competitors, so it
+/// is an upper estimate. Counters have no noise, because they come from solo runs of the
+/// competitors, which are reused.
 pub const NOISE: Noise = Noise { throughput: 0.0104 };
 
 impl Noise {
-    /// Returns a client's throughput with noise, which depends only on the seed and the client.
+    /// Returns a throughput with noise, which depends only on the seed and the client's index.
     pub fn measured(&self, throughput: f64, seed: u64, client: u64) -> f64 {
         throughput * (self.throughput * Random::new(seed, u64::MAX - client).normal()).exp()
     }

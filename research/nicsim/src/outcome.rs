@@ -19,7 +19,7 @@ pub struct Outcome {
     pub memory: MemoryOutcome,
     /// Number of events, including those of the warm-up.
     pub events: u64,
-    /// Number of packets and rounds of all clients, in the measured period and before.
+    /// Number of packets and rounds of all clients, including the warm-up.
     pub packets: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct AcceleratorOutcome {
 /// Outcome of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MemoryOutcome {
-    /// Share of the bus's slots that were used, without refreshes.
+    /// Share of the bus's slots that transfers used; refreshes do not count as use.
     pub busy: f64,
     /// Average time that a core's read waited for its slot, in nanoseconds.
     pub waited_ns: f64,

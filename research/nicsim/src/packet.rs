@@ -5,12 +5,12 @@ use crate::time::Time;
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
-    /// Number of the flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// Number of the buffer.
+    /// Index of the buffer.
     pub buffer: u32,
     /// Number of matches that an accelerator finds in the packet.
     pub matches: u32,
-    /// Time at which the function began with the packet.
+    /// Time at which the function started to process the packet.
     pub begun: Time,
 }

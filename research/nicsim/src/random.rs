@@ -9,7 +9,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// Creates one of the independent streams of a seed.
+    /// Creates a stream; streams of one seed are independent of each other.
     pub fn new(seed: u64, stream: u64) -> Self {
         let stream = slowpath_random::Random::new(stream).bits();
         Random { bits: slowpath_random::Random::new(mix(seed ^ stream)) }
@@ -21,21 +21,20 @@ impl Random {
         self.bits.bits()
     }
 
-    /// Returns a number below `limit`, nearly uniformly (each probability is off by less than
-    /// `limit` / 2^32).
+    /// Returns a nearly uniform number below `limit`; the relative error of each probability is
+    /// less than `limit` / 2^32.
     #[inline]
     pub fn below(&mut self, limit: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// Returns a number from 0 up to, but without, 1.
+    /// Returns a uniform number from 0 to 1, exclusive.
     #[inline]
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Draws a Poisson-distributed count by multiplying uniform numbers. Means above 200 are split
-    /// into sums.
+    /// Draws a Poisson-distributed count by multiplying uniform numbers. Means above 200 are split.
     pub fn poisson(&mut self, mean: f64) -> u32 {
         const MOST: f64 = 200.0;
         let mut left = mean;
@@ -53,7 +52,7 @@ impl Random {
         count
     }
 
-    /// Draws a normal number of mean 0 and variance 1 (Box and Muller, 1958).
+    /// Draws a normally distributed number with mean 0 and variance 1 (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.share()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.share()).cos()

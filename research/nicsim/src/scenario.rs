@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::error::NicError;
 
-/// The coarsest sampling: one simulated set in this many.
+/// Maximum of [`Scenario::sampling`].
 pub const MOST_SAMPLING: u64 = 16;
 
 /// A run of the simulation.
@@ -21,8 +21,8 @@ pub struct Scenario {
     /// Milliseconds of the measured period.
     #[serde(default = "measured")]
     pub measured_ms: f64,
-    /// Sampling of cache sets: one in this many is simulated, a power of two up to 16. Lines of
-    /// other sets get the level at which lines of the same step were found recently.
+    /// Sampling factor n of cache sets, a power of two up to 16: one of n sets is simulated. For
+    /// lines of other sets, a level is drawn from recent accesses of the step.
     #[serde(default = "sampling")]
     pub sampling: u32,
     /// True if throughputs have measurement noise ([`crate::NOISE`]).
@@ -36,26 +36,26 @@ pub struct Scenario {
 pub struct Client {
     /// Name of the function.
     pub function: String,
-    /// Flows, all equally likely.
+    /// Number of flows, all equally likely.
     #[serde(default = "flows")]
     pub flows: u32,
-    /// Packet size in bytes. Functions without packets send accelerators this size less the
-    /// headers.
+    /// Packet size in bytes. Functions without packets send payloads for this packet size to
+    /// accelerators.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u32,
     /// Matches per MB of payload.
     #[serde(default)]
     pub mtbr: f64,
-    /// Packets per second, at nearly equal distances; without it, as many as possible.
+    /// Packets per second, at nearly equal intervals; `None` for as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Bytes of its regions of kind `array`.
+    /// Bytes of each region of kind `array`.
     #[serde(default)]
     pub working_set: u64,
 }
 
 impl Client {
-    /// Creates a function with the paper's usual traffic (7.1), but without matches.
+    /// Creates a client with the paper's default traffic (section 7.1), but without matches.
     pub fn new(function: &str) -> Self {
         Client {
             function: function.into(),

@@ -21,8 +21,8 @@ impl Schedule {
         self.when[who] = at;
     }
 
-    /// Removes and returns the first event; simultaneous events come in the order of their actors.
-    /// A linear search is fastest, because the actors are few.
+    /// Removes the first event, and returns its actor and time. Simultaneous events have the order
+    /// of their actors. There are few actors, so a linear search is fastest.
     pub fn next(&mut self) -> Option<(usize, Time)> {
         let mut first = 0;
         let mut at = NEVER;

@@ -26,9 +26,9 @@ pub struct Parts {
     pub threads: Vec<ThreadState>,
     /// Links of all clients.
     pub links: Vec<Link>,
-    /// Accelerators, by number, with a queue for each client.
+    /// Accelerators, with a queue for each client.
     pub accelerators: Vec<Accelerator>,
-    /// Names of the accelerators.
+    /// Names of the accelerators, in the order of `accelerators`.
     pub names: Vec<String>,
 }
 

@@ -18,15 +18,15 @@ use crate::setup::{Parts, place};
 use crate::state::{Action, ThreadState};
 use crate::time::{Time, from_ns};
 
-/// Time by which the reception of packets may lag behind, hidden by the rings of buffers. Beyond
-/// it, memory is so busy that functions wait for packets.
+/// Maximum lag of the reception of packets that the rings of buffers hide. With a larger lag,
+/// functions wait for packets.
 const MAX_RECEIVE_LAG: Time = 10_000_000;
-/// Range of the random delay between the start or end of a packet's processing and its transfer.
-/// Other packets are received and sent at the same time.
+/// Limit of the random delay between the start or end of a packet's processing and its transfer;
+/// other packets are received and sent meanwhile.
 const TRANSFER_DELAY: u32 = 2_000_000;
-/// Time by which accelerators read the payloads of waiting requests ahead.
+/// Time by which accelerators read payloads in advance.
 const AHEAD: Time = 1_000_000;
-/// Most packets that a late thread may catch up on.
+/// Maximum number of packets that a late thread may catch up on.
 const MAX_BACKLOG: f64 = 64.0;
 
 /// Simulates a scenario. The outcome depends only on the arguments.
@@ -69,7 +69,7 @@ struct Simulation {
     events: u64,
 }
 
-/// Decision whether a thread continues at once or at a later event.
+/// Decision if a thread continues immediately or at a later event.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoesOn,
@@ -162,7 +162,7 @@ impl Simulation {
         execute(work, packet, now, &mut context, &mut self.shared, &self.latencies)
     }
 
-    /// Starts a packet in a thread of the first stage, if one is due.
+    /// Starts the next packet in a thread of the first stage, if a packet is due.
     fn receive(&mut self, id: usize, now: Time) -> Next {
         let thread = &mut self.parts.threads[id];
         let client = &mut self.parts.clients[thread.client];
@@ -172,7 +172,7 @@ impl Simulation {
                 self.schedule.set(id, thread.due.ceil() as Time);
                 return Next::Later;
             }
-            // The random interval keeps threads from running in step with each other.
+            // Random intervals prevent threads from running in lockstep.
             let next = thread.due + interval * (0.5 + client.random.share());
             thread.due = next.max(now as f64 - MAX_BACKLOG * interval);
         }
@@ -206,7 +206,7 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// Takes a ready packet from a link, and unblocks a thread that waits for room.
+    /// Takes a ready packet from a link, and wakes a thread that waits for room in it.
     fn take(&mut self, id: usize, link: usize, now: Time) -> Next {
         let ring = &mut self.parts.links[link];
         let Some(packet) = ring.ready.pop_front() else {
@@ -224,7 +224,7 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// Passes a packet on to the next stage, or ends it after the last one.
+    /// Passes a packet to the next stage; after the last stage, finishes it.
     fn hand_on(&mut self, id: usize, packet: Packet, now: Time) -> Next {
         let (number, stage) = (self.parts.threads[id].client, self.parts.threads[id].stage);
         let client = &mut self.parts.clients[number];
@@ -279,8 +279,8 @@ impl Simulation {
         self.begin(accelerator, now);
     }
 
-    /// Starts the next request of an accelerator, which reads the payload from memory at the same
-    /// time.
+    /// Starts the next request of an accelerator. While serving it, the accelerator reads the
+    /// payload from memory.
     fn begin(&mut self, accelerator: usize, now: Time) {
         let server = &mut self.parts.accelerators[accelerator];
         let Some(request) = server.begin(now) else { return };
@@ -312,7 +312,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the counters at a time.
+    /// Returns the counters at the present time, including those of waiting threads.
     fn snapshot(&mut self, now: Time) -> Snapshot {
         for id in 0..self.parts.threads.len() {
             if self.parts.threads[id].idle_since.is_some() {

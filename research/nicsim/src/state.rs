@@ -16,7 +16,7 @@ pub struct ClientState {
     pub packets: Option<MemoryRegion>,
     /// Number of buffers, used in turn.
     pub buffers: u32,
-    /// The buffer for the next packet.
+    /// Index of the buffer for the next packet.
     pub next_buffer: u32,
     /// Lines of a packet.
     pub packet_lines: u32,
@@ -28,11 +28,11 @@ pub struct ClientState {
     pub matches: f64,
     /// Number of flows.
     pub flows: u32,
-    /// Picoseconds between packets of each thread of the first stage, if the rate is limited.
+    /// Picoseconds between two packets of a thread of the first stage, if the rate is limited.
     pub interval: Option<f64>,
     /// Cores of the client.
     pub cores: Vec<usize>,
-    /// Range of its lines in memory: the first one, and the one after the last.
+    /// Range of the client's lines in memory: first line, and end (exclusive).
     pub lines: (u32, u32),
     /// Random numbers of the client.
     pub random: Random,
@@ -40,14 +40,14 @@ pub struct ClientState {
     pub counts: Counts,
     /// Touched pages.
     pub pages: Pages,
-    /// Number of packets in the client, and time of the number's last change.
+    /// Number of packets in the client, and time of the last update of `counts.inside_time`.
     pub inside: (u64, Time),
     /// Stages of the function.
     pub stages: Vec<StageState>,
 }
 
 impl ClientState {
-    /// Updates the integral of the number of packets; call before this number changes.
+    /// Updates the integral of the number of packets; call it before this number changes.
     pub fn note_inside(&mut self, now: Time) {
         let (count, since) = self.inside;
         self.counts.inside_time += u128::from(count) * u128::from(now - since);
@@ -58,11 +58,11 @@ impl ClientState {
 /// A stage of a client.
 #[derive(Debug)]
 pub struct StageState {
-    /// Steps, one after the other.
+    /// Steps in the order of their execution.
     pub steps: Vec<Action>,
-    /// The link from which packets arrive; `None` for the first stage.
+    /// Index of the link from which packets arrive; `None` for the first stage.
     pub from: Option<usize>,
-    /// The link to which packets go; `None` for the last stage.
+    /// Index of the link to which packets go; `None` for the last stage.
     pub to: Option<usize>,
 }
 
@@ -71,26 +71,26 @@ pub struct StageState {
 pub enum Action {
     /// Executes instructions and memory accesses.
     Work(Work),
-    /// Calls the accelerator of this number and waits for its reply.
+    /// Calls the accelerator with this index and waits for its reply.
     Call(usize),
 }
 
 /// A thread on its own core.
 #[derive(Debug)]
 pub struct ThreadState {
-    /// Number of the client.
+    /// Index of the client.
     pub client: usize,
-    /// Number of the stage.
+    /// Index of the stage.
     pub stage: usize,
-    /// Number of the core.
+    /// Index of the core.
     pub core: usize,
     /// Index of the thread in its stage, and number of threads in the stage.
     pub part: (u32, u32),
     /// Position in the thread's part of an array.
     pub cursor: u32,
-    /// The packet in processing.
+    /// Packet that the thread processes.
     pub packet: Option<Packet>,
-    /// Number of the next step.
+    /// Index of the next step.
     pub step: usize,
     /// Time since which the thread waits.
     pub idle_since: Option<Time>,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use slowpath_nicsim::{Client, Functions, Outcome};
 use support::{close, function, mem_bench, simulate};
 
-/// Checks invariants of every client of an outcome.
+/// Checks conservation of packets, and Little's law up to a relative error of `share`.
 fn check(outcome: &Outcome, share: f64) {
     for client in &outcome.clients {
         let (before, after) = client.inside;
@@ -38,17 +38,17 @@ fn every_function_loses_no_packet() {
     }
 }
 
-/// A thread that waits for an accelerator has one packet; a pipeline fills its ring.
+/// A client that waits for an accelerator has one packet; a pipeline fills its ring.
 #[test]
 fn execution_patterns_show_in_packets_inside() {
     let inside =
         |name| simulate(vec![function(name, 100, 1500, 3000.0)], 1.0, 5.0).clients[0].mean_inside;
     close(inside("NF1-run-to-completion"), 1.0, 0.01);
-    // One packet at each end, and 64 on the ring and in the accelerator.
+    // One packet in each stage, and 64 in the ring and the accelerator.
     assert!((64.0..=66.0).contains(&inside("NF1-pipeline")));
 }
 
-/// By Little's law, the requests in an accelerator are those of its clients' rings.
+/// By Little's law, the mean number of requests in an accelerator is the size of the full ring.
 #[test]
 fn accelerators_obey_littles_law() {
     let outcome = simulate(vec![function("regex-bench", 1, 1500, 500.0)], 1.0, 10.0);

@@ -53,12 +53,12 @@ fn memory_saturates() {
     let (one, two, four) = (busy(1), busy(2), busy(4));
     assert!(four.0 > 0.75 && four.0 <= 1.0, "{four:?}");
     assert!(four.1 < 25.6e9 / 64.0);
-    // Twice as many competitors hardly get more bandwidth, and wait for each other.
+    // Four competitors get hardly more bandwidth than two, and wait longer.
     assert!(four.1 < 1.15 * two.1 && two.1 < 2.0 * one.1, "{one:?} {two:?} {four:?}");
     assert!(four.2 > 1.5 * two.2 && two.2 > one.2, "{one:?} {two:?} {four:?}");
 }
 
-/// Simulating one set in sixteen gives nearly the same results as simulating all.
+/// A simulation of one set in sixteen gives nearly the results of a simulation of all sets.
 #[test]
 fn sampling_changes_little() {
     let clients = || vec![function("FlowStats", 8000, 1500, 0.0), mem_bench(6_000_000, Some(1e6))];
@@ -94,7 +94,7 @@ fn flows_beyond_the_cache_make_functions_slower() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// More competition never makes a function faster, up to random effects.
+    /// More competitors never make a function faster, up to random effects.
     #[test]
     fn contention_makes_nothing_faster(
         name in prop::sample::select(vec!["FlowStats", "NAT", "FlowMonitor", "FlowClassifier"]),

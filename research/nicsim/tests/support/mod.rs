@@ -13,17 +13,17 @@ pub fn outcome(scenario: &Scenario) -> Result<Outcome, NicError> {
     run(&Device::bluefield_2()?, &Functions::built_in()?, scenario)
 }
 
-/// Creates a client with some traffic.
+/// Creates a client with this function and traffic.
 pub fn function(name: &str, flows: u32, packet_bytes: u32, mtbr: f64) -> Client {
     Client { flows, packet_bytes, mtbr, ..Client::new(name) }
 }
 
-/// Creates a client `mem-bench`; `rate` counts iterations of 32 lines per second.
+/// Creates a client `mem-bench`; `rate` is iterations per second, each over 32 lines.
 pub fn mem_bench(working_set: u64, rate: Option<f64>) -> Client {
     Client { working_set, rate, ..Client::new("mem-bench") }
 }
 
-/// Checks that two numbers are equal up to a relative error.
+/// Checks that two numbers are equal up to the relative error `share`.
 pub fn close(found: f64, wanted: f64, share: f64) {
     assert!((found - wanted).abs() <= share * wanted.abs(), "{found} instead of {wanted}");
 }
