@@ -1,4 +1,4 @@
-/* What DPDK's own reader says of pipelines: the name of each file, and OK or the line and why not. */
+/* Prints, for each file, OK or the line and reason of the error that DPDK's reader reports. */
 #define ALLOW_EXPERIMENTAL_API
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""`slowpath calibrate`: runs that go on, are evaluated again, and say what is wrong."""
+"""`slowpath calibrate`: resumed and evaluated runs, and errors."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ from test_schema import check
 
 ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
 FITTING = "fitting models to experiments\n"
-"""The line of a stage, where no terminal shows its progress."""
+"""Line for the stage after the experiments, without a terminal."""
 
 
 def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -156,7 +156,7 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, dpdk-swx, ebpf"),
         (["--component", "x"], 2, "'x' is no experiment; slowpath calibrate --list has them"),
@@ -173,10 +173,10 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     ],
     ids=lambda it: " ".join(it) if isinstance(it, list) else "",
 )
-def test_what_is_wrong_is_said(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+def test_errors_name_the_fault(tmp_path: Path, words: list[str], code: int, message: str) -> None:
     run = run_in(tmp_path, *words)
     assert (run.returncode, run.stdout) == (code, "")
-    assert said in run.stderr.replace("\n", " ")
+    assert message in run.stderr.replace("\n", " ")
     assert "Traceback" not in run.stderr
 
 
@@ -189,8 +189,8 @@ def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, n
     )
     words = [sys.executable, "-c", program]
     run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = f"error: this machine: {name} is not installed; pip install slowpath[models]\n"
-    assert (run.returncode, run.stdout, run.stderr) == (3, "", said)
+    message = f"error: this machine: {name} is not installed; pip install slowpath[models]\n"
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", message)
 
 
 def test_a_missing_compiler_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

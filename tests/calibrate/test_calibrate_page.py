@@ -1,4 +1,4 @@
-"""The page of a run: figures, data and texts are those of its directory, in any browser window."""
+"""The HTML page of a run: figures, data, texts, and layout in browser windows."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ PARSER = ("--component", "parser-headers")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a run of two experiments, and its page."""
+    """Return a folder with the directory of a run of two experiments, and the page of the run."""
     folder = tmp_path_factory.mktemp("page")
     made = slowpath("calibrate", *ADD, *PARSER, "-o", "run", "--html", "page.html", cwd=folder)
     assert made.returncode == 0, made.stderr
@@ -38,12 +38,12 @@ def again(folder: Path, name: str = "again.html", code: int = 0) -> str:
 
 
 def sections(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """The parts of a page by their headings."""
+    """Return the sections of a page by their headings."""
     return {"".join(one.find("h2").itertext()): one for one in root.iter("section")}  # type: ignore[union-attr]
 
 
 def data(root: ElementTree.Element) -> dict[str, list[dict[str, str]]]:
-    """The CSV files that are in a page, by their names."""
+    """Return the CSV files in the links of a page, by their names."""
     links = [one for one in root.iter("a") if "download" in one.attrib]
     head = "data:text/csv;charset=utf-8,"
     assert all(one.attrib["href"].startswith(head) for one in links)
@@ -103,7 +103,7 @@ def test_it_needs_nothing_and_runs_nothing(run: Path) -> None:
 
 
 def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: Path) -> None:
-    """As a measured run has them: its samples differ, and it has a record of the machine."""
+    """The run is turned into a measured one, with varying samples and a record of the machine."""
     shutil.copytree(run / "run", tmp_path / "run")
     into = ExperimentFolder(tmp_path / "run/arithmetic-add")
     measurement, samples = into.measurement(), into.samples()

@@ -1,4 +1,4 @@
-"""Calibrations: which become the default of a machine, what estimates say of others, `show`."""
+"""Calibrations: defaults of a machine, estimates with doubtful calibrations, and `show`."""
 
 import io
 import json
@@ -23,7 +23,7 @@ BAD = GOOD._replace(check_error=0.36)
 
 
 def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> str:
-    """The shipped target, as if another calibration had made it."""
+    """Return the built-in target with the quality and machine of another calibration."""
     text = target_text("linux-xdp") or ""
     known = next(line for line in text.splitlines() if line.startswith("machine = "))
     text = text.replace(known, f'machine = "{machine}"')
@@ -77,10 +77,10 @@ def test_only_a_good_calibration_becomes_the_default(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     kept(BAD)
-    said = capsys.readouterr().err
-    assert "not kept as this machine's target linux-xdp (there is no other)" in said
-    assert "off by more than 36.0%" in said
-    assert "--target run/linux-xdp.toml" in said
+    text = capsys.readouterr().err
+    assert "not kept as this machine's target linux-xdp (there is no other)" in text
+    assert "off by more than 36.0%" in text
+    assert "--target run/linux-xdp.toml" in text
     assert calibration() is None
     kept(GOOD)
     assert calibration() == text_of(GOOD)
@@ -139,7 +139,7 @@ def test_a_calibration_is_shown(
 def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has no record of its quality."""
+    """The built-in calibration has no record of its quality."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     shown = slowpath("show", "targets/linux-xdp.toml")
     assert shown.returncode == 0
@@ -152,7 +152,7 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["targets/ebpf.toml"], 3, "describes a target that estimates no times"),
         (["no.toml"], 3, "no such file"),
@@ -160,10 +160,10 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
         (["targets/linux-xdp.toml", OBJECT], 2, "name objects by themselves"),
     ],
 )
-def test_what_is_no_calibration_is_said(words: list[str], code: int, said: str) -> None:
+def test_other_files_are_no_calibrations(words: list[str], code: int, message: str) -> None:
     shown = slowpath("show", *words)
     assert shown.returncode == code
-    assert said in shown.stderr
+    assert message in shown.stderr
 
 
 # --- progress -------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_stages_say_how_long_they_take(
     clock = _Clock()
     monkeypatch.setattr("slowpath.calibrate.run.time", clock)
     with StageLine("fitting") as line:
-        assert capsys.readouterr().err == "fitting\n"  # before anything is done
+        assert capsys.readouterr().err == "fitting\n"  # at the start
         clock.now += 10
         line.show(0.1)
         assert capsys.readouterr().err == ""

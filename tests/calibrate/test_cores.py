@@ -1,4 +1,4 @@
-"""The model of a core: fitted to programs, it explains their times and those of others."""
+"""Fit of the core model to programs, and its estimates for other programs."""
 
 import json
 import random
@@ -40,7 +40,7 @@ def chain(work: str, count: int, *, dependent: bool) -> targets.Flow:
 
 
 def mixed(luck: random.Random) -> targets.Flow:
-    """A path of random instructions and calls."""
+    """Return a path of random instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
     for _ in range(luck.randrange(20, 200)):
@@ -71,7 +71,7 @@ def flows() -> Iterator[tuple[str, targets.Flow]]:
 
 @pytest.fixture(scope="module")
 def truth() -> targets.Target:
-    """A core other than the one that the search begins at."""
+    """Return the core to find, whose parameters differ from the start of the search."""
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
         name: value if PARAMETERS[name].fixed else clipped(name, value * luck.uniform(0.7, 1.5))
@@ -121,7 +121,7 @@ def test_a_path_that_is_none_is_refused() -> None:
 
 
 def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
-    """The directory of an experiment that came to these samples."""
+    """Write the directory of an experiment with these samples."""
     into = ExperimentFolder(folder)
     into.begin(shipped_experiment("arithmetic-add"))
     measurement: Measurement = {
@@ -144,7 +144,7 @@ def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> Experime
 
 
 def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
-    """A mean of both would be 15 ns, which is true neither alone nor beside another CPU."""
+    """The core is shared in half of the samples; a mean of 15 ns would describe neither state."""
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(3)),
         *(Sample(8, number, 20.0, 13.0, 1) for number in range(3, 6)),
@@ -161,7 +161,7 @@ def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_component_that_is_disturbed_alone_does_not_count(tmp_path: Path) -> None:
-    """The baseline of each sample was quick, but the component took twice its time in most."""
+    """All baselines are undisturbed, but the component took twice its time in most samples."""
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(2)),
         *(Sample(8, number, 20.0, 8.0, 1) for number in range(2, 8)),

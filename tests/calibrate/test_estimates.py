@@ -1,4 +1,4 @@
-"""Estimates of times: what is said of them, what they are held against, whose machine it is."""
+"""Estimates of times in reports, comparisons with measurements, and machines of calibrations."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ TARGET = ("--target", "linux-xdp")
 
 @pytest.fixture(autouse=True)
 def _own_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test calibrates plays no part in the next."""
+    """Give each test its own folder for calibrations."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
@@ -55,9 +55,8 @@ def test_text_never_calls_it_guaranteed() -> None:
     run = slowpath("bound", FIREWALL, *TARGET)
     assert run.returncode == 0
     lines = run.stdout.splitlines()
-    said = [line for line in lines if line.startswith("estimated")]
-    assert len(said) == 1
-    assert "Mpps on one core" in said[0]
+    (estimate,) = [line for line in lines if line.startswith("estimated")]
+    assert "Mpps on one core" in estimate
     assert "guarantee" not in run.stdout
     assert any("the slowest of 33 paths that were estimated" in line for line in lines)
     table = slowpath("bound", FIREWALL, "examples/tunnel.bpf.o", *TARGET).stdout
@@ -66,11 +65,11 @@ def test_text_never_calls_it_guaranteed() -> None:
 
 
 def test_wide_intervals_are_told() -> None:
-    said = "check programs of the calibration disagree with it"
-    assert said not in slowpath("bound", FIREWALL, *TARGET).stdout
+    warning = "check programs of the calibration disagree with it"
+    assert warning not in slowpath("bound", FIREWALL, *TARGET).stdout
     text = targets.target_text("linux-xdp") or ""
     keep_calibration(re.sub(r"(?m)^high = .*$", "high = 1.4", text))
-    assert said in slowpath("bound", FIREWALL, *TARGET).stdout
+    assert warning in slowpath("bound", FIREWALL, *TARGET).stdout
 
 
 def test_paths_come_slowest_first_by_their_estimates() -> None:
@@ -104,7 +103,7 @@ def test_differences_are_told_in_time() -> None:
 
 
 def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
-    """A target of the same name can be that of another machine: a calibration."""
+    """Calibrations of different machines have the same target name."""
     saved = tmp_path / "old.json"
     saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
     gate = ("--fail-on", "estimated_ns_pct > 5")
@@ -343,7 +342,7 @@ def test_estimates_grow_with_entries_as_models_say() -> None:
     assert estimated(FIREWALL, *TARGET, "--entries", "1") == one
     many = [estimated(FIREWALL, *TARGET, "--entries", str(count)) for count in (1000, 30_000)]
     assert one["ns"] < many[0]["ns"] < many[1]["ns"]
-    # It has one table of hashes and one of prefixes; others have room for one entry only.
+    # The firewall has a hash table and a prefix table; its other maps have one entry each.
     models = {model.name: model for model in targets.builtin_target("linux-xdp").models}
     most = sum(
         (models[name].at(30_000) or 0) - (models[name].at(1) or 0)

@@ -1,4 +1,4 @@
-"""What is kept of an experiment's programs from block to block, and what is prepared again."""
+"""Programs of an experiment that stay in memory between blocks, or are prepared again."""
 
 import json
 from collections import Counter
@@ -20,23 +20,23 @@ from slowpath.core.engine import kernel, objects, targets
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often the engine was asked for each program; it says that all is well."""
-    asked = Counter[str]()
+    """Replace the preparation of cases; count it for each program."""
+    preparations = Counter[str]()
 
     def prepare(_station: object, subject: objects.Subject, witness: str, _known: None) -> str:
-        asked[Path(subject.file).name] += 1
+        preparations[Path(subject.file).name] += 1
         found = json.loads(witness)
         assert len(bytes.fromhex(found["packet"])) == found["length"]
         return f"{subject.file} with {json.dumps(found['maps'])}"
 
     monkeypatch.setattr(kernel, "prepare_case", prepare)
     monkeypatch.setattr(targets, "flow", lambda _case: None)
-    return asked
+    return preparations
 
 
 def cases_of(folder: Path) -> Cases:
     experiment = with_range(shipped_experiment("table-exact-entries"), 1, 100, 3)
-    station: kernel.Station = None  # type: ignore[assignment] # the engine is not asked
+    station: kernel.Station = None  # type: ignore[assignment] # not used
     folder.mkdir(exist_ok=True)
     job = Job(experiment, "ns", swept_values(experiment), folder, lambda _text: None)
     return Cases(station, Compiler("linux-xdp"), job, CaseBudget())

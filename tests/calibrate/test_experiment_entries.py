@@ -1,4 +1,4 @@
-"""What tables of experiments hold: that packets find the entry that is meant, and no other."""
+"""Table entries of experiments: packets find the intended entry only."""
 
 import json
 from pathlib import Path
@@ -76,13 +76,13 @@ TABLES = [
         ]
     ),
 ]
-"""Components, and parameters of theirs; misses are tried of those that have them."""
+"""Components with fixed parameters; those with the parameter `hit` are also run with misses."""
 PASS, ABORTED = 2, 0
 
 
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)
 def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: Path) -> None:
-    """With it they go on; without it, in any of the tables, they do not, whatever else is there."""
+    """Programs abort if the intended entry is missing in any of their tables."""
     needs_kernel()
     text = SPECIFICATION.replace("KIND", kind).replace("FIXED", fixed)
     program = xdp_program(read_experiment("x.yaml", text), 5, component=True)

@@ -1,4 +1,4 @@
-"""Many experiments are evaluated in several processes, and come to the same bytes."""
+"""Evaluation of many experiments in several processes yields the same bytes as in one."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FILES = ("model.json", "points.csv", "plot.svg")
 
 
 def measured(path: Path, factor: float) -> ExperimentFolder:
-    """An experiment whose costs go up by so much for each call."""
+    """Write an experiment whose cost is `factor` for each call."""
     experiment, folder = shipped_experiment("calls"), ExperimentFolder(path)
     folder.begin(experiment)
     samples = [

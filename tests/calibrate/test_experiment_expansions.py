@@ -1,4 +1,4 @@
-"""Expanded templates: what a component repeats is there as often as its parameters say.
+"""Expanded templates: each part of a component occurs as often as its parameters say.
 
 Test beds run most programs: `test_experiment_programs.py`, `..._entries.py`, `..._swx.py` and
 `..._testbeds.py`. What is counted here needs no kernel and no DPDK, and nothing else reads P4.
@@ -27,15 +27,15 @@ from support import GOLDEN, check_golden
 
 
 class Parameters(dict[str, Any]):
-    """The parameters of a component as attributes; those that it lacks are 0."""
+    """Parameters of a component as attributes; 0 for parameters that it lacks."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return a parameter."""
+        """Return the value of a parameter."""
         return self.get(name, 0)
 
 
 Counts = dict[str, int | tuple[int, int]]
-"""By pattern, how often it occurs; of a pair, the second says how many captured numbers differ."""
+"""Number of occurrences of each pattern, and in pairs also the number of different captures."""
 
 
 def xdp_counts(p: Parameters) -> dict[str, Counts]:
@@ -227,9 +227,9 @@ def test_components_are_repeated_as_often_as_parameters_say(bed: str, name: str)
 
 @pytest.mark.parametrize(("bed", "name"), EACH)
 def test_programs_of_a_sweep_consist_of_the_same_lines(bed: str, name: str) -> None:
-    """But for numbers, and how often each line occurs: the ends of a sweep may lack some lines."""
+    """Numbers and repetitions are ignored; programs at the ends of a sweep may lack some lines."""
     if name.startswith(("mixture", "helper-trace")):
-        return  # drawn by lot, or as long as the value
+        return  # random lines, or lines whose length depends on the value
     experiment, (expanded, _) = shipped_experiment(name), BEDS[bed]
     values = swept_values(experiment)
     one, other = (
@@ -292,7 +292,7 @@ def test_packets_find_the_entry_of_p4_tables_that_is_meant(name: str) -> None:
         program = p4_program(experiment, value, component=True)
         assert f"header key_t {{\n    bit<{8 * p.key_bytes}> bits;\n}}" in program.text
         key = program.packet[at : at + p.key_bytes]
-        if kind == "table-lpm":  # computed by the program: see below
+        if kind == "table-lpm":  # the program computes entries, see below
             key = address_of(0, p.prefix_bits, key[4:])
         if p.hit == "no":
             (bit,) = re.findall(r"(?:bits|address)\[(\d+):\1\] = 1;", program.text)
@@ -313,7 +313,7 @@ def test_packets_find_the_entry_of_p4_tables_that_is_meant(name: str) -> None:
     "name", ["table-lpm-entries", "table-lpm-ipv6-prefix-bits", "recirculation"]
 )
 def test_stages_in_p4_that_compute(name: str) -> None:
-    """Expected text: nothing here runs P4."""
+    """Compare with expected texts, because no test runs P4 programs."""
     program = p4_program(shipped_experiment(name), 48 if "ipv6" in name else 3, component=True)
     ingress = program.text[program.text.index("control Ingress") : program.text.index("control V")]
     check_golden(GOLDEN / f"experiments/p4/{name}.p4", ingress)

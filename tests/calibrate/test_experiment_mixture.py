@@ -1,4 +1,4 @@
-"""Instructions drawn by lot: as many as asked for, of the kinds that their mixture has."""
+"""Random instructions: their number, and the kinds in their mixture."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Generated programs of experiments: expected ones, and what clang and the kernel make of them."""
+"""Generated programs of experiments: expected texts, compilation, and runs in the kernel."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_expected_programs(name: str, value: int) -> None:
 
 @pytest.mark.parametrize("name", XDP)
 def test_maps_hold_what_parameters_say(name: str) -> None:
-    """But those of helpers: which helper has what in its map is seen in the kernel."""
+    """Maps of helpers are left to the tests in the kernel."""
     experiment = shipped_experiment(name)
     kind, values = experiment["component"]["kind"], swept_values(experiment)
     for value in values[:2] if kind.startswith("table-") else ():
@@ -62,7 +62,7 @@ def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
 
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
-    """Of the fewest and the most, with and without the component: no look-up fails."""
+    """Run the programs at both ends of a sweep, with and without the component."""
     needs_kernel()
     experiment = shipped_experiment(name)
     points = [value for value in swept_values(experiment) if value <= 3000]
@@ -91,7 +91,7 @@ component: {kind: KIND, sweep: SWEEP}
 
 
 @pytest.mark.parametrize(
-    ("kind", "sweep", "said"),
+    ("kind", "sweep", "reason"),
     [
         (
             "parser",
@@ -118,10 +118,10 @@ component: {kind: KIND, sweep: SWEEP}
         ("table-ternary", "key_bytes, first: 64, last: 64", "too short, 106 are needed"),
     ],
 )
-def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -> None:
+def test_contradictory_parameters_are_errors(kind: str, sweep: str, reason: str) -> None:
     text = SHORT.replace("KIND", kind).replace("SWEEP", f"{{parameter: {sweep}}}")
     experiment = read_experiment("x.yaml", text)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=reason):
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
 

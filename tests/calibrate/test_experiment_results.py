@@ -1,4 +1,4 @@
-"""The directory of a run: what is written is read again, and the same data give the same models."""
+"""The directory of a run: written data are read again, and equal data yield equal models."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def test_samples_are_read_as_they_were(samples: list[Sample]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "line 1: the columns are not value,block,number"),
         ("value,block,number,component,baseline\n1,1,1,2.0\n", "line 2: is no sample"),
@@ -44,8 +44,8 @@ def test_samples_are_read_as_they_were(samples: list[Sample]) -> None:
         ),
     ],
 )
-def test_other_files_are_no_samples(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_other_files_are_no_samples(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         read_samples(text)
 
 
@@ -78,7 +78,7 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """Ten observations; the machine is slower in the second half of them, for both points."""
+    """The machine is slower for both points in six of ten observations."""
     slow = [0.0] * 4 + [1.0] * 6
     samples = [
         Sample(value, number, value * (10.0 + late), 0.0)
@@ -88,12 +88,12 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
     one, other = joint_deviations(samples)
     assert len(one) == 5
     assert other == pytest.approx([3 * share for share in one])
-    # Five means of two, of which two are 0 and three are 1.
+    # The five means of two observations are 0, 0, 1, 1 and 1.
     assert sum(share**2 for share in one) == pytest.approx(0.3 / 5)
 
 
 def test_blocks_of_time_are_the_blocks() -> None:
-    """However many observations one has: the second one has more of them, and is slower."""
+    """The second block is slower and has more observations than the others."""
     counts = {1: 2, 2: 6, 3: 2}
     samples = [
         Sample(1, number, 10.0 + (block == 2), 0.0, block)
@@ -142,7 +142,7 @@ def test_few_observations_are_blocks_by_themselves() -> None:
 
 
 def measured(folder: Path) -> ExperimentFolder:
-    """The directory of an experiment with made-up samples: 3 ns and 2 for each header."""
+    """Write the directory of an experiment with made-up samples: 3 ns, and 2 ns for each header."""
     experiment = shipped_experiment("parser-headers")
     values = swept_values(experiment)
     run = RunFolder(folder)

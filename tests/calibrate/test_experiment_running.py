@@ -1,4 +1,4 @@
-"""Runs of experiments in blocks: their order, what is measured again, and how a run goes on."""
+"""Runs of experiments in blocks: order, repeated blocks, and resumed runs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,12 +22,12 @@ EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]
 
 @dataclass
 class Bed(TestBed):
-    """A test bed that keeps book of what it is asked, and has a pace for each time it is."""
+    """A test bed that records the measured experiments, with a given pace for each measurement."""
 
-    asked: list[str]
+    measured: list[str]
     paces: Sequence[float]
     stopping: Stopping
-    stops_at: int | None = None  # the time at which it is stopped while it measures
+    stops_at: int | None = None  # number of the measurement during which a stop is requested
 
     name = target = "linux-xdp"
     metrics = ("ns",)
@@ -45,8 +45,8 @@ class Bed(TestBed):
         yield self
 
     def measure(self, job: Job) -> BlockResult:
-        self.asked.append(job.experiment["name"])
-        time = len(self.asked)
+        self.measured.append(job.experiment["name"])
+        time = len(self.measured)
         if time == self.stops_at:
             self.stopping.ask()
             return BlockResult([Sample(1, 1, 9.0, 0.0)], {}, complete=False)
@@ -59,7 +59,7 @@ def _where(pace: float) -> Environment:
 
 
 def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
-    """What a test bed was asked in a run."""
+    """Run two experiments, and return the name of the experiment of each measurement."""
     into, stopping = RunFolder(folder), Stopping()
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
@@ -67,11 +67,11 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
     callbacks = RunCallbacks(stopping, lambda _name, _text: None)
     done = list(run(into, bed, EXPERIMENTS, LIMITS, callbacks))
     assert len(done) == (left if stops_at is None else stops_at)
-    return bed.asked
+    return bed.measured
 
 
 def kept(folder: Path, name: str) -> dict[int, float]:
-    """When the samples of each block were made, as a directory has it."""
+    """Return, for each block in a directory, the number of the measurement that it is from."""
     return {one.block: one.component for one in RunFolder(folder).of(name).samples()}
 
 
@@ -89,7 +89,7 @@ def test_all_experiments_have_a_block_before_any_has_two(tmp_path: Path) -> None
 
 
 def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
-    """The second block of the one gets better, the third of the other does not."""
+    """Repetition improves the second block of `calls`, but not the third block of `loops`."""
     paces = [4.0, 4.0, 2.0, 4.0, 4.0, 2.5, 4.0, 2.2]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops"]
     assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
@@ -99,14 +99,14 @@ def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
 
 
 def test_what_was_disturbed_most_is_measured_again_and_the_rest_is_said(tmp_path: Path) -> None:
-    """Of six blocks five are disturbed, and three are measured again: one of them in vain."""
+    """Five of six blocks are disturbed; three are repeated, one of them without improvement."""
     paces = [4.0, 3.0, 2.0, 2.5, 3.5, 2.2, 4.0, 4.0, 2.4]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops", "loops"]
     assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
     assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 8.0}
-    said = "Another CPU shared the core during {} of 3 blocks."
+    note = "Another CPU shared the core during {} of 3 blocks."
     notes = [RunFolder(tmp_path).of(name).measurement()["notes"] for name in ("calls", "loops")]
-    assert notes == [[said.format(1)], [said.format(2)]]
+    assert notes == [[note.format(1)], [note.format(2)]]
     assert state(tmp_path, "calls") == state(tmp_path, "loops") == ("complete", 3)
 
 
@@ -117,7 +117,7 @@ def test_a_pace_that_cannot_be_makes_no_other_block_a_disturbed_one(tmp_path: Pa
     bed = Bed([], paces, stopping)
     into.begin(run_settings(bed.name, LIMITS, [one["name"] for one in experiments]), experiments)
     callbacks = RunCallbacks(stopping, lambda _name, _text: None)
-    assert len(list(run(into, bed, experiments, LIMITS, callbacks))) == len(bed.asked) == 9
+    assert len(list(run(into, bed, experiments, LIMITS, callbacks))) == len(bed.measured) == 9
 
 
 def test_a_run_goes_on_with_the_blocks_that_are_left(tmp_path: Path) -> None:

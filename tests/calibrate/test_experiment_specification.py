@@ -1,4 +1,4 @@
-"""Specifications of experiments: what is read, and exactly what is said of a wrong one."""
+"""Specifications of experiments: reading, and errors with their place."""
 
 import json
 import re
@@ -112,13 +112,13 @@ def test_a_specification_is_read() -> None:
     }
 
 
-@pytest.mark.parametrize(("old", "new", "line", "said"), WRONG, ids=lambda it: str(it)[:40])
-def test_a_wrong_one_is_refused_with_its_place(old: str, new: str, line: int, said: str) -> None:
+@pytest.mark.parametrize(("old", "new", "line", "message"), WRONG, ids=lambda it: str(it)[:40])
+def test_invalid_specifications_are_errors(old: str, new: str, line: int, message: str) -> None:
     assert old in GOOD
     with pytest.raises(InputError) as refused:
         read_experiment("mine.yaml", GOOD.replace(old, new, 1))
     assert refused.value.file == f"mine.yaml:{line}"
-    assert said in refused.value.reason
+    assert message in refused.value.reason
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "5", "[1]", "\t", "a: b: c", "a: !!x {", "\0"])

@@ -1,4 +1,4 @@
-"""The test bed dpdk-swx: its pipelines, what DPDK makes of them, and how mistakes come out."""
+"""The test bed dpdk-swx: pipelines, runs on DPDK, and detection of wrong pipelines."""
 
 import re
 import shutil
@@ -59,11 +59,11 @@ def test_every_component_of_p4_has_a_pipeline() -> None:
     assert {*dpdk.SWX.kinds()} <= COMPONENTS.keys()
 
 
-# --- what DPDK makes of them ----------------------------------------------------------------------
+# --- runs on DPDK ---------------------------------------------------------------------------------
 
 
 def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
-    """The reader that p4c writes for, which has a checker of its own: of few and of many."""
+    """DPDK's reader accepts the first and the last pipeline of each sweep."""
     needs_dpdk()
     files = []
     for name in SWX:
@@ -77,17 +77,17 @@ def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
     broken = tmp_path / "broken.spec"
     broken.write_text(files[0].read_text().replace("rx m.port", "rx m.prt"))
     words = [str(read_by_dpdk(tmp_path)), *map(str, files), str(broken)]
-    said = subprocess.run(words, capture_output=True, text=True, check=True)
-    *lines, last = said.stdout.splitlines()
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    *lines, last = done.stdout.splitlines()
     assert lines == [f"{file} OK" for file in files]
     assert last == f"{broken} 0: Pipeline instructions configuration error."
     oracles.compared("dpdk", len(files), "pipelines")
 
 
 def read_by_dpdk(folder: Path) -> Path:
-    """A program that hands files to the reader of DPDK."""
-    asked = ["pkg-config", "--cflags", "--libs", "libdpdk"]
-    flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    """Compile a program that passes files to DPDK's reader of pipelines."""
+    command = ["pkg-config", "--cflags", "--libs", "libdpdk"]
+    flags = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     source, binary = Path(__file__).parent / "swx_parser.c", folder / "reader"
     words = [shutil.which("cc") or "cc", str(source), "-o", str(binary), "-march=native", *flags]
     subprocess.run(words, check=True)
@@ -127,14 +127,14 @@ MEASURED = (
     "table-ternary-acl-tables",
     "table-ternary-acl-value-bytes",
 )
-"""Of each component one, of some several."""
+"""At least one experiment for each component."""
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     tmp_path: Path, name: str
 ) -> None:
-    """The program compares every point with `expected.py`, and says where it is not so."""
+    """The generated program compares each packet with the result of `expected_packet`."""
     needs_dpdk()
     sweep = shipped_experiment(name)["component"]["sweep"]
     experiment = with_range(shipped_experiment(name), None, min(sweep["last"], 2000), 3)
@@ -143,7 +143,7 @@ def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == swept_values(experiment)
     assert fewest_samples(tmp_path, name) >= 3
-    # One of three may be an outlier.
+    # One of three observations may be an outlier.
     assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
 
@@ -176,7 +176,7 @@ MISTAKES = [
     ("state-atomic-adds", "regadd state0", "regwr state0", "state0: the sum of its words is 1"),
     ("state-reads", "regrd m.value state1", "regrd m.value state0", None),
 ]
-"""An experiment, what stands in its pipelines, what would be a mistake, and what is said then."""
+"""Experiment, part of its pipelines, wrong replacement, and error (None: no difference)."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")
@@ -184,24 +184,24 @@ def test_pipelines_that_do_not_do_what_they_should_are_not_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: tuple[str, str, str, str | None]
 ) -> None:
     needs_dpdk()
-    name, right, written, said = mistake
+    name, right, wrong, message = mistake
     experiment = with_range(shipped_experiment(name), 2, 3, 2)
 
-    def mistaken(*asked: object) -> Pipelines:
-        found = swx_pipelines(*asked)  # type: ignore[arg-type]
-        wrong = found.component._replace(text=found.component.text.replace(right, written))
-        return found._replace(component=wrong)
+    def mistaken(*arguments: object) -> Pipelines:
+        found = swx_pipelines(*arguments)  # type: ignore[arg-type]
+        text = found.component.text.replace(right, wrong)
+        return found._replace(component=found.component._replace(text=text))
 
     monkeypatch.setattr(swx, "swx_pipelines", mistaken)
     found = calibrated(tmp_path, "dpdk-swx", experiment)["measurement"]
     reasons = {one["value"]: one["reason"] for one in found["errors"]}
-    if said is None:
+    if message is None:
         assert not reasons
     else:
-        assert re.search(said, reasons[3])
+        assert re.search(message, reasons[3])
 
 
-# --- what such pipelines do not have --------------------------------------------------------------
+# --- unsupported experiments ----------------------------------------------------------------------
 
 LACKING = [
     (
@@ -236,19 +236,19 @@ LACKING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new", "said"), LACKING)
-def test_what_swx_lacks_is_said(name: str, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "old", "new", "message"), LACKING)
+def test_unsupported_experiments_are_errors(name: str, old: str, new: str, message: str) -> None:
     file = Path(dpdk.__file__).parent.parent / f"experiments/catalogue/{name}.yaml"
     text = re.sub(old, new, file.read_text(), count=1, flags=re.DOTALL)
     experiment = read_experiment("x", re.sub(r"testbeds: .*", "testbeds: [dpdk-swx]", text))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         swx_driver(experiment)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         swx_pipelines(experiment, swept_values(experiment)[0])
 
 
 def test_results_of_components_worked_out_by_hand() -> None:
-    """Of arithmetic: 0x020000000003 twice more, and the other three operands cancel out to one."""
+    """Arithmetic adds 0x020000000003 twice; XOR with the other three sums leaves one of them."""
     experiment = shipped_experiment("arithmetic-add")
     packet = swx_pipelines(experiment, 2).packet
     out = expected_packet(experiment, settings_at(experiment, 2), packet, component=True)

@@ -1,4 +1,4 @@
-"""Test beds: computed ones come out exactly right; of measured ones, what happens, never a time."""
+"""Test beds: exact computed costs, and measurements; no test depends on measured times."""
 
 import re
 import shutil
@@ -25,17 +25,21 @@ from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.models.evaluation import evaluate as predict
 
-# --- computed: what each step of the sweep adds, worked out by hand -------------------------------
+# --- computed: cost of each step of the sweep, worked out by hand ---------------------------------
 
 EXACT = [
-    # A compare and a jump are one instruction, a 64-bit constant is one, too.
+    # A comparison with its jump is one instruction, and so is a 64-bit constant.
     ("ebpf", "arithmetic-add", 1),
     ("ebpf", "arithmetic-constant", 1),
     ("ebpf", "arithmetic-divide", 1),
-    ("ebpf", "calls", 5),  # the call, three of the function with its exit, and the result moved
+    ("ebpf", "calls", 5),  # the call, three instructions of the function, and a move of the result
     ("ebpf", "field-writes-header", 1),
     ("ebpf", "parser-branches", 1),
-    ("ebpf", "parser-headers", 7),  # bound (3), type, its check, a field, and its addition
+    (
+        "ebpf",
+        "parser-headers",
+        7,
+    ),  # bounds check (3), type, check of the type, a field, and its addition
     ("ebpf", "state-reads", 2),  # a load and an addition
     ("ebpf", "state-writes", 1),
     ("ebpf", "table-exact-repeats", 7),  # map, key (2), call, check, load, addition
@@ -46,20 +50,20 @@ EXACT = [
     ("ebpf", "table-lpm-key-bytes", 0),
     ("ebpf", "table-lpm-ipv6-prefix-bits", 0),
     ("ebpf", "table-lpm-value-bytes", 0),
-    # Each of 16 entries: for each word two loads more, one of the key, and three operations.
+    # For each of 16 entries, 4 bytes of the key take three loads and three operations.
     ("ebpf", "table-ternary-linear-key-bytes", 24),
-    # Each of 16 entries: index, map, key (2), call, check, what a word takes, its check, next (2).
+    # For each of 16 entries: index, map, key (2), call, check, 4 bytes as above, check, next (2).
     ("ebpf", "table-ternary-linear-repeats", 229),
     ("ebpf", "table-ternary-linear-tables", 229),
     ("ebpf", "table-ternary-linear-value-bytes", 0),
-    ("ebpf", "table-ternary-tuples-key-bytes", 2),  # a word is copied for each of four masks
+    ("ebpf", "table-ternary-tuples-key-bytes", 2),  # each word is copied for four masks
     ("ebpf", "table-ternary-tuples-repeats", 57),
     ("ebpf", "table-ternary-tuples-tables", 57),
     ("ebpf", "table-ternary-tuples-value-bytes", 0),
-    # 64-bit operations are two of the card's instructions, one for each half.
+    # The card has one instruction for each half of a 64-bit operation.
     ("agilio-cx-2x40", "arithmetic-add", 2),
     ("agilio-cx-2x40", "arithmetic-xor", 2),
-    ("agilio-cx-2x40", "arithmetic-constant", 4),  # each half is built of two 16-bit halves
+    ("agilio-cx-2x40", "arithmetic-constant", 4),  # two 16-bit parts for each half
     ("agilio-cx-2x40", "parser-headers", 18),
     ("agilio-cx-2x40", "state-atomic-adds", 7),
     ("agilio-cx-2x40", "table-ternary-linear-repeats", 831),
@@ -159,7 +163,7 @@ DPDK = (
     "table-ternary-acl-tables",
     "table-ternary-acl-value-bytes",
 )
-"""Of each component one, of tables several."""
+"""At least one experiment for each component."""
 
 
 @pytest.mark.parametrize("name", DPDK)
@@ -175,7 +179,7 @@ def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == [sweep["first"], last]
     assert fewest_samples(tmp_path, name) >= 3
-    # One of three may be an outlier.
+    # One of three observations may be an outlier.
     assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
 
@@ -198,7 +202,7 @@ DPDK_MISTAKES = [
     ("table-ternary-acl-key-bytes", "last ? 0 : ~0U", "~0U", None),
     ("table-ternary-acl-tables", "last ? 0 : 1U", "last ? 1U << 31 : 1U", "finds entry 0, not 100"),
 ]
-"""An experiment, what stands in its program, what would be a mistake, and what is said then."""
+"""Experiment, part of its program, wrong replacement, and error (None: no difference)."""
 
 
 @pytest.mark.parametrize("mistake", DPDK_MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")
@@ -206,21 +210,21 @@ def test_look_ups_on_dpdk_that_are_wrong_are_not_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: tuple[str, str, str, str | None]
 ) -> None:
     needs_dpdk()
-    name, right, written, said = mistake
+    name, right, wrong, message = mistake
     shipped = shipped_experiment(name)
     swept = shipped["component"]["sweep"]["parameter"]
     experiment = with_range(shipped, *((3, 3) if swept == "entries" else (4, 4)), 1)
 
     right_program = dpdk.dpdk_program
 
-    def mistaken(asked: Experiment) -> str:
-        text = right_program(asked)
+    def mistaken(experiment: Experiment) -> str:
+        text = right_program(experiment)
         assert text.count(right) == 1
-        return text.replace(right, written)
+        return text.replace(right, wrong)
 
     monkeypatch.setattr(dpdk, "dpdk_program", mistaken)
     errors = calibrated(tmp_path, "dpdk", experiment)["measurement"]["errors"]
-    assert [said in one["reason"] for one in errors] == ([True] if said else [])  # type: ignore[operator]
+    assert [message in one["reason"] for one in errors] == ([True] if message else [])  # type: ignore[operator]
 
 
 def test_every_component_for_dpdk_is_measured_in_a_test() -> None:
@@ -236,8 +240,8 @@ def test_what_dpdk_lacks_is_said_in_one_sentence(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     bed = bed_of("dpdk")
-    said = re.escape("needs pkg-config; install it with: apt install libdpdk-dev gcc pkg-config")
-    with pytest.raises(UnavailableError, match=said), bed.open(LIMITS, Stopping()):
+    message = re.escape("needs pkg-config; install it with: apt install libdpdk-dev gcc pkg-config")
+    with pytest.raises(UnavailableError, match=message), bed.open(LIMITS, Stopping()):
         pass
 
 
@@ -283,13 +287,13 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
     bed = bed_of("dpdk")
     with pytest.raises(InputError, match=r"is for linux-xdp, ebpf.*, not for dpdk"):
         metric_on(bed, shipped_experiment("loops"))
-    for change, said in (
+    for change, message in (
         ({"metrics": ["instructions"]}, "asks for instructions, and dpdk tells ns, cycles"),
         ({"component": shipped_experiment("loops")["component"]}, "dpdk has no component loops"),
     ):
         experiment = {**shipped_experiment("table-exact-entries"), **change}
         del experiment["testbeds"]
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             metric_on(bed, experiment)  # type: ignore[arg-type]
     text = (
         xdp.FOLDER.parent.parent.parent / "experiments/catalogue/table-lru-entries.yaml"
@@ -300,7 +304,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bed", "name", "old", "new", "said"),
+    ("bed", "name", "old", "new", "message"),
     [
         (
             "dpdk",
@@ -331,10 +335,10 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
     ],
 )
 def test_what_a_test_bed_lacks_of_tables_is_said(
-    bed: str, name: str, old: str, new: str, said: str
+    bed: str, name: str, old: str, new: str, message: str
 ) -> None:
     text = (xdp.FOLDER.parent.parent.parent / f"experiments/catalogue/{name}.yaml").read_text()
     text = re.sub(r"metrics: .*", "metrics: [ns, instructions]", text)
     text = re.sub(r"testbeds: .*", f"testbeds: [{bed}]", text.replace(old, new))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         metric_on(bed_of(bed), read_experiment("x", text))

@@ -1,4 +1,4 @@
-"""What llvm-mca is given of machine code, and what it says (`bench/llvm_mca.py`)."""
+"""Input and output of llvm-mca in `bench/llvm_mca.py`."""
 
 import json
 
@@ -38,14 +38,14 @@ def test_a_path_is_cut_where_calls_are() -> None:
 
 
 def test_what_is_told_is_read_by_its_number() -> None:
-    asked = regions([("nop",), ("leave", "jmp -12")])
-    assert asked.splitlines()[4:] == ["leave", "jmp -12", "# LLVM-MCA-END"]
-    told = [{"Name": str(n), "SummaryView": {"TotalCycles": 10 + n}} for n in (1, 0)]
-    assert totals(json.dumps({"CodeRegions": told}), 2) == [10, 11]
+    text = regions([("nop",), ("leave", "jmp -12")])
+    assert text.splitlines()[4:] == ["leave", "jmp -12", "# LLVM-MCA-END"]
+    output = [{"Name": str(n), "SummaryView": {"TotalCycles": 10 + n}} for n in (1, 0)]
+    assert totals(json.dumps({"CodeRegions": output}), 2) == [10, 11]
 
 
 def needs_llvm_mca() -> None:
-    """Leaves the test out where it is not installed, and says what to install."""
+    """Skip the test if llvm-mca is not installed, and name the package."""
     try:
         llvm_mca.tool("llvm-mca")
     except llvm_mca.MissingError as missing:
