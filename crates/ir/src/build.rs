@@ -1,9 +1,9 @@
-//! Helpers with which front ends append micro-operations without naming temporaries by hand.
+//! Helpers that front ends use to append micro-operations without naming temporaries.
 
 use crate::op::mask;
 use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
 
-/// Appends the micro-operations of one instruction to a list and allocates registers for results.
+/// Appends the micro-operations of one instruction to a list, and allocates registers for results.
 ///
 /// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
 /// them.
@@ -36,8 +36,8 @@ impl Emit for BlockBuilder<'_> {
     }
 }
 
-/// Interface for appending micro-operations. A front end implements the three required methods; the
-/// other methods build on these.
+/// Interface for appending micro-operations. A front end implements the three required methods, on
+/// which the other methods build.
 ///
 /// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
 /// them.
@@ -64,7 +64,7 @@ pub trait Emit {
         self.push(Op::Copy { dst, src: src.into() });
     }
 
-    /// Appends `a op b` and returns the new register with the result.
+    /// Appends `a op b` and returns the new register that holds the result.
     fn binary(&mut self, op: BinaryOp, a: impl Into<Operand>, b: impl Into<Operand>) -> Operand {
         let (a, b) = (a.into(), b.into());
         let width = match op {
@@ -78,7 +78,8 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends `~src` and returns the new register with the result; folds constants.
+    /// Appends `~src` and returns the new register that holds the result. Computes constant results
+    /// instead.
     fn not(&mut self, src: impl Into<Operand>) -> Operand {
         let src = src.into();
         if let Operand::Const { value, width } = src {
@@ -90,7 +91,7 @@ pub trait Emit {
     }
 
     /// Appends the extraction of bits `lo + width - 1 ..= lo` of `src` and returns the new register
-    /// with the result; folds constants.
+    /// that holds the result. Computes constant results instead.
     fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -104,8 +105,8 @@ pub trait Emit {
         }
     }
 
-    /// Appends the zero extension of `src` to `width` bits and returns the new register with the
-    /// result; folds constants.
+    /// Appends the zero extension of `src` to `width` bits and returns the new register that holds
+    /// the result. Computes constant results instead.
     fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -119,8 +120,8 @@ pub trait Emit {
         }
     }
 
-    /// Appends the sign extension of `src` to `width` bits and returns the new register with the
-    /// result.
+    /// Appends the sign extension of `src` to `width` bits and returns the new register that holds
+    /// the result.
     fn sign_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         if width == self.width(src) {
@@ -131,7 +132,8 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends `if cond { then } else { other }` and returns the new register with the result.
+    /// Appends `if cond { then } else { other }` and returns the new register that holds the
+    /// result.
     fn select(
         &mut self,
         cond: impl Into<Operand>,
@@ -144,23 +146,23 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends a read of an unknown of the environment and returns the new register with its value.
+    /// Appends a read of an input and returns the new register that holds its value.
     fn input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
-    /// Appends a draw of a value from `min` to `max` and returns the new register with the value;
-    /// `draw` is its name in reports.
+    /// Appends a draw of a value from `min` to `max` and returns the new register that holds it;
+    /// `draw` identifies the value in reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });
         dst.into()
     }
 
-    /// Appends a little-endian load of `bytes` bytes at `addr` and returns the new register with
-    /// the value.
+    /// Appends a little-endian load of `bytes` bytes at `addr` and returns the new register that
+    /// holds the value.
     fn load(&mut self, addr: impl Into<Operand>, bytes: u8) -> Operand {
         let dst = self.temp(8 * bytes);
         self.push(Op::Load { dst, addr: addr.into() });
@@ -172,12 +174,12 @@ pub trait Emit {
         self.push(Op::Store { addr: addr.into(), value: value.into() });
     }
 
-    /// Appends an operation that sets `bytes` bytes from `addr` on to zero.
+    /// Appends an operation that sets the `bytes` bytes at `addr` to zero.
     fn clear(&mut self, addr: impl Into<Operand>, bytes: impl Into<Operand>) {
         self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
     }
 
-    /// Appends a mark that the run relies on the condition `on` if `cond` is set.
+    /// Appends a mark: the run relies on the condition `on` if `cond` is set.
     fn rely(&mut self, cond: Operand, on: RelianceId) {
         self.push(Op::Rely { cond, on });
     }

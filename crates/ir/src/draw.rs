@@ -1,5 +1,5 @@
-//! Values that a program draws: nothing in the program computes them. This module defines their
-//! names and formats in reports; the meaning and the cost of a program do not depend on these.
+//! Values that a program draws because nothing in it computes them. This module defines their names
+//! and formats in reports, which do not affect the meaning or cost of a program.
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ pub struct Draw {
     pub result: String,
     /// Format of the value.
     pub reading: ValueFormat,
-    /// True if the arguments determine the value but the front end does not compute it, such as a
-    /// checksum. Not every drawn value can then occur, so a path that depends on it relies on the
-    /// value being possible.
+    /// True if the arguments determine the value, such as a checksum, but the front end does not
+    /// compute it. Some drawn values are then impossible, so a path that depends on the value
+    /// relies on it being possible.
     pub determined: bool,
 }
 
@@ -24,35 +24,36 @@ pub struct Draw {
 pub enum ValueFormat {
     /// Unsigned number.
     Number,
-    /// Signed 64-bit number, or the error that it stands for.
+    /// Signed 64-bit number; small negative numbers are shown as errors.
     Signed,
-    /// Bytes in memory order, as many as the register has.
+    /// Bytes in memory order; the width of the register determines their number.
     Bytes,
-    /// 0, or the error with this number; the program sees the number negated.
+    /// 0, or an error number, which the program sees negated.
     Error,
-    /// Time of a clock in nanoseconds. Each draw is the time elapsed since the previous draw; the
-    /// reported time is the input's value plus all draws from this clock so far.
+    /// Time of a clock in nanoseconds. Each draw is the time since the previous draw; the reported
+    /// time is the value of this input plus all draws from this clock so far.
     Time(InputId),
-    /// Index into these signed numbers; printed as the number, or as the error that it stands for.
+    /// Index into these signed numbers; reports show the number, or the error that it stands for.
     OneOf(&'static [i64]),
     /// Index into these names, from 0.
     Names(&'static [&'static str]),
 }
 
-/// Table of draws for a front end that builds a program; equal draws share one entry.
+/// Table of draws for front ends that build a program; equal draws share one entry.
 #[derive(Clone, Debug, Default)]
 pub struct Draws {
     ids: HashMap<Draw, DrawId>,
 }
 
 impl Draws {
-    /// Returns the number of a draw; adds the draw if it is new.
+    /// Returns the number of a draw, adding the draw if it is new.
     pub fn id(&mut self, draw: Draw) -> DrawId {
         let next = DrawId::from(self.ids.len());
         *self.ids.entry(draw).or_insert(next)
     }
 
-    /// Returns all draws in order, for [`Program::draws`](crate::Program::draws).
+    /// Returns all draws in the order of their numbers, for
+    /// [`Program::draws`](crate::Program::draws).
     pub fn into_table(self) -> Vec<Draw> {
         let mut all: Vec<(Draw, DrawId)> = self.ids.into_iter().collect();
         all.sort_unstable_by_key(|&(_, id)| id);

@@ -1,10 +1,10 @@
-//! The control-flow graph: reachable blocks in reverse postorder and the nesting of loops.
+//! The control-flow graph: reachable blocks in reverse postorder, and the nesting of loops.
 //!
 //! A loop is a strongly connected part of the graph with a single entry block, its header (Havlak,
 //! "Nesting of reducible and irreducible loops", TOPLAS 1997). Loops with several entries are an
-//! error; none of the compilers that the front ends support emits them.
+//! error; the compilers that the front ends support do not emit them.
 
-use crate::{BlockId, Destination, LoopId, Program};
+use crate::{Block, BlockId, LoopId, Program};
 use thiserror::Error;
 
 /// A natural loop.
@@ -24,9 +24,9 @@ pub enum FlowError {
     /// A loop with several entries.
     #[error("the loop around instruction {header} can be entered at instruction {other} as well")]
     Irreducible {
-        /// First instruction of one entry.
+        /// First instruction of an entry block of the loop.
         header: u32,
-        /// First instruction of another.
+        /// First instruction of another entry block.
         other: u32,
     },
 }
@@ -36,7 +36,7 @@ pub enum FlowError {
 pub struct FlowGraph {
     /// Reachable blocks in reverse postorder; the entry comes first.
     pub order: Vec<BlockId>,
-    /// Loops; outer ones come before the ones they contain.
+    /// Loops; an outer loop comes before the loops that it contains.
     pub loops: Vec<Loop>,
     /// The innermost loop of each block.
     pub innermost: Vec<Option<LoopId>>,
@@ -48,20 +48,13 @@ impl FlowGraph {
     /// # Errors
     /// [`FlowError::Irreducible`] when a loop has several entries.
     pub fn of(program: &Program) -> Result<Self, FlowError> {
-        let successors: Vec<Vec<usize>> = program
-            .blocks
-            .iter()
-            .map(|block| {
-                let targets = block.terminator.edges().filter_map(|edge| match edge.target {
-                    Destination::Block(next) => Some(next.index()),
-                    Destination::Exit(_) | Destination::Never => None,
-                });
-                targets.collect()
-            })
-            .collect();
-        let order = reverse_postorder(&successors, program.entry.index());
+        let successors =
+            |block: &Block| block.terminator.successors().map(BlockId::index).collect();
+        let successors: Vec<Vec<usize>> = program.blocks.iter().map(successors).collect();
+        let blocks = program.reverse_postorder();
+        let order: Vec<usize> = blocks.iter().map(|block| block.index()).collect();
         let mut graph = FlowGraph {
-            order: order.iter().map(|&b| BlockId::from(b)).collect(),
+            order: blocks,
             loops: Vec::new(),
             innermost: vec![None; program.blocks.len()],
         };
@@ -80,8 +73,9 @@ impl FlowGraph {
     }
 }
 
-/// Notes on a block during one search for components. Only the blocks searched are reset, so many
-/// small loops in a large program do not each cost time in the program's size.
+/// State of a block during one search for components. A search resets only the blocks that it
+/// visits; many small loops in a large program would otherwise each cost time in proportion to the
+/// program's size.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,
@@ -95,16 +89,16 @@ struct Visit {
 struct Search<'a> {
     program: &'a Program,
     successors: Vec<Vec<usize>>,
-    /// Predecessors that are reachable.
+    /// Reachable predecessors of each block.
     predecessors: Vec<Vec<usize>>,
-    /// Positions in the reverse postorder.
+    /// Position of each block in the reverse postorder.
     position: Vec<usize>,
     visits: Vec<Visit>,
 }
 
 impl Search<'_> {
-    /// Finds the loops among `blocks` (in reverse postorder), ignoring edges to `cut`, the header
-    /// of the enclosing loop.
+    /// Finds the loops among `blocks` (in reverse postorder). Ignores edges to `cut`, the header of
+    /// the enclosing loop.
     fn find_loops(
         &mut self,
         graph: &mut FlowGraph,
@@ -118,8 +112,8 @@ impl Search<'_> {
             if members.len() == 1 && !loops_to_itself {
                 continue;
             }
-            // If the loop has a single entry, every path into the loop passes it, so it comes first
-            // in reverse postorder. The code below checks that no other entry exists.
+            // If the loop has a single entry, every path into the loop passes through it, so it
+            // comes first in reverse postorder. The code below checks that no other entry exists.
             members.sort_by_key(|&block| self.position[block]);
             let header = members[0];
             members.iter().for_each(|&block| self.visits[block].allowed = true);
@@ -134,14 +128,14 @@ impl Search<'_> {
                 });
             }
             let id = LoopId::from(graph.loops.len());
-            // Inner loops are found later and overwrite this entry for their blocks.
+            // Inner loops are found later and overwrite these entries.
             members.iter().for_each(|&block| graph.innermost[block] = Some(id));
             graph.loops.push(Loop {
                 header: BlockId::from(header),
                 blocks: members.iter().map(|&block| BlockId::from(block)).collect(),
                 parent,
             });
-            // Cycles that remain without the edges to this header are inner loops.
+            // Without the edges to this header, the remaining cycles are inner loops.
             self.find_loops(graph, &members, Some(header), Some(id))?;
         }
         Ok(())
@@ -153,8 +147,8 @@ impl Search<'_> {
         let (visits, successors) = (&mut self.visits, &self.successors);
         blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);
         let (mut stack, mut result, mut counter) = (Vec::new(), Vec::new(), 0);
-        // `cut` is also a root, but no edge leads back to it, so it forms a component of its own
-        // and not a loop.
+        // `cut` is a root as well. No edge leads back to it, so it forms a component of its own,
+        // which is not a loop.
         for &root in blocks {
             if visits[root].number != 0 {
                 continue;
@@ -167,15 +161,15 @@ impl Search<'_> {
                     (*number, *low, *on_stack) = (counter, counter, true);
                     stack.push(block);
                 } else {
-                    // Returned from a child. A child whose component is complete has left the
-                    // stack.
+                    // The search returns from a child. If the component of the child is complete,
+                    // the child is no longer on the stack.
                     let child = successors[block][next - 1];
                     if visits[child].allowed && visits[child].on_stack {
                         visits[block].low = visits[block].low.min(visits[child].low);
                     }
                 }
-                // Finds the next target to visit or to take `low` from. Tarjan takes the number of
-                // a target on the stack; its `low` is as good, because both are in the same
+                // Find the next target to visit or to take `low` from. Tarjan takes the number of a
+                // target on the stack; its `low` serves as well, because both are in the same
                 // component.
                 let rest = successors[block][next..].iter().position(|&target| {
                     let Visit { allowed, number, on_stack, .. } = visits[target];
@@ -200,22 +194,28 @@ impl Search<'_> {
     }
 }
 
-fn reverse_postorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
-    let mut seen = vec![false; successors.len()];
-    let mut postorder = Vec::new();
-    let mut stack = vec![(entry, 0)];
-    seen[entry] = true;
-    while let Some((block, next)) = stack.pop() {
-        if let Some(&target) = successors[block].get(next) {
-            stack.push((block, next + 1));
-            if !seen[target] {
-                seen[target] = true;
-                stack.push((target, 0));
+impl Program {
+    /// Returns the reachable blocks in reverse postorder.
+    pub fn reverse_postorder(&self) -> Vec<BlockId> {
+        let successors = |block| self.block(block).terminator.successors();
+        let mut seen = vec![false; self.blocks.len()];
+        let mut postorder = Vec::new();
+        let mut stack = vec![(self.entry, successors(self.entry))];
+        seen[self.entry.index()] = true;
+        while let Some((block, rest)) = stack.last_mut() {
+            match rest.next() {
+                Some(next) if seen[next.index()] => {}
+                Some(next) => {
+                    seen[next.index()] = true;
+                    stack.push((next, successors(next)));
+                }
+                None => {
+                    postorder.push(*block);
+                    stack.pop();
+                }
             }
-        } else {
-            postorder.push(block);
         }
+        postorder.reverse();
+        postorder
     }
-    postorder.reverse();
-    postorder
 }

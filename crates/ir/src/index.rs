@@ -1,7 +1,7 @@
-//! Indices into the tables of a [`Program`](crate::Program), one type each.
+//! Index types for the tables of a [`Program`](crate::Program), one type for each table.
 
-/// Declares a newtype for indices into one table. The index has 32 bits, and an index into one
-/// table cannot be used for another. All crates of the workspace use it.
+/// Declares a 32-bit index type for one table, which cannot be used for other tables. All crates of
+/// the workspace use this macro.
 #[macro_export]
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -18,7 +18,7 @@ macro_rules! index_type {
 
         impl From<usize> for $name {
             /// # Panics
-            /// If the table has more than 2^32 entries.
+            /// Panics if the index does not fit in 32 bits.
             fn from(value: usize) -> Self {
                 $name(u32::try_from(value).expect("table index fits in 32 bits"))
             }
@@ -27,7 +27,7 @@ macro_rules! index_type {
 }
 
 index_type!(
-    /// An instruction of the original program (its number in the listing or object).
+    /// An instruction of the original program, by its number in the listing or object.
     InsnIdx
 );
 index_type!(
@@ -39,15 +39,16 @@ index_type!(
     BlockId
 );
 index_type!(
-    /// An unknown of the environment: packet length, base addresses, uninitialised registers.
+    /// An unknown of the environment, such as the packet length, a base address or an uninitialised
+    /// register.
     InputId
 );
 index_type!(
-    /// The name of a drawn value in reports.
+    /// The description of a drawn value for reports.
     DrawId
 );
 index_type!(
-    /// A condition that a run can rely on without being certain of it.
+    /// A condition that a run relies on although it is not certain.
     RelianceId
 );
 index_type!(

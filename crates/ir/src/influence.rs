@@ -1,9 +1,9 @@
-//! Inputs that decide which path a run takes, found by a forward taint analysis without a solver.
+//! Search for the inputs that decide the path of a run: a forward taint analysis without a solver.
 //!
-//! The analysis is flow-sensitive for registers and flow-insensitive for memory. Memory at a
-//! constant distance from the base of a region is tracked in words of eight bytes. The result
-//! over-approximates: an input outside the result never decides a branch, whatever values the
-//! others have.
+//! The analysis is flow-sensitive for registers and flow-insensitive for memory. It tracks memory
+//! at a constant distance from the base of a region in words of eight bytes. The result
+//! over-approximates: an input outside the result never decides a branch, whatever the values of
+//! other inputs.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use crate::{
     Reg, RegionId, Terminator,
 };
 
-/// Number of inputs per pass, one bit of a mask each.
+/// Number of inputs per pass; each has one bit of a mask.
 const TOGETHER: usize = 64;
-/// Regions from this number on share one bit.
+/// First of the regions that share one bit.
 const LAST_REGION: usize = 63;
 
 /// Inputs, and the regions that contain their values.
 pub type Sources<'a> = &'a [(InputId, RegionId)];
 
-/// Returns those of `sources` that may influence a branch or a condition that a run relies on.
+/// Returns the inputs in `sources` that may influence a branch or a condition that a run relies on.
 ///
-/// A load from an input's region counts as a read of the input, unless the offset is constant: the
-/// front end then reads the input directly.
+/// A load from an input's region counts as a read of the input, unless its offset is constant:
+/// front ends then read the input directly.
 pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> {
     let liveness = Liveness::of(program);
     let mut found = Vec::new();
@@ -35,14 +35,14 @@ pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> 
     found
 }
 
-/// Facts about a value.
+/// Facts about one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fact {
     /// Inputs that the value depends on.
     inputs: u64,
     /// Regions that the value may point into.
     regions: u64,
-    /// Region and constant distance from its base, if the value is such an address.
+    /// Region and constant distance from its base, if the value is an address at such a distance.
     place: Option<(RegionId, u64)>,
 }
 
@@ -61,17 +61,17 @@ impl Fact {
 type State = HashMap<Reg, Fact>;
 
 struct Analysis {
-    /// The bit of each tracked input.
+    /// Bit of each tracked input.
     bits: HashMap<InputId, u64>,
-    /// Content of memory at constant distances, by region and word.
+    /// Facts about memory at constant distances, by region and word.
     words: HashMap<(u8, u64), Fact>,
-    /// Values of stores at other distances, by region.
+    /// Facts about values stored at other distances, by region.
     anywhere: [Fact; TOGETHER],
-    /// Content of each region, all stores together.
+    /// Facts about all values stored to each region.
     all: [Fact; TOGETHER],
     /// Inputs that decide a branch or a reliance.
     decisive: u64,
-    /// True if memory or `decisive` has grown.
+    /// True if the facts about memory or `decisive` have grown.
     changed: bool,
 }
 
@@ -138,9 +138,9 @@ impl Analysis {
         }
     }
 
-    fn decide(&mut self, by: Fact) {
-        self.changed |= by.inputs & !self.decisive != 0;
-        self.decisive |= by.inputs;
+    fn decide(&mut self, fact: Fact) {
+        self.changed |= fact.inputs & !self.decisive != 0;
+        self.decisive |= fact.inputs;
     }
 
     fn ops(&mut self, program: &Program, ops: &[OriginOp], state: &mut State) {
@@ -228,17 +228,17 @@ impl Analysis {
         }
     }
 
-    /// Adds the value of a store to a word of a region, or to the whole region.
+    /// Adds a stored value to the facts about a word of a region, or about the whole region.
     fn record_store(&mut self, region: u8, word: Option<u64>, value: Fact) {
         let cell = match word {
             Some(word) => self.words.entry((region, word)).or_default(),
             None => &mut self.anywhere[usize::from(region)],
         };
-        let all = cell.with(value).computed();
-        self.changed |= all != *cell;
-        *cell = all;
-        let whole = &mut self.all[usize::from(region)];
-        *whole = whole.with(value).computed();
+        let merged = cell.with(value).computed();
+        self.changed |= merged != *cell;
+        *cell = merged;
+        let region_fact = &mut self.all[usize::from(region)];
+        *region_fact = region_fact.with(value).computed();
     }
 }
 
@@ -254,7 +254,8 @@ fn fact(state: &State, operand: Operand) -> Fact {
     }
 }
 
-/// Adds a state to the state at the start of a block. Returns true if that has grown.
+/// Adds the live registers of a state to the state at the start of a block. Returns true if this
+/// state has grown.
 fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
     let live = liveness.live_in(block);
     let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));

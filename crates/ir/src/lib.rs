@@ -1,4 +1,4 @@
-//! Programs in the form that front ends deliver: basic blocks of micro-operations on bit-vectors of
+//! Programs in the form that front ends produce: basic blocks of micro-operations on bit-vectors of
 //! 1 to 64 bits, memory regions addressed by pointers, cost classes and source locations.
 //!
 //! This crate does not depend on an instruction set, a device, prices or a solver. A front end
@@ -8,7 +8,7 @@
 //! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV`. Division by zero yields all
 //! ones, and remainder by zero yields the dividend. Shifts by the width or more yield zero or
 //! copies of the sign bit. Memory is little-endian and addressed by pointers. The address of every
-//! region is an unknown [`Input`], so no result can depend on the place of a region in memory.
+//! region is an unknown [`Input`], so no result depends on the position of a region in memory.
 
 mod build;
 mod draw;

@@ -1,28 +1,28 @@
-//! Liveness: the registers that a block or its successors still read. Merges of paths skip all
-//! other registers.
+//! Liveness: the registers that a block or its successors still read. Where paths merge, analyses
+//! skip all other registers.
 //!
-//! Most registers are temporaries that one block writes and reads. The sets contain only the other
-//! registers, those that some block reads before it writes them. These are the "global names" of
-//! Briggs et al., "Practical improvements to the construction and destruction of static single
-//! assignment form", SP&E 1998. With all registers in each set, memory would grow with the square
-//! of the program's size.
+//! Most registers are temporaries that one block writes and reads. The sets contain only the
+//! registers that some block reads before it writes them, the "global names" of Briggs et al.,
+//! "Practical improvements to the construction and destruction of static single assignment form",
+//! SP&E 1998. With all registers in each set, memory would grow with the square of the program's
+//! size.
 
-use crate::{BlockId, Destination, Operand, Program, Reg, Terminator};
+use crate::{BlockId, Operand, Program, Reg, Terminator};
 
 /// Live registers at the start of every block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     /// Registers that are live at the start of at least one block, in ascending order.
     carried: Vec<Reg>,
-    /// Words per set of these registers.
+    /// Number of words in each set of these registers.
     words: usize,
-    /// Sets of all blocks, one after the other.
+    /// Sets of live registers at the start of all blocks, one after the other.
     live_in: Vec<u64>,
 }
 
 impl Liveness {
     /// Solves the backward data-flow equations. The time is linear in practice, because most edges
-    /// go forward.
+    /// lead to later blocks.
     pub fn of(program: &Program) -> Self {
         let mut scan = Scan { seen: vec![Seen::default(); program.regs.len()], block: 0 };
         let mut read_first: Vec<Vec<Reg>> = Vec::with_capacity(program.blocks.len());
@@ -45,8 +45,8 @@ impl Liveness {
         let blocks = program.blocks.len();
         let mut written = vec![0u64; self.words * blocks];
         for (index, block) in program.blocks.iter().enumerate() {
-            // Includes registers that the block also reads first: these are live at its start
-            // anyway.
+            // Registers that the block reads first are live at its start, whether or not the set
+            // contains them.
             let set = &mut written[index * self.words..][..self.words];
             for reg in block.ops.iter().filter_map(|origin| origin.op.dst()) {
                 insert(set, number[reg.index()]);
@@ -56,19 +56,19 @@ impl Liveness {
         }
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); blocks];
         for (index, block) in program.blocks.iter().enumerate() {
-            for next in successors(&block.terminator) {
+            for next in block.terminator.successors() {
                 before[next.index()].push(index as u32);
             }
         }
-        // Blocks are taken from the end: front ends mostly lay blocks out in forward order, and
-        // liveness flows backwards.
+        // Start with the last blocks: front ends mostly put blocks in forward order, and liveness
+        // flows backwards.
         let mut work: Vec<u32> = (0..blocks as u32).collect();
         let mut waiting = vec![true; blocks];
         while let Some(block) = work.pop() {
             let index = block as usize;
             waiting[index] = false;
             let mut changed = false;
-            for next in successors(&program.blocks[index].terminator) {
+            for next in program.blocks[index].terminator.successors() {
                 for word in 0..self.words {
                     let after = self.live_in[next.index() * self.words + word];
                     let here = &mut self.live_in[index * self.words + word];
@@ -104,21 +104,14 @@ fn insert(set: &mut [u64], number: u32) {
     }
 }
 
-fn successors(terminator: &Terminator) -> impl Iterator<Item = BlockId> + '_ {
-    terminator.edges().filter_map(|edge| match edge.target {
-        Destination::Block(next) => Some(next),
-        Destination::Exit(_) | Destination::Never => None,
-    })
-}
-
-/// Last blocks that read or wrote a register, numbered from 1.
+/// Last blocks that read and wrote a register, numbered from 1.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,
     written: u32,
 }
 
-/// A scan of the blocks. Block numbers distinguish old marks from new ones, so nothing has to be
+/// A scan of the blocks. Block numbers distinguish old marks from new ones, so that no marks are
 /// cleared between blocks.
 struct Scan {
     seen: Vec<Seen>,
@@ -156,21 +149,21 @@ impl Scan {
     }
 }
 
-/// Removes operations whose results are not read. Stores stay; loads and draws of an
-/// [`Op::Unknown`](crate::Op::Unknown) are removed like any other operation. The cost of a load is
-/// a cost event and stays.
+/// Removes operations whose results are not read, including loads and draws of an
+/// [`Op::Unknown`](crate::Op::Unknown). Stores stay. The cost of a removed load stays as well,
+/// because it is a cost event.
 pub fn eliminate_dead_operations(program: &mut Program) {
     let liveness = Liveness::of(program);
     let mut live = vec![false; program.regs.len()];
     let mut touched: Vec<Reg> = Vec::new();
     for index in 0..program.blocks.len() {
         let terminator = &program.blocks[index].terminator;
-        touched.extend(successors(terminator).flat_map(|next| liveness.live_in(next)));
+        touched.extend(terminator.successors().flat_map(|next| liveness.live_in(next)));
         if let Terminator::Branch { cond, .. } = *terminator {
             touched.push(cond);
         }
         touched.iter().for_each(|reg| live[reg.index()] = true);
-        // Backwards, so that operands of removed operations do not become live.
+        // Start with the last operation, so that operands of removed operations do not become live.
         let mut kept = Vec::with_capacity(program.blocks[index].ops.len());
         for origin in program.blocks[index].ops.iter().rev() {
             if origin.op.dst().is_some_and(|dst| !live[dst.index()]) {
@@ -190,7 +183,7 @@ pub fn eliminate_dead_operations(program: &mut Program) {
         kept.reverse();
         kept.shrink_to_fit();
         program.blocks[index].ops = kept;
-        // Clear only the registers that the block touched: a program can have many more.
+        // Clear only the registers that the block touched, because a program can have many more.
         touched.drain(..).for_each(|reg| live[reg.index()] = false);
     }
 }

@@ -1,9 +1,9 @@
-//! Micro-operations, the parts of which instructions consist. Each writes at most one register, and
-//! none of them jumps.
+//! Micro-operations, of which instructions consist. Each writes at most one register, and none of
+//! them jumps.
 
 use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 
-/// A source of an operation: a register or a constant of a stated width.
+/// A source of an operation: a register, or a constant with its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// The value of a register.
@@ -24,13 +24,13 @@ impl From<Reg> for Operand {
 }
 
 impl Operand {
-    /// A constant of `width` bits; bits of `value` above it are dropped.
+    /// Returns a constant of `width` bits; drops the bits of `value` above the width.
     pub fn constant(width: u8, value: u64) -> Self {
         Operand::Const { value: value & mask(width), width }
     }
 }
 
-/// The mask of the low `width` bits.
+/// Returns the mask of the low `width` bits.
 pub(crate) fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
@@ -64,17 +64,17 @@ pub enum BinaryOp {
     Lshr,
     /// Arithmetic right shift.
     Ashr,
-    /// 1 bit: equal.
+    /// Equality; the result has 1 bit.
     Eq,
-    /// 1 bit: unsigned less than.
+    /// Unsigned less-than; the result has 1 bit.
     Ult,
-    /// 1 bit: signed less than.
+    /// Signed less-than; the result has 1 bit.
     Slt,
-    /// First operand above the second; widths add up.
+    /// Concatenation, with the first operand as the upper bits; widths add up.
     Concat,
-    /// Number that identifies a pair of 64-bit values, 32 bits wide. Within one run two numbers are
-    /// equal exactly if the pairs are equal; the number of a given pair is unknown. Front ends turn
-    /// the key of a hash map into an index with it. A key of more than two words is a chain,
+    /// Number, 32 bits wide, that identifies a pair of 64-bit values. In one run, two numbers are
+    /// equal if and only if the pairs are equal; the number of a given pair is unknown. Front ends
+    /// use it to turn the key of a hash map into an index. A key of more than two words is a chain,
     /// `intern(zext(intern(w0, w1)), w2)`.
     Intern,
 }
@@ -113,7 +113,7 @@ pub enum Op {
         dst: Reg,
         /// Source.
         src: Operand,
-        /// Lowest bit taken.
+        /// Lowest bit to extract.
         lo: u8,
     },
     /// Zero extension to the width of `dst`.
@@ -141,16 +141,15 @@ pub enum Op {
         /// Value if the condition does not hold.
         other: Operand,
     },
-    /// `dst` = an unknown of the environment.
+    /// `dst` = the value of an input, which is constant during a run.
     Input {
         /// Destination.
         dst: Reg,
-        /// The unknown.
+        /// The input.
         input: InputId,
     },
-    /// `dst` = any value from `min` to `max` (unsigned, both included), chosen anew at each
-    /// execution. Models reads of a clock and random numbers; an [`Op::Input`] in contrast is
-    /// constant during a run.
+    /// `dst` = any value from `min` to `max` (unsigned, both included), which may differ in each
+    /// execution. Models reads of a clock and random numbers.
     Unknown {
         /// Destination.
         dst: Reg,
@@ -158,7 +157,7 @@ pub enum Op {
         min: u64,
         /// Largest value; fits the width of `dst`.
         max: u64,
-        /// Name of the value, used in reports only.
+        /// Description of the value, used only in reports.
         draw: DrawId,
     },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
@@ -175,15 +174,15 @@ pub enum Op {
         /// The value; its width is a multiple of 8.
         value: Operand,
     },
-    /// Sets the `bytes` bytes from `addr` on to zero; the number of bytes is a run-time value.
+    /// Sets the `bytes` bytes at `addr` to zero; their number is a run-time value.
     Clear {
         /// A pointer.
         addr: Operand,
         /// Number of bytes; as wide as the pointer.
         bytes: Operand,
     },
-    /// Marks that the run relies on an assumption if the condition holds: the device may then
-    /// behave differently unless the assumption is true. Does not change registers or memory.
+    /// Marks that the run relies on an assumption if the condition holds: if the assumption is
+    /// false, the device may behave differently. Does not change registers or memory.
     Rely {
         /// Condition, 1 bit.
         cond: Operand,
@@ -210,7 +209,7 @@ impl Op {
         }
     }
 
-    /// Returns the operands, in order.
+    /// Returns the operands in the order of their declaration.
     pub fn operands(&self) -> impl Iterator<Item = Operand> {
         let list = match *self {
             Op::Copy { src, .. }
@@ -230,7 +229,7 @@ impl Op {
     }
 }
 
-/// A micro-operation and the instruction it comes from.
+/// A micro-operation, with the instruction that it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OriginOp {
     /// The micro-operation.

@@ -1,8 +1,8 @@
-//! Facts about every packet that arrives at a program; they hold before its first instruction.
+//! Facts that hold for every packet that reaches a program, before its first instruction.
 //!
-//! Each fact concerns one packet and only its bytes and length, so a few comparisons at a program's
-//! entry can check it. Facts form a lattice: [`PacketFacts::join`] keeps what holds for the packets
-//! of either operand, [`PacketFacts::meet`] combines the facts of both.
+//! Each fact concerns only the bytes and the length of one packet, so a few comparisons at a
+//! program's entry can check it. Facts form a lattice: [`PacketFacts::join`] keeps the facts that
+//! hold for the packets of both operands; [`PacketFacts::meet`] combines the facts of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ impl KnownBits {
         byte & self.mask == self.value
     }
 
-    /// Returns the bits that are known and equal in both.
+    /// Returns the bits that are known and equal in both operands; `None` if there are none.
     fn join(self, other: KnownBits) -> Option<KnownBits> {
         KnownBits::of(self.mask & other.mask & !(self.value ^ other.value), self.value)
     }
@@ -64,8 +64,8 @@ impl Field {
     }
 }
 
-/// Facts that hold for every arriving packet. Facts about bytes apply only to packets that are long
-/// enough to have these bytes.
+/// Facts that hold for every arriving packet. Facts about bytes apply only to packets that have
+/// these bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketFacts {
     /// Smallest length in bytes, without the frame check sequence.
@@ -74,14 +74,15 @@ pub struct PacketFacts {
     pub max_length: u16,
     /// Bits that are the same in all packets, by the offset of their byte.
     pub bits: BTreeMap<u16, KnownBits>,
-    /// Fields and their possible values, in network byte order.
+    /// Possible values of fields, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// Pairs of equally long fields with equal values; the first begins before the second.
+    /// Pairs of fields of the same size with equal values; the first field starts before the
+    /// second.
     pub equal: BTreeSet<(Field, Field)>,
 }
 
 impl PacketFacts {
-    /// Returns facts that give only a range of lengths, in bytes.
+    /// Returns facts that consist only of a range of lengths, in bytes.
     pub fn lengths(min_length: u16, max_length: u16) -> PacketFacts {
         PacketFacts {
             min_length,
@@ -106,13 +107,13 @@ impl PacketFacts {
         Some(number)
     }
 
-    /// Returns true if the facts say more than a range of lengths.
+    /// Returns true if the facts restrict more than the length of packets.
     pub fn says_more_than_length(&self) -> bool {
         let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self;
         !(bits.is_empty() && values.is_empty() && equal.is_empty())
     }
 
-    /// Returns true if the facts hold for a packet.
+    /// Returns true if all facts hold for a packet.
     pub fn hold(&self, packet: &[u8]) -> bool {
         let PacketFacts { min_length, max_length, bits, values, equal } = self;
         let length = usize::from(*min_length)..=usize::from(*max_length);
@@ -132,8 +133,7 @@ impl PacketFacts {
             && equal.iter().all(are_equal)
     }
 
-    /// Returns facts that hold for all packets of either operand, such as arrivals over one of two
-    /// edges.
+    /// Returns facts that hold for all packets of either operand, such as packets from two edges.
     #[must_use]
     pub fn join(&self, other: &PacketFacts) -> PacketFacts {
         let bits = self
@@ -153,8 +153,7 @@ impl PacketFacts {
         }
     }
 
-    /// Returns facts that hold for all packets for which both operands hold; `None` if the operands
-    /// contradict each other.
+    /// Returns the combined facts of both operands; `None` if they contradict each other.
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_facts_are_those_of_both() {
+    fn joined_facts_hold_for_packets_of_both() {
         let mut other = facts();
         other.min_length = 74;
         other.bits.insert(13, KnownBits::all(0xdc));

@@ -2,10 +2,10 @@
 
 use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionId};
 
-/// Source line of an instruction, taken from the object's debug information.
+/// Source line of an instruction, from the object's debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceLocation {
-    /// Source file as the debug information names it.
+    /// Name of the source file in the debug information.
     pub file: String,
     /// Line number, from 1.
     pub line: u32,
@@ -14,7 +14,7 @@ pub struct SourceLocation {
 /// One instruction of the original program, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The instruction as its disassembler prints it.
+    /// The instruction as text, in the style of its disassembler.
     pub text: String,
     /// Source line, if known.
     pub source: Option<SourceLocation>,
@@ -32,11 +32,11 @@ pub struct RegInfo {
 /// Meaning of an [`Input`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
-    /// The length of the packet in bytes, without the frame check sequence.
+    /// Length of the packet in bytes, without the frame check sequence.
     PacketLength,
-    /// The address of the first byte of a region.
+    /// Address of the first byte of a region.
     BaseAddress(RegionId),
-    /// Any value: the content of an uninitialised register.
+    /// Any value, such as the content of an uninitialised register.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ pub enum RegionKind {
     Packet,
     /// Memory private to one run of the program.
     Stack,
-    /// Data that the device hands to the program in addition to the packet.
+    /// Data that the device passes to the program besides the packet.
     Context,
     /// State that persists between packets and is shared between cores.
     Map,
@@ -71,24 +71,24 @@ pub enum RegionKind {
 /// A memory region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Name for reports (`packet`, `stack`, `dram`, a map's name).
+    /// Name for reports, such as `packet`, `stack`, `dram` or the name of a map.
     pub name: String,
     /// Kind of memory.
     pub kind: RegionKind,
-    /// The register that holds the address of the region's first byte after the prologue. Only the
+    /// Register that holds the address of the region's first byte after the prologue. Only the
     /// prologue writes it. Its width is the width of addresses into this region.
     pub base: Reg,
-    /// Content before the first instruction, from the region's first byte on; all bytes after these
-    /// are zero. `None` if the content is unknown.
+    /// Content before the first instruction; the bytes after it are zero. `None` if the content is
+    /// unknown.
     pub content: Option<Vec<u8>>,
 }
 
-/// One unit of work for the target to price.
+/// One unit of work, for which the target has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CostEvent {
     /// The instruction that does the work.
     pub insn: InsnIdx,
-    /// Kind of work.
+    /// Cost class of the work.
     pub class: CostClassId,
 }
 
@@ -97,18 +97,19 @@ pub struct CostEvent {
 pub enum Destination {
     /// Another block.
     Block(BlockId),
-    /// The end of the program. The number identifies the exit (for listings: the branch target).
+    /// The end of the program. The number identifies the exit; for listings, it is the branch
+    /// target.
     Exit(u32),
-    /// Unreachable: a run that takes this edge contradicts a guarantee of the device.
+    /// No target: a run that takes this edge contradicts a guarantee of the device.
     Never,
 }
 
-/// An edge out of a block, with its costs (the branch itself and its delay slots).
+/// An edge out of a block, with the costs of the branch and its delay slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Target of the edge.
     pub target: Destination,
-    /// Work done on this edge, in order; it follows the block's own work.
+    /// Work on this edge, in order, after the block's own work.
     pub costs: Vec<CostEvent>,
 }
 
@@ -119,11 +120,11 @@ pub enum Terminator {
     Jump(Edge),
     /// Two successors.
     Branch {
-        /// A 1-bit register, with its value after the block's operations.
+        /// Condition, a 1-bit register, with its value after the block's operations.
         cond: Reg,
-        /// The edge for a set bit.
+        /// Edge for a condition that is set.
         taken: Edge,
-        /// The edge for a clear bit.
+        /// Edge for a condition that is not set.
         fallthrough: Edge,
     },
 }
@@ -137,36 +138,44 @@ impl Terminator {
         };
         std::iter::once(first).chain(second)
     }
+
+    /// Returns the blocks to which edges lead, in the order of the edges.
+    pub fn successors(&self) -> impl Iterator<Item = BlockId> {
+        self.edges().filter_map(|edge| match edge.target {
+            Destination::Block(next) => Some(next),
+            Destination::Exit(_) | Destination::Never => None,
+        })
+    }
 }
 
 /// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Number of the first instruction; reports name the block by it.
+    /// First instruction; reports identify the block by its number.
     pub first: InsnIdx,
-    /// The instructions that the block executes, in order, delay slots included.
+    /// Instructions that the block executes, in order, including delay slots.
     pub insns: Vec<InsnIdx>,
-    /// Meaning of the instructions.
+    /// Micro-operations of the instructions.
     pub ops: Vec<OriginOp>,
-    /// Work of the instructions, in order, up to the branch.
+    /// Work of the instructions, in order, without the branch.
     pub costs: Vec<CostEvent>,
     /// The jump or branch at the end.
     pub terminator: Terminator,
 }
 
-/// A limit that the device sets on the number of times a block runs, independent of the program.
+/// A limit that the device sets on the number of times that a block runs, whatever the program.
 /// Examples are the kernel's limit on iterations of `bpf_loop` and its counter for `may_goto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisitLimit {
-    /// The limited block.
+    /// Block with the limit.
     pub block: BlockId,
-    /// The block that resets the count whenever it runs.
+    /// Block that resets the count whenever it runs.
     pub reset_by: BlockId,
     /// Maximum number of runs of `block` between two runs of `reset_by`.
     pub max_visits: u64,
     /// Name of the mechanism that sets the limit, such as `bpf_loop`.
     pub by: String,
-    /// Condition under which the device sets the limit, one sentence; `None` if it always does.
+    /// Condition under which the device sets the limit, as one sentence; `None` if it always does.
     pub condition: Option<String>,
 }
 
@@ -181,14 +190,14 @@ pub struct Program {
     pub regs: Vec<RegInfo>,
     /// Unknowns of the environment.
     pub inputs: Vec<Input>,
-    /// Names of the values that the program draws.
+    /// Descriptions of the values that the program draws.
     pub draws: Vec<Draw>,
     /// Memory regions.
     pub regions: Vec<Region>,
     /// Names of the cost classes, as targets know them.
     pub cost_classes: Vec<String>,
     /// Operations before the first instruction, which set the initial state of registers and
-    /// memory. A register that neither the prologue nor a block defines before its use is an error.
+    /// memory. Every register must be defined by the prologue or by a block before it is used.
     pub prologue: Vec<OriginOp>,
     /// Basic blocks.
     pub blocks: Vec<Block>,
@@ -196,9 +205,9 @@ pub struct Program {
     pub entry: BlockId,
     /// The packet's length, if the program can read it.
     pub packet_length: Option<InputId>,
-    /// Assumptions of the front end, one sentence each.
+    /// Assumptions of the front end, one sentence for each.
     pub assumptions: Vec<String>,
-    /// Conditions that single runs can rely on, one sentence each; see
+    /// Conditions that single runs can rely on, one sentence for each; see
     /// [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
     /// Limits of the device on the number of runs of blocks.

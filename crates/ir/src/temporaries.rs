@@ -1,5 +1,5 @@
 //! Temporaries that several blocks share. Without sharing, a program of many blocks would have
-//! hundreds of thousands of them, and every liveness set would be that much larger.
+//! hundreds of thousands of temporaries, which would enlarge every liveness set.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// Registers and the number of them that the current block uses, by width in bits.
+    /// Registers by width in bits, each time with the number of registers that the current block
+    /// uses.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
 

@@ -1,11 +1,9 @@
-//! Checks that a program is well formed, so that later stages can rely on it.
+//! Checks that a program is well formed. Later stages rely on this.
 
-use crate::{
-    BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Reg, Terminator, ValueFormat,
-};
+use crate::{BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Terminator, ValueFormat};
 use thiserror::Error;
 
-/// A malformed program; always a defect of the front end, never of the user's input.
+/// A malformed program: always a defect of the front end, never of the user's input.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("internal error in the lifted program at instruction {insn}: {what}")]
 pub struct ValidateError {
@@ -16,10 +14,10 @@ pub struct ValidateError {
 }
 
 impl Program {
-    /// Checks widths, indices and branch targets.
+    /// Checks the widths, indices and branch targets of the program.
     ///
     /// # Errors
-    /// Returns the first malformed operation.
+    /// Returns an error for the first malformed operation.
     pub fn validate(&self) -> Result<(), ValidateError> {
         for origin in self.prologue.iter().chain(self.blocks.iter().flat_map(|b| &b.ops)) {
             self.validate_op(origin)?;
@@ -50,8 +48,8 @@ impl Program {
         Ok(())
     }
 
-    /// Returns true if the draw's format can show every value of this width up to `max`.
-    fn is_read(&self, draw: &Draw, width: u8, max: u64) -> bool {
+    /// Returns true if the draw's format can show all values of this width up to `max`.
+    fn is_presentable(&self, draw: &Draw, width: u8, max: u64) -> bool {
         match draw.reading {
             ValueFormat::Number | ValueFormat::Error => true,
             ValueFormat::Signed => width == 64,
@@ -71,11 +69,10 @@ impl Program {
             Operand::Const { width, value } if value & !crate::op::mask(width) == 0 => width,
             Operand::Const { .. } => 0,
         };
-        let dst_width = |reg: Reg| self.regs.get(reg.index()).map_or(0, |info| info.width);
         if origin.op.operands().any(|operand| !(1..=64).contains(&width_of(operand))) {
             return fail("an operand has no valid width");
         }
-        let width = origin.op.dst().map(dst_width);
+        let width = origin.op.dst().map(|dst| width_of(dst.into()));
         if width.is_some_and(|w| !(1..=64).contains(&w)) {
             return fail("the destination has no valid width");
         }
@@ -104,7 +101,7 @@ impl Program {
                     && self
                         .draws
                         .get(draw.index())
-                        .is_some_and(|draw| self.is_read(draw, width, max))
+                        .is_some_and(|draw| self.is_presentable(draw, width, max))
             }
             Op::Load { .. } => width.is_multiple_of(8),
             Op::Store { value, .. } => width_of(value).is_multiple_of(8),

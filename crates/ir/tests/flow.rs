@@ -1,4 +1,4 @@
-//! Loops and their nesting.
+//! Tests of loops and their nesting.
 
 use crate::common;
 
@@ -28,7 +28,7 @@ fn self_loop() {
 }
 
 #[test]
-fn two_ways_back_are_one_loop() {
+fn two_back_edges_are_one_loop() {
     let found = loops(&[&[1], &[2, 4], &[1, 3], &[1, 4], &[9]]);
     assert_eq!(found, [(1, vec![1, 2, 3], None)]);
 }
@@ -49,7 +49,7 @@ fn loops_in_a_row() {
 }
 
 #[test]
-fn a_loop_with_two_entries_is_refused() {
+fn a_loop_with_two_entries_is_rejected() {
     let result = FlowGraph::of(&program(&[&[1, 2], &[2, 9], &[1, 9]]));
     assert!(matches!(result, Err(FlowError::Irreducible { .. })));
 }

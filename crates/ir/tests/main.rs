@@ -1,4 +1,4 @@
-//! The intermediate representation: all tests as one program, which links once.
+//! All tests of the intermediate representation, in one program, so that they are linked only once.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Validation, liveness and dead operations.
+//! Tests of validation, liveness and the removal of dead operations.
 
 use crate::common;
 
@@ -20,7 +20,7 @@ fn a_register_is_live_from_its_definition_to_its_last_use() {
 }
 
 #[test]
-fn dead_operations_go_and_stores_stay() {
+fn dead_operations_are_removed_and_stores_stay() {
     let mut program = program(&[&[1], &[9]]);
     let store = OriginOp {
         op: Op::Store { addr: Operand::constant(32, 0), value: Reg(2).into() },
@@ -51,7 +51,7 @@ fn validation_finds_widths_that_do_not_fit() {
 }
 
 #[test]
-fn draws_and_numbers_are_validated_and_die() {
+fn draws_and_numbers_are_validated_and_removed() {
     let mut program = program(&[&[9]]);
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(&mut program.regs, &mut ops, InsnIdx(0));
@@ -78,7 +78,7 @@ fn draws_and_numbers_are_validated_and_die() {
 }
 
 #[test]
-fn draws_can_be_written_as_they_say() {
+fn formats_of_draws_are_validated() {
     let mut program = program(&[&[9]]);
     let one = |width, max| -> Op {
         let dst = Reg(if width == 8 { 1 } else { 0 });

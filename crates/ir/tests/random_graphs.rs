@@ -1,11 +1,12 @@
-//! Compares loops and liveness of random programs with direct implementations of their definitions.
+//! Tests that compare loops and liveness of random programs with direct implementations of their
+//! definitions.
 
 use crate::common;
 
 use common::{copy, program};
 use proptest::prelude::*;
 use slowpath_ir::{
-    BlockId, Destination, FlowError, FlowGraph, Liveness, Operand, Program, Reg, Terminator,
+    BlockId, FlowError, FlowGraph, Liveness, Operand, Program, Reg, Terminator,
     eliminate_dead_operations,
 };
 
@@ -34,12 +35,7 @@ fn any_program() -> impl Strategy<Value = Program> {
 }
 
 fn successors(program: &Program, block: usize) -> Vec<usize> {
-    let edges = program.blocks[block].terminator.edges();
-    let targets = edges.filter_map(|edge| match edge.target {
-        Destination::Block(next) => Some(next.index()),
-        Destination::Exit(_) | Destination::Never => None,
-    });
-    targets.collect()
+    program.blocks[block].terminator.successors().map(BlockId::index).collect()
 }
 
 /// Returns true if a path of at least one edge within `blocks` leads from `from` to `to`.
@@ -90,7 +86,7 @@ proptest! {
     })]
 
     #[test]
-    fn live_registers_are_those_that_some_way_reads_first(program in any_program()) {
+    fn live_registers_are_read_before_they_are_written(program in any_program()) {
         let liveness = Liveness::of(&program);
         for block in 0..program.blocks.len() {
             let found: Vec<Reg> = liveness.live_in(BlockId::from(block)).collect();
@@ -100,9 +96,10 @@ proptest! {
         }
     }
 
-    /// Every remaining operation has a result that a remaining operation or branch reads.
+    /// Keeps exactly the operations whose result a later kept operation, a branch or another block
+    /// reads.
     #[test]
-    fn dead_operations_go(program in any_program()) {
+    fn dead_operations_are_removed(program in any_program()) {
         let mut less = program.clone();
         eliminate_dead_operations(&mut less);
         for (block, (before, after)) in program.blocks.iter().zip(&less.blocks).enumerate() {
@@ -128,10 +125,10 @@ proptest! {
         }
     }
 
-    /// A loop consists of all blocks that reach each other without the headers of enclosing loops,
-    /// and has one entry.
+    /// A loop consists of all blocks that reach each other without the headers of enclosing loops;
+    /// it has one entry.
     #[test]
-    fn loops_are_what_leads_to_itself(program in any_program()) {
+    fn loops_are_strongly_connected(program in any_program()) {
         let entered = |members: &[usize]| -> Vec<usize> {
             let all: Vec<usize> = (0..program.blocks.len()).collect();
             let reachable = |&block: &usize| block == 0 || leads(&program, &all, 0, block);

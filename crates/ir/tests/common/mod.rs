@@ -1,12 +1,12 @@
-//! Builds programs from lists of edges.
+//! Construction of programs from lists of edges.
 
 use slowpath_ir::{
     Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,
     Reg, RegInfo, Terminator, ValueFormat,
 };
 
-/// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a
-/// block is an exit. Register 0 is the branch condition; registers 1 to 3 are 8 bits wide.
+/// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number that is
+/// not a block is an exit. Register 0 is the branch condition; registers 1 to 3 are 8 bits wide.
 pub fn program(edges: &[&[u32]]) -> Program {
     let edge = |&to: &u32| Edge {
         target: if (to as usize) < edges.len() {
