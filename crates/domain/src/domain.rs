@@ -1,12 +1,12 @@
-//! The lattice. A domain combines known bits, an unsigned and a signed interval of one value; each
-//! of the three sharpens the others.
+//! Domains: sets of bit-vectors described by known bits, an unsigned and a signed interval, each of
+//! which sharpens the others.
 //!
-//! [`transfer`](crate::transfer) applies operators to domains, `lattice` joins, meets and widens
+//! [`transfer`](crate::transfer) applies operators to domains; `lattice` joins, meets and widens
 //! them.
 //!
-//! An unsigned and a signed interval together are stored as two intervals, one for each value of
-//! the sign bit: [`Half`]. Both bounds of a half are members of the domain, so bits and intervals
-//! never need to be reduced against each other again.
+//! The unsigned and the signed interval are stored as two intervals, one for each value of the sign
+//! bit: [`Half`]. Both bounds of a half are members of the domain, so that known bits and intervals
+//! are always consistent.
 
 mod half;
 mod lattice;
@@ -27,7 +27,7 @@ pub fn sign_extend(value: u64, width: u8) -> i64 {
 }
 
 /// A non-empty set of values of one width. Every member has the known bits and lies in the closed
-/// unsigned and in the closed signed interval.
+/// unsigned interval and in the closed signed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
     width: u8,
@@ -35,9 +35,9 @@ pub struct Domain {
     ones: u64,
     lo: u64,
     hi: u64,
-    /// The greatest member whose sign bit is zero; `hi` when all members have the same sign.
+    /// Greatest member whose sign bit is zero; `hi` if all members have the same sign.
     max_nonnegative: u64,
-    /// The least member whose sign bit is one; `lo` when all members have the same sign.
+    /// Least member whose sign bit is one; `lo` if all members have the same sign.
     min_negative: u64,
 }
 
@@ -56,7 +56,7 @@ impl Domain {
         }
     }
 
-    /// Returns the domain of one value; bits above `width` are dropped.
+    /// Returns the domain of one value, of which bits above `width` are dropped.
     pub fn constant(width: u8, value: u64) -> Self {
         let value = value & mask(width);
         let zeros = !value & mask(width);
@@ -71,9 +71,9 @@ impl Domain {
         }
     }
 
-    /// Returns the values from `lo` to `hi`, both included. An empty range (`lo` above `hi` or
-    /// above the width) gives all values: a domain cannot be empty, and a larger set is always
-    /// sound.
+    /// Returns the values from `lo` to `hi`, both included. An empty range (`lo` is above `hi` or
+    /// does not fit the width) gives all values: a domain cannot be empty, and a larger set is
+    /// always sound.
     pub fn range(width: u8, lo: u64, hi: u64) -> Self {
         Self::reduced(width, 0, 0, lo, hi.min(mask(width))).unwrap_or(Self::full(width))
     }
@@ -88,14 +88,14 @@ impl Domain {
         Self::wrapping_range(width, lo.max(least).into(), hi.min(greatest).into())
     }
 
-    /// Returns the values that have these bits known as zero and as one. Contradictory bits give
-    /// all values.
+    /// Returns the values whose bits in `zeros` are zero and whose bits in `ones` are one.
+    /// Contradictory bits give all values.
     pub fn from_bits(width: u8, zeros: u64, ones: u64) -> Self {
         let m = mask(width);
         Self::reduced(width, zeros & m, ones & m, 0, m).unwrap_or(Self::full(width))
     }
 
-    /// Returns the values between two bounds that have the known bits, or `None` if no value does.
+    /// Returns the values from `lo` to `hi` that have the known bits, or `None` if there are none.
     pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
@@ -103,8 +103,8 @@ impl Domain {
         Self::from_halves(width, zeros, ones, positive, negative)
     }
 
-    /// Returns a domain of the integers from `lo` to `hi` modulo 2^width. An empty range gives all
-    /// values.
+    /// Returns a domain that contains the integers from `lo` to `hi`, modulo 2^width. An empty
+    /// range gives all values.
     pub fn wrapping_range(width: u8, lo: i128, hi: i128) -> Self {
         let m = mask(width);
         let top = 1u64 << (width - 1);
@@ -123,7 +123,7 @@ impl Domain {
             .unwrap_or(Self::full(width))
     }
 
-    /// Returns the values of two halves that have the known bits, or `None` if no value does.
+    /// Returns the values in two halves that have the known bits, or `None` if there are none.
     fn from_halves(
         width: u8,
         zeros: u64,
@@ -154,7 +154,7 @@ impl Domain {
                 }
             }
             (Some(positive), Some(negative)) => {
-                // Bits that both halves fix to the same value.
+                // Bits that have the same known value in both halves.
                 let common = positive.common(m) & negative.common(m) & !(positive.lo ^ negative.lo);
                 Domain {
                     width,
@@ -170,7 +170,8 @@ impl Domain {
         })
     }
 
-    /// Splits the members by sign bit (zero, one) into two intervals.
+    /// Returns the intervals of the members whose sign bit is zero and of those whose sign bit is
+    /// one.
     fn halves(&self) -> (Option<Half>, Option<Half>) {
         match self.sign() {
             Some(false) => (Half::new(self.lo, self.hi), None),
@@ -181,7 +182,7 @@ impl Domain {
         }
     }
 
-    /// Returns the value if the domain has a single member.
+    /// Returns the only member; `None` if the domain has several.
     pub fn as_constant(&self) -> Option<u64> {
         (self.lo == self.hi).then_some(self.lo)
     }
@@ -200,27 +201,27 @@ impl Domain {
         *self == Self::full(self.width)
     }
 
-    /// Width in bits.
+    /// Returns the width in bits.
     pub fn width(&self) -> u8 {
         self.width
     }
 
-    /// The least member.
+    /// Returns the least member, as an unsigned number.
     pub fn lo(&self) -> u64 {
         self.lo
     }
 
-    /// The greatest member.
+    /// Returns the greatest member, as an unsigned number.
     pub fn hi(&self) -> u64 {
         self.hi
     }
 
-    /// Bits that are zero in every member.
+    /// Returns the bits that are zero in every member.
     pub fn zeros(&self) -> u64 {
         self.zeros
     }
 
-    /// Bits that are one in every member.
+    /// Returns the bits that are one in every member.
     pub fn ones(&self) -> u64 {
         self.ones
     }
@@ -230,7 +231,7 @@ impl Domain {
         !(self.zeros | self.ones) & mask(self.width)
     }
 
-    /// Returns the sign bit if all members share it.
+    /// Returns the sign bit, or `None` if members differ in it.
     pub fn sign(&self) -> Option<bool> {
         let top = 1u64 << (self.width - 1);
         let (least, greatest) = (self.lo & top != 0, self.hi & top != 0);

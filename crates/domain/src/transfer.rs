@@ -1,6 +1,6 @@
-//! Transfer functions: each operator on [`Domain`]s. Every function over-approximates: for operands
-//! in the given domains, the result lies in the returned domain. Exhaustive tests on small widths
-//! check this.
+//! Transfer functions, which apply operators to [`Domain`]s. Every function over-approximates: for
+//! all members of the operands, the result is a member of the returned domain. Exhaustive tests on
+//! small widths check this.
 //!
 //! Operators whose bounds depend on signs process non-negative and negative members separately
 //! ([`signs`]) and join the results.
@@ -21,7 +21,7 @@ pub use sums::{add, mul, neg, sub};
 
 use crate::{Domain, mask, sign_extend};
 
-/// All members of one sign, or only the least and the greatest of them; only these two matter.
+/// The least and the greatest of the members with one sign; the other members do not matter.
 #[derive(Clone, Copy)]
 struct Signed {
     lo: u64,
@@ -30,7 +30,7 @@ struct Signed {
 }
 
 impl Signed {
-    /// The bounds as mathematical integers.
+    /// Returns the bounds as mathematical integers.
     fn integers(self) -> (i128, i128) {
         let integer = |value| i128::from(sign_extend(value, self.width));
         (integer(self.lo), integer(self.hi))
@@ -41,7 +41,7 @@ impl Signed {
     }
 }
 
-/// Splits the members by sign.
+/// Splits the members of a domain by sign.
 fn signs(a: Domain) -> impl Iterator<Item = Signed> + Clone {
     let width = a.width();
     let (least, greatest) = a.signed_range();
@@ -65,7 +65,7 @@ fn by_signs(a: Domain, b: Domain, of: impl Fn(Signed, Signed) -> Domain) -> Doma
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// Returns the intersection of two sound results for the same operation, which is never empty.
+/// Returns the intersection of two sound results of the same operation, which is never empty.
 fn both(a: Domain, b: Domain) -> Domain {
     a.meet(&b).unwrap_or(a)
 }

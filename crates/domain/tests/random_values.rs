@@ -1,10 +1,10 @@
-//! Soundness on random domains of all widths. The result of an operator on members is a member of
-//! its result on the domains, and the lattice operations keep members.
+//! Tests of soundness on random domains of all widths: the result for members of the operands is a
+//! member of the resulting domain, and the lattice operations keep members.
 
 use proptest::prelude::*;
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 
-/// A value and a domain that contains it.
+/// Generates a value and a domain that contains it.
 fn member(width: u8) -> impl Strategy<Value = (u64, Domain)> {
     let value = prop_oneof![
         any::<u64>(),
@@ -80,7 +80,7 @@ const BINARY: &[Binary] = &[
     ("slt", transfer::slt, |a, b, w| u64::from(signed(a, w) < signed(b, w))),
 ];
 
-/// Integers, most of them close to an overflow.
+/// Generates integers, most of them close to an overflow.
 fn integer() -> impl Strategy<Value = i128> {
     let near = |base: i128| (-3..=3_i128).prop_map(move |by| base.saturating_add(by));
     prop_oneof![
@@ -100,19 +100,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn arcs_have_all_integers_between_their_bounds(
+    fn wrapping_ranges_contain_all_integers_between_their_bounds(
         width in prop_oneof![Just(64_u8), Just(32), 1_u8..=64],
         bounds in (integer(), integer()),
         at in prop_oneof![0_u128..300, any::<u128>()],
     ) {
         let (lo, hi) = (bounds.0.min(bounds.1), bounds.0.max(bounds.1));
-        let arc = Domain::wrapping_range(width, lo, hi);
+        let range = Domain::wrapping_range(width, lo, hi);
         let between = match hi.abs_diff(lo).checked_add(1) {
             Some(count) => lo.wrapping_add_unsigned(at % count),
             None => at as i128,
         };
         for value in [lo, between, hi] {
-            prop_assert!(arc.contains(value as u64 & mask(width)), "{lo} {value} {hi}: {arc:?}");
+            prop_assert!(range.contains(value as u64 & mask(width)), "{lo} {value} {hi}: {range:?}");
         }
         prop_assert!(lo == hi || Domain::wrapping_range(width, hi, lo).is_full());
     }
@@ -182,8 +182,8 @@ proptest! {
             changes += usize::from(wider != domain);
             domain = wider;
         }
-        // Each of two halves has two bounds that pass at most two thresholds and the end; each of
-        // 64 known bits is lost once.
+        // Each of the two halves has two bounds, which pass at most two thresholds and the end.
+        // Each of 64 known bits is lost once.
         prop_assert!(changes <= 64 + 12, "{changes}");
     }
 }

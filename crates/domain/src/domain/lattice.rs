@@ -5,7 +5,7 @@ use super::half::Half;
 use super::{Domain, mask};
 
 impl Domain {
-    /// Returns a domain that contains both operands. The widths must agree.
+    /// Returns a domain that contains both operands, which must have the same width.
     pub fn join(&self, other: &Domain) -> Domain {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -22,7 +22,8 @@ impl Domain {
         .unwrap_or(Self::full(self.width))
     }
 
-    /// Returns the values in both operands, or `None` if there are none. The widths must agree.
+    /// Returns the values that are in both operands, or `None` if there are none. The widths must
+    /// be equal.
     pub fn meet(&self, other: &Domain) -> Option<Domain> {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -38,8 +39,8 @@ impl Domain {
         )
     }
 
-    /// Removes `value` where it is a bound of an interval; values inside an interval stay. Returns
-    /// `None` if no member remains.
+    /// Removes `value` if it is a bound of an interval; other members stay. Returns `None` if no
+    /// member remains.
     pub fn without(&self, value: u64) -> Option<Domain> {
         let trimmed = |half: Option<Half>| {
             let half = half?;
@@ -54,9 +55,9 @@ impl Domain {
         Self::from_halves(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
     }
 
-    /// Returns a domain that contains both operands, such that a sequence `x = x.widen(&next)`
+    /// Returns a domain that contains both operands, chosen so that a sequence `x = x.widen(&next)`
     /// becomes stable after few steps. A bound that `next` exceeds moves outwards to the next of
-    /// the `thresholds` (sorted, ascending), or to the end of the range.
+    /// the `thresholds`, which are sorted, or to the end of the range.
     pub fn widen(&self, next: &Domain, thresholds: &[u64]) -> Domain {
         let joined = self.join(next);
         if joined == *self {

@@ -1,16 +1,16 @@
-//! And, or, exclusive or and complement. Known bits are computed bit by bit, bounds from the least
-//! and greatest disjunction of two intervals (Warren, "Hacker's Delight", section 4-3).
+//! And, or, exclusive or and complement. Known bits are computed bit by bit; bounds follow from the
+//! least and greatest disjunction of two intervals (Warren, "Hacker's Delight", section 4-3).
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
 
-/// `~a`.
+/// Returns `~a`.
 pub fn not(a: Domain) -> Domain {
     let ones = Domain::constant(a.width(), u64::MAX);
     both(Domain::from_bits(a.width(), a.ones(), a.zeros()), super::sub(ones, a))
 }
 
-/// `a & b`.
+/// Returns `a & b`.
 pub fn and(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let m = mask(a.width());
@@ -22,7 +22,7 @@ pub fn and(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a | b`.
+/// Returns `a | b`.
 pub fn or(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let bits = Domain::from_bits(a.width(), a.zeros() & b.zeros(), a.ones() | b.ones());
@@ -31,7 +31,7 @@ pub fn or(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a ^ b`.
+/// Returns `a ^ b`.
 pub fn xor(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let ones = (a.ones() & b.zeros()) | (a.zeros() & b.ones());
@@ -44,8 +44,8 @@ pub fn xor(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Applies `of` to each pair of signs and joins the results. Operands of one sign, and operands
-/// that known bits describe fully, need only one application.
+/// Applies `of` to each pair of signs of the operands and joins the results. One application is
+/// enough if each operand has a single sign or consists of all values with its known bits.
 fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
     let simple =
         |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;
@@ -57,14 +57,15 @@ fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Doma
     by_signs(a, b, |x, y| of(within(a, part(x)), within(b, part(y))))
 }
 
-/// Returns the least `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
+/// Returns the least `x | y` for `x` and `y` in two intervals (Warren, "Hacker's Delight", section
+/// 4-3).
 fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut differing = a.0 ^ b.0;
     while differing != 0 {
         let bit = 1u64 << (63 - differing.leading_zeros());
         differing &= !bit;
-        // Raising the lower bound that lacks the bit to the next value with it changes no higher
-        // bit.
+        // Raise the lower bound that lacks the bit to the next value with the bit; this changes no
+        // higher bit.
         let lower = if a.0 & bit == 0 { &mut a } else { &mut b };
         let raised = (lower.0 | bit) & bit.wrapping_neg();
         if raised <= lower.1 {
@@ -75,13 +76,15 @@ fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     a.0 | b.0
 }
 
-/// Returns the greatest `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
+/// Returns the greatest `x | y` for `x` and `y` in two intervals (Warren, "Hacker's Delight",
+/// section 4-3).
 fn greatest_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut common = a.1 & b.1;
     while common != 0 {
         let bit = 1u64 << (63 - common.leading_zeros());
         common &= !bit;
-        // One operand suffices for this bit, so the other may trade it for all lower bits.
+        // One operand with this bit is enough, so the other may lack it and have all lower bits
+        // instead.
         let with_all_below = |range: (u64, u64)| (range.1 & !bit) | (bit - 1);
         if with_all_below(a) >= a.0 {
             a.1 = with_all_below(a);

@@ -1,8 +1,8 @@
-//! Comparisons. The result is a single bit, known if the domains decide the comparison.
+//! Comparisons, whose result is a single bit; it is known if the domains decide the comparison.
 
 use crate::Domain;
 
-/// Returns the 1-bit domain of a decided or undecided comparison.
+/// Returns the 1-bit domain of a comparison; `None` stands for an undecided one.
 fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }
@@ -40,17 +40,17 @@ pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// `a == b`.
+/// Returns `a == b`.
 pub fn eq(a: Domain, b: Domain) -> Domain {
     truth(decide_eq(a, b))
 }
 
-/// `a < b`, unsigned.
+/// Returns `a < b`, unsigned.
 pub fn ult(a: Domain, b: Domain) -> Domain {
     truth(decide_ult(a, b))
 }
 
-/// `a < b`, signed.
+/// Returns `a < b`, signed.
 pub fn slt(a: Domain, b: Domain) -> Domain {
     truth(decide_slt(a, b))
 }

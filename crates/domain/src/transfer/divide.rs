@@ -1,10 +1,10 @@
-//! Quotients and remainders. Division by zero yields all ones (signed: 1 for a negative dividend);
-//! the remainder by zero is the dividend.
+//! Quotients and remainders. Division by zero yields all ones, or 1 for a negative dividend of a
+//! signed division. The remainder by zero is the dividend.
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
 
-/// `a / b`, unsigned.
+/// Returns `a / b`, unsigned.
 pub fn udiv(a: Domain, b: Domain) -> Domain {
     let by_zero = Domain::constant(a.width(), mask(a.width()));
     if b.hi() == 0 {
@@ -17,7 +17,7 @@ pub fn udiv(a: Domain, b: Domain) -> Domain {
     if b.lo() == 0 { quotient.join(&by_zero) } else { quotient }
 }
 
-/// `a % b`, unsigned.
+/// Returns `a % b`, unsigned.
 pub fn urem(a: Domain, b: Domain) -> Domain {
     if b.hi() == 0 || a.hi() < b.lo() {
         return a;
@@ -26,32 +26,33 @@ pub fn urem(a: Domain, b: Domain) -> Domain {
         return super::and(a, Domain::constant(a.width(), divisor - 1));
     }
     if b.lo() > 0 && a.lo() / b.hi() == a.hi() / b.lo() {
-        // Both extreme quotients are equal, so every quotient is.
+        // The least and the greatest quotient are equal, so every quotient is.
         let quotient = a.lo() / b.hi();
         let (lo, hi) = (a.lo() - quotient * b.hi(), a.hi() - quotient * b.lo());
         return Domain::range(a.width(), lo, hi.min(b.hi() - 1));
     }
     let hi = if b.lo() == 0 { a.hi() } else { a.hi().min(b.hi() - 1) };
-    // A remainder is congruent to the dividend modulo every power of two that divides the divisor.
+    // The remainder is congruent to the dividend modulo every power of two that divides the
+    // divisor.
     let same = mask(b.zeros().trailing_ones().min(63) as u8);
     let bits = Domain::from_bits(a.width(), a.zeros() & same, a.ones() & same);
     both(Domain::range(a.width(), 0, hi), bits)
 }
 
-/// Returns the exponent as a domain if the divisor is a constant power of two.
+/// Returns the exponent, as a domain, if the divisor is a constant power of two.
 fn power_of_two(b: Domain) -> Option<Domain> {
     let divisor = b.as_constant().filter(|d| d.is_power_of_two())?;
     let exponent = u64::from(divisor.trailing_zeros());
     Some(Domain::constant(b.width(), exponent)).filter(|by| by.lo() == exponent)
 }
 
-/// Returns the least and the greatest absolute value.
+/// Returns the least and the greatest absolute value of the members with one sign.
 fn magnitudes(part: Signed) -> (i128, i128) {
     let (lo, hi) = part.integers();
     if part.negative() { (-hi, -lo) } else { (lo, hi) }
 }
 
-/// `a / b`, signed, rounded towards zero.
+/// Returns `a / b`, signed, rounded towards zero.
 pub fn sdiv(a: Domain, b: Domain) -> Domain {
     by_signs(a, b, |x, y| {
         let ((a_lo, a_hi), (b_lo, b_hi)) = (magnitudes(x), magnitudes(y));
@@ -70,7 +71,7 @@ pub fn sdiv(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a % b`, signed, with the sign of `a`.
+/// Returns `a % b`, signed, with the sign of `a`.
 pub fn srem(a: Domain, b: Domain) -> Domain {
     by_signs(a, b, |x, y| {
         let ((a_lo, a_hi), (b_lo, b_hi)) = (magnitudes(x), magnitudes(y));

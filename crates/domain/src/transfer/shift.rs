@@ -1,5 +1,5 @@
-//! Shifts. An amount of at least the width yields zero; in an arithmetic right shift, copies of the
-//! sign.
+//! Shifts. An amount of at least the width yields zero, or copies of the sign in an arithmetic
+//! right shift.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
@@ -7,7 +7,7 @@ use crate::{Domain, mask, sign_extend};
 /// A shift by a known amount.
 type ShiftBy = fn(Domain, u64) -> Domain;
 
-/// Joins the results of all possible shift amounts. Every amount above the width acts like the
+/// Joins the results for all possible shift amounts. Every amount above the width acts like the
 /// width.
 fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     let width = u64::from(a.width());
@@ -17,7 +17,7 @@ fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     amounts.fold(by(a, first), |domain, amount| domain.join(&by(a, amount)))
 }
 
-/// `a << b`.
+/// Returns `a << b`.
 pub fn shl(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         if by >= u64::from(a.width()) {
@@ -32,7 +32,7 @@ pub fn shl(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a >> b`, logical: filled with zeros.
+/// Returns `a >> b`, filled with zeros.
 pub fn lshr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         if by >= u64::from(a.width()) {
@@ -48,7 +48,7 @@ pub fn lshr(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// `a >> b`, arithmetic: filled with copies of the sign.
+/// Returns `a >> b`, filled with copies of the sign.
 pub fn ashr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         let by = by.min(u64::from(a.width()) - 1);

@@ -4,7 +4,7 @@
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
 
-/// Concatenation with `hi` as the upper bits; at most 64 bits in total.
+/// Returns the concatenation with `hi` as the upper bits; at most 64 bits in total.
 pub fn concat(hi: Domain, lo: Domain) -> Domain {
     let by = lo.width();
     let width = hi.width() + by;
@@ -16,7 +16,7 @@ pub fn concat(hi: Domain, lo: Domain) -> Domain {
     both(bits, range)
 }
 
-/// The bits `lo + width - 1 ..= lo` of `a`.
+/// Returns the bits `lo + width - 1 ..= lo` of `a`.
 pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     let bits = Domain::from_bits(width, a.zeros() >> lo, a.ones() >> lo);
     let range = by_sign(a, |part| {
@@ -26,14 +26,14 @@ pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     both(bits, range)
 }
 
-/// `a` extended with zeros; `width` is at least the width of `a`.
+/// Returns `a` extended with zeros to `width` bits, at least the width of `a`.
 pub fn zext(a: Domain, width: u8) -> Domain {
     let above = mask(width) & !mask(a.width());
     let bits = Domain::from_bits(width, a.zeros() | above, a.ones());
     both(bits, Domain::range(width, a.lo(), a.hi()))
 }
 
-/// `a` extended with copies of its sign; `width` is at least the width of `a`.
+/// Returns `a` extended with copies of its sign to `width` bits, at least the width of `a`.
 pub fn sext(a: Domain, width: u8) -> Domain {
     let spread = |known: u64| sign_extend(known, a.width()) as u64;
     let bits = Domain::from_bits(width, spread(a.zeros()), spread(a.ones()));

@@ -1,9 +1,9 @@
-//! Sums, differences and products. Known bits are derived as in the kernel's `kernel/bpf/tnum.c`.
+//! Sums, differences and products. Known bits are computed as in the kernel's `kernel/bpf/tnum.c`.
 
 use super::{both, by_signs};
 use crate::{Domain, mask};
 
-/// Returns the known zeros and ones of `a + b + carry`.
+/// Returns the known zeros and ones of `a + b + carry`; operands are pairs of known zeros and ones.
 fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     let m = mask(width);
     let greatest = (!a.0 & m).wrapping_add(!b.0 & m).wrapping_add(carry);
@@ -14,7 +14,7 @@ fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     (!greatest & known, least & known)
 }
 
-/// `a + b` modulo 2^width.
+/// Returns `a + b` modulo 2^width.
 pub fn add(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.zeros(), b.ones()), 0);
     let range = by_signs(a, b, |x, y| {
@@ -24,7 +24,7 @@ pub fn add(a: Domain, b: Domain) -> Domain {
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
 
-/// `a - b` modulo 2^width.
+/// Returns `a - b` modulo 2^width.
 pub fn sub(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.ones(), b.zeros()), 1);
     let range = by_signs(a, b, |x, y| {
@@ -34,12 +34,12 @@ pub fn sub(a: Domain, b: Domain) -> Domain {
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
 
-/// `-a` modulo 2^width.
+/// Returns `-a` modulo 2^width.
 pub fn neg(a: Domain) -> Domain {
     sub(Domain::constant(a.width(), 0), a)
 }
 
-/// `a * b` modulo 2^width.
+/// Returns `a * b` modulo 2^width.
 pub fn mul(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = mul_bits(a, b);
     let range = by_signs(a, b, |x, y| {
@@ -57,12 +57,12 @@ pub fn mul(a: Domain, b: Domain) -> Domain {
 fn mul_bits(a: Domain, b: Domain) -> (u64, u64) {
     let width = a.width();
     let m = mask(width);
-    // The loop below adds once per bit that may be set in the first factor, so the factor with
+    // The loop below adds once for each bit that may be set in the first factor, so the factor with
     // fewer such bits comes first.
     let possible = |d: Domain| (!d.zeros() & m).count_ones();
     let (a, b) = if possible(a) <= possible(b) { (a, b) } else { (b, a) };
     let certain = a.ones().wrapping_mul(b.ones()) & m;
-    // The sum of partial products that contain unknown bits. It is added to the product of the
+    // Sum of the partial products that contain unknown bits, to be added to the product of the
     // known ones.
     let (mut zeros, mut ones) = (m, 0);
     let mut left = !a.zeros() & m;
