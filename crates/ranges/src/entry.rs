@@ -1,4 +1,4 @@
-//! States stored at the start of blocks, without values that are no longer read.
+//! States at the start of blocks, reduced to the values that are still read.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use slowpath_ir::{Program, Reg};
 use crate::state::{AbstractState, Cell};
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum depth of remembered definitions behind the values of registers and memory. It bounds the
-/// size of states in programs with long chains of computations.
+/// Maximum depth of the definitions that are kept for the values of registers and memory. It bounds
+/// the size of states in programs with long chains of computations.
 const DEPTH: usize = 6;
 
 /// State at the start of a block.
@@ -21,14 +21,14 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Reduces a state to the values that a block needs if it reads the registers `live`; `values`
-    /// are the state's values, possibly refined.
+    /// Reduces a state to the values that a block needs, if it and its successors read the
+    /// registers `live`; `values` are the state's values, possibly refined.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
         let mut cells = state.cells.clone();
-        // Breadth-first search from the values of registers and cells; only values close to one of
-        // them stay.
+        // Breadth-first search from the values of registers and cells; only values within `DEPTH`
+        // steps are kept.
         let mut depth = vec![usize::MAX; values.len()];
         let mut front: Vec<ValueNumber> = regs.iter().map(|&(_, number)| number).collect();
         front.extend(cells.iter().map(|cell| cell.number));
@@ -47,8 +47,7 @@ impl Entry {
             }
             front = next;
         }
-        // In ascending order: operands get their new, smaller number before their users are
-        // renamed.
+        // In ascending order, operands get their new numbers before their users.
         let mut renamed = vec![ValueNumber::MAX; values.len()];
         let mut kept = Vec::new();
         for (id, numbered) in values.iter().enumerate() {
@@ -61,7 +60,7 @@ impl Entry {
                 Arg::Number(operand) => Some(Arg::Number(renamed[operand as usize])),
                 Arg::Const(..) => Some(arg),
             });
-            // Forgetting a definition is sound: it only loses the relation to other values.
+            // Dropping a definition is sound: only the relation to other values is lost.
             kept.push(NumberedValue { value: numbered.value, def: def.unwrap_or(Def::Unknown) });
         }
         regs.iter_mut().for_each(|(_, number)| *number = renamed[*number as usize]);
@@ -80,26 +79,27 @@ impl Entry {
         state
     }
 
-    /// Restricts registers to their values in another state that also holds.
-    pub fn restrict(&mut self, other: &Entry, which: impl Fn(Reg) -> bool) {
+    /// Restricts the registers that `filter` selects to their values in another state that also
+    /// holds.
+    pub fn restrict(&mut self, other: &Entry, filter: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
         for &(reg, number) in &self.regs {
             while rest.next_if(|(next, _)| *next < reg).is_some() {}
-            if let Some(&&(next, there)) = rest.peek()
+            if let Some(&&(next, other_number)) = rest.peek()
                 && next == reg
-                && which(reg)
+                && filter(reg)
             {
                 let value = &mut self.values[number as usize].value;
-                // Both states hold, so the values overlap on every run. If they do not, no run gets
-                // here and any value is correct.
-                *value = value.meet(&other.values[there as usize].value).unwrap_or(*value);
+                // Both states hold, so the values overlap on every run. If they do not, no run
+                // reaches this point and any value is correct.
+                *value = value.meet(&other.values[other_number as usize].value).unwrap_or(*value);
             }
         }
     }
 
-    /// Returns a state that holds wherever either of the two does. Registers and cells share a
-    /// number if they share one in both. With `thresholds`, values of the first state are widened
-    /// and definitions are dropped.
+    /// Returns a state that includes both states. Registers and cells share a value number if they
+    /// share one in both states. With `thresholds`, values of `self` are widened and definitions
+    /// are dropped.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
             a: &self.values,
@@ -109,20 +109,20 @@ impl Entry {
             values: Vec::new(),
         };
         let mut regs = Vec::with_capacity(self.regs.len());
-        let mut rest = other.regs.iter().peekable();
+        let mut others = other.regs.iter().peekable();
         for &(reg, a) in &self.regs {
-            while rest.next_if(|(next, _)| *next < reg).is_some() {}
-            if let Some(&&(next, b)) = rest.peek()
+            while others.next_if(|(next, _)| *next < reg).is_some() {}
+            if let Some(&&(next, b)) = others.peek()
                 && next == reg
             {
                 regs.push((reg, join.number(a, b, DEPTH)));
             }
         }
         let mut cells = Vec::new();
-        let mut rest = other.cells.iter().peekable();
+        let mut others = other.cells.iter().peekable();
         for cell in &self.cells {
-            while rest.next_if(|next| next.location() < cell.location()).is_some() {}
-            if let Some(&&next) = rest.peek()
+            while others.next_if(|next| next.location() < cell.location()).is_some() {}
+            if let Some(&&next) = others.peek()
                 && next.location() == cell.location()
             {
                 cells.push(Cell { number: join.number(cell.number, next.number, DEPTH), ..*cell });
@@ -146,7 +146,7 @@ impl Join<'_> {
             return known;
         }
         let (first, second) = (self.a[a as usize], self.b[b as usize]);
-        // Operands first: a value's number must be larger than those of its operands.
+        // Operands come first, because a value's number must be larger than those of its operands.
         let def = match self.thresholds {
             None if depth > 0 => self.def(first.def, second.def, depth - 1),
             _ => None,
@@ -161,7 +161,7 @@ impl Join<'_> {
         number
     }
 
-    /// Returns a definition that both share, or `None`.
+    /// Returns a definition that holds for both values, or `None`.
     fn def(&mut self, a: Def, b: Def, depth: usize) -> Option<Def> {
         let mut others = b.args();
         let shape = |def: Def| def.map(|_| Some(Arg::Const(0, 1)));
@@ -170,7 +170,7 @@ impl Join<'_> {
         }
         a.map(|arg| match (arg, others.next()?) {
             (Arg::Number(x), Arg::Number(y)) => {
-                // Some operators, such as extractions, do not state the width of their operand.
+                // Definitions such as extractions do not state the width of their operand.
                 let width = |values: &[NumberedValue], id| values[id as usize].value.domain.width();
                 let same = width(self.a, x) == width(self.b, y);
                 same.then(|| Arg::Number(self.number(x, y, depth)))

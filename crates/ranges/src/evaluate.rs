@@ -1,4 +1,4 @@
-//! Evaluation of definitions.
+//! Evaluation of the definitions of numbered values.
 
 use slowpath_domain::{Domain, transfer};
 use slowpath_ir::BinaryOp;
@@ -14,7 +14,7 @@ pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     }
 }
 
-/// Returns the value of a definition with `width` bits; an unknown definition may have any value.
+/// Returns the value, of `width` bits, of a definition; for an unknown definition, any value.
 pub(crate) fn evaluate(values: &[NumberedValue], def: &Def, width: u8) -> Value {
     let v = |arg| value_of(values, arg);
     match *def {

@@ -1,10 +1,10 @@
 //! Fixed-point iteration over the states of blocks.
 //!
 //! Blocks are processed in reverse postorder. A block's state is recomputed from the states of all
-//! incoming edges, except at targets of back edges. There, the state only grows: it is joined for a
+//! incoming edges, except at targets of back edges, where the state only grows: it is joined for a
 //! few visits, then widened. Every cycle has such a target, so the iteration terminates.
-//! Afterwards, passes without widening make the states smaller again: a state that holds on all
-//! edges into a block holds in the block, regardless of its previous state.
+//! Afterwards, passes without widening make the states more precise. This is sound, because a state
+//! that holds on all edges into a block holds in the block, whatever its previous state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,15 +22,16 @@ use crate::refine;
 use crate::state::AbstractState;
 use crate::value_number::{NumberedValue, ValueNumber};
 
-/// Number of visits of a loop head before bounds are widened to constants that the loop compares
-/// with.
+/// Number of visits of a loop head before bounds are widened to the constants that the loop
+/// compares with.
 const JOINED: u32 = 3;
-/// Number of visits after which bounds that still move are dropped.
+/// Number of visits of a loop head after which bounds that still move are dropped.
 const WIDENED: u32 = 24;
-/// Number of visits after which the analysis stops using that a loop leaves a register unchanged.
-/// That rule can make values smaller again; without it they only grow, so the iteration terminates.
+/// Number of visits of a loop head after which the analysis no longer uses that the loop leaves a
+/// register unchanged. This rule can make values smaller again; without it, values only grow and
+/// the iteration terminates.
 const GIVEN_UP: u32 = 200;
-/// Maximum number of passes that undo losses from widening.
+/// Maximum number of passes that restore precision lost by widening.
 const NARROWING: usize = 3;
 
 /// Result of the iteration, by block.
@@ -44,7 +45,7 @@ pub(crate) struct Solution {
 struct Fixpoint<'a> {
     program: &'a Program,
     setting: Setting<'a>,
-    /// True for blocks whose condition must stay undecided.
+    /// True for blocks whose branch condition is treated as undecided.
     undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
@@ -56,7 +57,7 @@ struct Fixpoint<'a> {
     visits: Vec<u32>,
 }
 
-/// Solves the data-flow equations, unless `stop` triggers.
+/// Solves the data-flow equations; fails if `stop` triggers.
 pub(crate) fn solve(program: &Program, options: &Options, stop: &Stop) -> Result<Solution, Reason> {
     let mut fixpoint = Fixpoint::new(program, options);
     fixpoint.ascend(stop)?;
@@ -74,13 +75,13 @@ impl<'a> Fixpoint<'a> {
         let setting = Setting { program, memory: options.memory };
         let blocks = program.blocks.len();
         let liveness = Liveness::of(program);
-        let mut wanted = vec![false; program.regs.len()];
-        options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
+        let mut requested = vec![false; program.regs.len()];
+        options.keep.iter().for_each(|reg| requested[reg.index()] = true);
         let mut undecided = vec![false; blocks];
         options.undecided.iter().for_each(|block| undecided[block.index()] = true);
         let kept: Vec<Vec<Reg>> = (0..blocks)
             .map(|block| {
-                let mut kept = wanted.clone();
+                let mut kept = requested.clone();
                 for reg in liveness.live_in(BlockId::from(block)) {
                     kept[reg.index()] = true;
                 }
@@ -109,16 +110,17 @@ impl<'a> Fixpoint<'a> {
 
     /// Propagates states until nothing changes.
     fn ascend(&mut self, stop: &Stop) -> Result<(), Reason> {
-        // Process the earliest block in reverse postorder first. A block then waits for all changes
-        // on its incoming forward edges and is executed once for all of them.
+        // Process the earliest block in reverse postorder first. A block then waits for the changes
+        // on all its incoming forward edges, and is executed once for all of them.
         let mut waiting = BTreeSet::from([self.graph.position[self.program.entry.index()]]);
         while let Some(at) = waiting.pop_first() {
             stop.check()?;
             let block = self.graph.order[at];
             let Some(incoming) = self.incoming(block) else { continue };
             let entry = match &self.entries[block] {
-                // Only heads must grow for termination. Elsewhere the old state is dropped: it may
-                // come from a wider state of a head that `with_constants` has since narrowed.
+                // For termination, the states of heads must grow. In other blocks, the old state is
+                // dropped: it may come from a wider state of a head that `with_constants` has since
+                // narrowed.
                 Some(old) if self.graph.heads[block] => {
                     self.with_constants(block, Arc::new(self.grown(block, old, &incoming)))
                 }
@@ -136,25 +138,25 @@ impl<'a> Fixpoint<'a> {
         Ok(())
     }
 
-    /// Runs one pass without widening. Returns true if anything changed.
+    /// Runs one pass without widening. Returns true if a state changed.
     fn descend(&mut self, stop: &Stop) -> Result<bool, Reason> {
         let mut changed = vec![false; self.program.blocks.len()];
         let mut any = false;
         for block in self.graph.order.clone() {
             stop.check()?;
-            // The state of a head was widened. Recomputed, it can be smaller even if no incoming
-            // edge changed.
-            let fresh = self.graph.heads[block];
-            if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
+            // The state of a head was widened, so recomputing it can make it smaller even if no
+            // incoming edge changed.
+            let is_head = self.graph.heads[block];
+            if !is_head && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
                 continue;
             }
             let entry = self.incoming(block).map(|entry| self.with_constants(block, entry));
             if self.entries[block] == entry {
                 continue;
             }
-            // Sound in any order: each state is a join of edge states that hold, and the transfer
-            // function preserves this. One pass is therefore valid even if further passes would
-            // improve it.
+            // This is sound in any order: each state is a join of edge states that hold, and the
+            // transfer function preserves this. One pass is therefore valid even if further passes
+            // would improve it.
             (changed[block], any) = (true, true);
             self.entries[block] = entry;
             self.execute(block);
@@ -162,13 +164,13 @@ impl<'a> Fixpoint<'a> {
         Ok(any)
     }
 
-    /// Returns the join of all incoming edges that can be taken.
+    /// Returns the join of the states on all incoming edges; `None` if no edge can be taken.
     fn incoming(&self, block: usize) -> Option<Arc<Entry>> {
         self.joined(block, |_| true)
     }
 
-    /// Returns the join of incoming edges from certain blocks, or `None` if none of them can be
-    /// taken.
+    /// Returns the join of the states on incoming edges from blocks that `from` accepts; `None` if
+    /// none of them can be taken.
     fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
         let start = (block == self.program.entry.index()).then(|| self.start.clone());
         let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
@@ -178,7 +180,8 @@ impl<'a> Fixpoint<'a> {
         })
     }
 
-    /// Returns a state of a loop head that includes a new state.
+    /// Returns the join of a loop head's old state and a new one, widened according to the number
+    /// of visits.
     fn grown(&self, block: usize, old: &Entry, new: &Entry) -> Entry {
         let thresholds = self.loops.get(&block).map_or(&[][..], |l| &l.thresholds);
         match self.visits[block] {
@@ -188,16 +191,19 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Restores, in the state of a loop head, registers that the loop does not write to their
+    /// Restricts, in the state of a loop head, the registers that the loop does not write to their
     /// values before the loop.
     fn with_constants(&self, block: usize, entry: Arc<Entry>) -> Arc<Entry> {
-        let Some(around) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP) else {
+        let Some(current_loop) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP)
+        else {
             return entry;
         };
-        let Some(written) = &around.written else { return entry };
-        // Every iteration starts with these registers as they were before the loop. This holds
-        // because the head is the only entry.
-        let Some(before) = self.joined(block, |from| !around.contains(from)) else { return entry };
+        let Some(written) = &current_loop.written else { return entry };
+        // Every iteration starts with these registers unchanged, because the head is the only entry
+        // of the loop.
+        let Some(before) = self.joined(block, |from| !current_loop.contains(from)) else {
+            return entry;
+        };
         let mut entry = Arc::unwrap_or_clone(entry);
         entry.restrict(&before, |reg| !written[reg.index()]);
         Arc::new(entry)
@@ -236,8 +242,8 @@ impl<'a> Fixpoint<'a> {
             Terminator::Jump(edge) => [entry(state, &state.values, &edge.target), None],
             Terminator::Branch { cond, taken, fallthrough } => {
                 let cond = state.number_of(*cond);
-                // An edge without a state cannot be taken, and the code behind it may be dead.
-                // Undecided blocks keep both edges, with the unrefined state.
+                // An edge without a state cannot be taken, so code behind it may be dead. Undecided
+                // blocks keep both edges, with the unrefined state.
                 let side = |value: u64, target| match refined(state, cond, value) {
                     Some(values) => entry(state, &values, target),
                     None if self.undecided[block] => entry(state, &state.values, target),
@@ -249,7 +255,8 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// Returns the values of a state if a condition has this value, or `None` if it cannot.
+/// Returns the values of a state under the assumption that a condition has this value; `None` if it
+/// cannot.
 fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
     if !state.values[cond as usize].value.domain.contains(value) {
         return None;

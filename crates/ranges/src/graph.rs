@@ -1,7 +1,7 @@
-//! Block order and back edges. Unlike [`slowpath_ir::FlowGraph`], this works for any graph: a loop
-//! with several entries has several heads.
+//! Block order and back edges. Unlike [`slowpath_ir::FlowGraph`], this works for every graph: a
+//! loop with several entries has several heads.
 
-use slowpath_ir::{Destination, Program};
+use slowpath_ir::{BlockId, Destination, Program};
 
 /// Reachable blocks and the edges between them.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Graph {
     pub order: Vec<usize>,
     /// Position of each block in `order`; `usize::MAX` for unreachable blocks.
     pub position: Vec<usize>,
-    /// Incoming edges of each block: source block and edge index.
+    /// Incoming edges of each block, as source block and edge index.
     pub incoming: Vec<Vec<(usize, usize)>>,
     /// True for targets of back edges; every cycle contains one.
     pub heads: Vec<bool>,
@@ -19,7 +19,8 @@ pub(crate) struct Graph {
 impl Graph {
     pub fn of(program: &Program) -> Self {
         let blocks = program.blocks.len();
-        let order = reverse_postorder(program);
+        let order: Vec<usize> =
+            program.reverse_postorder().into_iter().map(BlockId::index).collect();
         let mut position = vec![usize::MAX; blocks];
         order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
         let mut incoming = vec![Vec::new(); blocks];
@@ -33,7 +34,8 @@ impl Graph {
         Graph { order, position, incoming, heads }
     }
 
-    /// Returns the blocks from which a back edge to `head` can be reached without passing `head`.
+    /// Returns the blocks from which a back edge to `head` can be reached without passing through
+    /// `head`.
     pub fn blocks_of_loop(&self, head: usize) -> Vec<usize> {
         let mut found = vec![head];
         let mut seen = vec![false; self.position.len()];
@@ -52,7 +54,7 @@ impl Graph {
     }
 }
 
-/// Returns index and target of each edge that leads to a block.
+/// Returns the index and the target of each edge that leads to a block.
 pub(crate) fn successors(
     program: &Program,
     block: usize,
@@ -62,27 +64,4 @@ pub(crate) fn successors(
         Destination::Block(next) => Some((index, next.index())),
         Destination::Exit(_) | Destination::Never => None,
     })
-}
-
-fn reverse_postorder(program: &Program) -> Vec<usize> {
-    let mut seen = vec![false; program.blocks.len()];
-    let mut postorder = Vec::new();
-    let entry = program.entry.index();
-    let mut stack = vec![(entry, successors(program, entry))];
-    seen[entry] = true;
-    while let Some((block, rest)) = stack.last_mut() {
-        match rest.next() {
-            Some((_, next)) if !seen[next] => {
-                seen[next] = true;
-                stack.push((next, successors(program, next)));
-            }
-            Some(_) => {}
-            None => {
-                postorder.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    postorder.reverse();
-    postorder
 }

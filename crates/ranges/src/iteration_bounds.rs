@@ -1,10 +1,10 @@
-//! Bounds on loop iterations from registers and memory that each iteration advances, such as a
+//! Bounds on loop iterations, from registers and memory that each iteration advances, such as a
 //! counter or a pointer into the packet.
 //!
 //! Suppose a value lies between two bounds at the start of each iteration, and each iteration moves
-//! it in the same direction by at least some step. Then the number of steps that fit between the
-//! bounds limits the iterations. The exit condition of the loop does not matter, because the bounds
-//! from [`Ranges`] already reflect it.
+//! it in the same direction by at least some step. Then the number of steps between the bounds
+//! limits the iterations. The analysis need not look at the exit condition of the loop, because the
+//! bounds from [`Ranges`] already reflect it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::ranges::Ranges;
 use crate::state::AbstractState;
 use crate::value::Value;
 
-/// A place that keeps its value between iterations.
+/// A register, or bytes in memory, that keeps its value between iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Reg(Reg),
@@ -26,7 +26,8 @@ enum Slot {
     Cell(RegionId, i64, u8),
 }
 
-/// A value as the distance from a slot's value at the start of the iteration, modulo 2^`bits`.
+/// A value, described by its distance from a slot's value at the start of the iteration, modulo
+/// 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Movement {
     from: Slot,
@@ -48,16 +49,16 @@ impl Movement {
     }
 }
 
-/// Movements of slots at one point of an iteration.
+/// Movements of all tracked slots at one point of an iteration.
 type Moves = BTreeMap<Slot, Movement>;
 
-/// Returns the maximum number of executions of each loop's header per entry into the loop, or
+/// Returns, for each loop, the maximum number of executions of its header per entry into the loop;
 /// `None` if neither a register nor memory bounds it.
 ///
 /// `flow` and `ranges` must belong to the same program.
 ///
 /// # Errors
-/// The reason to stop.
+/// Returns the reason if `stop` triggers.
 pub fn iteration_bounds(
     program: &Program,
     flow: &FlowGraph,
@@ -65,29 +66,29 @@ pub fn iteration_bounds(
     stop: &Stop,
 ) -> Result<Vec<Option<u64>>, Reason> {
     let setting = Setting { program, memory: ranges.memory() };
-    let analysis = Rounds { setting, flow, ranges, stop };
+    let analysis = IterationBounds { setting, flow, ranges, stop };
     (0..flow.loops.len()).map(|id| analysis.of(LoopId::from(id))).collect()
 }
 
-struct Rounds<'a> {
+struct IterationBounds<'a> {
     setting: Setting<'a>,
     flow: &'a FlowGraph,
     ranges: &'a Ranges,
     stop: &'a Stop,
 }
 
-impl Rounds<'_> {
+impl IterationBounds<'_> {
     fn of(&self, id: LoopId) -> Result<Option<u64>, Reason> {
-        let around = &self.flow.loops[id.index()];
+        let current_loop = &self.flow.loops[id.index()];
         let program = self.setting.program;
-        let Some(start) = self.ranges.state(program, around.header) else {
+        let Some(start) = self.ranges.state(program, current_loop.header) else {
             return Ok(Some(0));
         };
         let mut at: BTreeMap<BlockId, Moves> = BTreeMap::new();
-        at.insert(around.header, self.slots(around, &start));
+        at.insert(current_loop.header, self.slots(current_loop, &start));
         let mut iteration: Option<Moves> = None;
-        let mut goes_round = false;
-        for &block in &around.blocks {
+        let mut repeats = false;
+        for &block in &current_loop.blocks {
             self.stop.check()?;
             let Some(mut moves) = at.remove(&block) else { continue };
             let inner = self.flow.innermost[block.index()].filter(|&inner| inner != id);
@@ -104,8 +105,8 @@ impl Rounds<'_> {
                 if !self.ranges.edge_reachable(block, index) {
                     continue;
                 }
-                if next == around.header {
-                    goes_round = true;
+                if next == current_loop.header {
+                    repeats = true;
                     iteration = Some(match iteration {
                         Some(known) => joined(&known, &moves),
                         None => moves.clone(),
@@ -116,7 +117,7 @@ impl Rounds<'_> {
                 }
             }
         }
-        if !goes_round {
+        if !repeats {
             return Ok(Some(1));
         }
         let iteration = iteration.unwrap_or_default();
@@ -126,17 +127,17 @@ impl Rounds<'_> {
     }
 
     fn is_inside(&self, block: BlockId, id: LoopId) -> bool {
-        let mut around = self.flow.innermost[block.index()];
-        while let Some(inner) = around.filter(|&inner| inner != id) {
-            around = self.flow.loops[inner.index()].parent;
+        let mut enclosing = self.flow.innermost[block.index()];
+        while let Some(inner) = enclosing.filter(|&inner| inner != id) {
+            enclosing = self.flow.loops[inner.index()].parent;
         }
-        around == Some(id)
+        enclosing == Some(id)
     }
 
-    /// Returns the slots that may count iterations: registers that the loop writes, and memory.
-    fn slots(&self, around: &Loop, start: &AbstractState) -> Moves {
+    /// Returns the slots that may bound the iterations: registers that the loop writes, and memory.
+    fn slots(&self, current_loop: &Loop, start: &AbstractState) -> Moves {
         let program = self.setting.program;
-        let ops = around.blocks.iter().flat_map(|&block| &program.block(block).ops);
+        let ops = current_loop.blocks.iter().flat_map(|&block| &program.block(block).ops);
         let written = ops.filter_map(|origin| origin.op.dst());
         let registers = written.filter(|reg| start.regs[reg.index()].is_some()).map(Slot::Reg);
         let cells = start.cells.iter().map(|cell| Slot::Cell(cell.region, cell.offset, cell.bytes));
@@ -164,8 +165,8 @@ impl Rounds<'_> {
         }
     }
 
-    /// Applies a store: forgets the slots that it may overwrite. Stores to maps are not tracked,
-    /// because other CPUs write there too.
+    /// Applies a store: forgets the slots that it may overwrite, and tracks the stored value.
+    /// Stores to maps are not tracked, because other CPUs write there as well.
     fn store(
         &self,
         state: &AbstractState,
@@ -173,7 +174,7 @@ impl Rounds<'_> {
         moved: Option<Movement>,
         moves: &mut Moves,
     ) {
-        let Some((region, lo, hi)) = place(state, addr) else {
+        let Some((region, lo, hi)) = address_range(state, addr) else {
             moves.retain(|slot, _| matches!(slot, Slot::Reg(_)));
             return;
         };
@@ -181,8 +182,8 @@ impl Rounds<'_> {
         moves.retain(|slot, _| match *slot {
             Slot::Reg(_) => true,
             Slot::Cell(other, offset, length) => {
-                let behind = i128::from(offset) + i128::from(length) <= i128::from(lo);
-                other != region || behind || i128::from(offset) >= end
+                let is_before = i128::from(offset) + i128::from(length) <= i128::from(lo);
+                other != region || is_before || i128::from(offset) >= end
             }
         });
         let shared = self.setting.program.regions[region.index()].kind == RegionKind::Map;
@@ -191,7 +192,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Applies a block to the slots. Returns false if the block is unreachable.
+    /// Applies the operations of a block to the slots. Returns false if the block is unreachable.
     fn run(&self, block: BlockId, moves: &mut Moves) -> bool {
         let program = self.setting.program;
         let Some(mut state) = self.ranges.state(program, block) else { return false };
@@ -240,7 +241,7 @@ impl Rounds<'_> {
                 let (lo, hi) = distance(state, b);
                 moved.by((-hi, -lo), width(dst))
             }),
-            // Only the low bits of the result follow the slot.
+            // Only the low bits of the result come from the slot.
             Op::Binary { op: BinaryOp::Concat, b: low, .. } => of(low),
             Op::Load { dst, addr } => {
                 let cell = cell(state, addr, width(dst) / 8);
@@ -256,7 +257,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Joins two sets of movements.
+/// Returns the join of two sets of movements.
 fn joined(a: &Moves, b: &Moves) -> Moves {
     let both = a.iter().filter_map(|(slot, moved)| Some((*slot, moved.join(*b.get(slot)?)?)));
     both.collect()
@@ -274,8 +275,8 @@ fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     Some(state.values[number as usize].value)
 }
 
-/// Returns the bounds of an operand, as a signed number if it may be negative and that range is not
-/// wider.
+/// Returns the bounds of an operand: the signed ones if they include negative numbers and are not
+/// wider, otherwise the unsigned ones.
 fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     let domain = match operand {
         Operand::Const { value, width } => Domain::constant(width, value),
@@ -287,36 +288,36 @@ fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     if signed.1 - signed.0 <= unsigned.1 - unsigned.0 && signed.0 < 0 { signed } else { unsigned }
 }
 
-/// Returns the region that an address points into, and its minimum and maximum offset.
-fn place(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
+/// Returns the region that an address points into, with its minimum and maximum offset in bytes.
+fn address_range(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
     let Operand::Reg(reg) = addr else { return None };
     let origin = state.value_and_origin(reg).address()?;
     let (lo, hi) = origin.offset.signed_range();
     Some((origin.region, lo, hi))
 }
 
-/// Returns the cell that an access reads or writes, if its place is known.
+/// Returns the cell that an access reads or writes, if its address is known.
 fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
-    let (region, lo, hi) = place(state, addr)?;
+    let (region, lo, hi) = address_range(state, addr)?;
     (lo == hi).then_some(Slot::Cell(region, lo, bytes))
 }
 
-/// Returns the maximum number of iterations if each moves the slot in this way and the slot's value
-/// stays within its bounds.
+/// Returns the maximum number of iterations if each iteration moves a slot as `moved` says, and the
+/// slot's value is always within the bounds of `value`.
 fn steps(value: Value, moved: Movement) -> Option<u64> {
-    let ends = |domain: &Domain| {
+    let span = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());
         let (lo, hi) = domain.signed_range();
         unsigned.min(i128::from(hi) - i128::from(lo))
     };
-    let offset = value.address().map(|origin| ends(&origin.offset));
-    let between = offset.unwrap_or(i128::MAX).min(ends(&value.domain));
+    let offset = value.address().map(|origin| span(&origin.offset));
+    let between = offset.unwrap_or(i128::MAX).min(span(&value.domain));
     let (least, most) = match (moved.lo, moved.hi) {
         (lo, hi) if lo > 0 => (lo, hi),
         (lo, hi) if hi < 0 => (-hi, -lo),
         _ => return None,
     };
-    // The step equals the difference of two values only if the value does not wrap around.
+    // The step is the difference of two values only if the value does not wrap around.
     if between + most >= 1_i128 << moved.bits {
         return None;
     }

@@ -1,19 +1,20 @@
-//! Value ranges of registers at each program point: a forward data-flow analysis without a solver.
+//! Value ranges of registers at each program point, computed by a forward data-flow analysis
+//! without a solver.
 //!
 //! A [`Domain`] describes a set of values by known bits, an unsigned and a signed interval. On the
-//! edges of a branch, the analysis refines all values that the condition was computed from, and the
-//! values computed from those. Registers and bytes of memory with the same value are refined
+//! edges of a branch, the analysis refines all values from which the condition was computed, and
+//! the values computed from these. It refines registers and bytes of memory with the same value
 //! together. Edges whose condition is refuted are not taken, so dead code has no values.
 //!
-//! The kernel's verifier (`kernel/bpf/verifier.c`) knows the same about scalars, with two
+//! The kernel's verifier (`kernel/bpf/verifier.c`) tracks scalars in the same way, with two
 //! differences. This analysis joins paths that meet, while the verifier follows each path
-//! separately. It ends loops by widening, while the verifier executes them. This crate knows no
-//! instruction set and no device.
+//! separately. It ends loops by widening, while the verifier executes them. This crate does not
+//! depend on an instruction set or a device.
 //!
-//! Cost: a visit of a block is linear in its operations, times a small constant for a branch. A
-//! block is visited again when a value at the head of an enclosing loop grows. A bound there grows
-//! at most a fixed number of times, so the total is bounded by blocks × loop heads × values. In
-//! practice, each block is visited a handful of times.
+//! Cost: a visit of a block takes time linear in the number of its operations, plus a small
+//! multiple of this for a branch. A block is visited again when a value at the head of an enclosing
+//! loop grows. Each bound there grows at most a fixed number of times, so blocks × loop heads ×
+//! values bounds the total. In practice, each block is visited a few times.
 
 mod entry;
 mod evaluate;

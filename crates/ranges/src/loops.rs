@@ -1,5 +1,5 @@
-//! Properties of a loop that are known before the analysis: registers that it does not write, and
-//! likely bounds of its counters.
+//! Properties of loops that are computed before the analysis: registers that a loop does not write,
+//! and likely bounds of its counters.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::graph::Graph;
 pub(crate) struct Loop {
     /// Blocks of the loop, sorted.
     blocks: Vec<usize>,
-    /// By register: true if the loop writes it. `None` for loops with entries other than the head.
+    /// True for registers that the loop writes. `None` for loops with entries other than the head.
     pub written: Option<Vec<bool>>,
-    /// Widening thresholds, sorted: the constants that the loop compares with, and their
-    /// neighbours. Constants in sums and differences count too, because the result may be compared
-    /// with zero.
+    /// Widening thresholds, sorted: the constants that the loop compares with, each also plus and
+    /// minus one. Constants in sums and differences count as well, because the result may be
+    /// compared with zero.
     pub thresholds: Vec<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Loop {
     }
 }
 
-/// Returns the constants that an operation compares with.
+/// Returns the constants that an operation may compare a value with.
 fn compared(op: &Op) -> impl Iterator<Item = u64> + use<> {
     let of = |op, operand| match (op, operand) {
         (_, Operand::Reg(_)) => None,

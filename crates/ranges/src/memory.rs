@@ -1,5 +1,5 @@
 //! Loads and stores. Bytes at known offsets from the base of a region have value numbers, as
-//! registers do, so that facts about a value survive spilling.
+//! registers do, so that facts about a value survive spills.
 
 use slowpath_domain::sign_extend;
 use slowpath_ir::{BinaryOp, RegionId, RegionKind};
@@ -9,14 +9,14 @@ use crate::state::{AbstractState, Cell};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, ValueNumber};
 
-/// Maximum distance from a region's base that is tracked, in bytes.
+/// Maximum distance of tracked bytes from a region's base.
 const REACH: i64 = 1 << 28;
 
-/// Maximum number of cells tracked at a time.
+/// Maximum number of cells in a state.
 const MAX_CELLS: usize = 512;
 
 impl AbstractState {
-    /// Returns the region of an address with its minimum and maximum signed offset.
+    /// Returns the region of an address, with its minimum and maximum signed offset in bytes.
     fn location(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
         let origin = self.value_of(addr).address()?;
         let (lo, hi) = origin.offset.signed_range();
@@ -36,13 +36,13 @@ impl AbstractState {
         }
         let number = self.fresh(Value::full(width));
         let cell = Cell { region, offset, bytes, number };
-        if pieces.is_empty() && self.follows(setting, &cell) {
+        if pieces.is_empty() && self.tracks(setting, &cell) {
             self.remember(cell);
         }
         number
     }
 
-    /// Returns the tracked parts of these bytes, by offset.
+    /// Returns the tracked parts of the `bytes` bytes at an offset, in order.
     fn pieces(&self, region: RegionId, offset: i64, bytes: u8) -> Vec<Piece> {
         let end = offset + i64::from(bytes);
         let cells = self
@@ -60,7 +60,7 @@ impl AbstractState {
         pieces.collect()
     }
 
-    /// Returns the value number of the concatenation of these pieces.
+    /// Returns the value number of the concatenation of adjacent pieces.
     fn assembled(
         &mut self,
         setting: &Setting,
@@ -90,7 +90,7 @@ impl AbstractState {
         value.map_or_else(|| self.fresh(Value::full(width)), |(number, _)| number)
     }
 
-    /// Returns the value number of some bytes of a value.
+    /// Returns the value number of `bytes` bytes of a value, from byte `first`.
     fn bytes_of(&mut self, number: ValueNumber, first: u8, bytes: u8) -> ValueNumber {
         self.define(Def::Extract(Arg::Number(number), 8 * first), 8 * bytes)
     }
@@ -118,7 +118,7 @@ impl AbstractState {
         }
         let end = lo + i64::from(bytes);
         for cell in hit {
-            // Keep the parts of overlapped cells that the store does not overwrite.
+            // Keep the parts of overlapping cells that the store does not overwrite.
             for (from, to) in [(cell.offset, lo), (end, cell.end())] {
                 if from < to {
                     let (first, bytes) = ((from - cell.offset) as u8, (to - from) as u8);
@@ -139,7 +139,7 @@ impl AbstractState {
     }
 
     fn remember_if(&mut self, setting: &Setting, cell: Cell) {
-        if self.follows(setting, &cell) {
+        if self.tracks(setting, &cell) {
             self.remember(cell);
         }
     }
@@ -151,8 +151,8 @@ impl AbstractState {
         }
     }
 
-    /// Returns true if the value of these bytes is tracked.
-    fn follows(&self, setting: &Setting, cell: &Cell) -> bool {
+    /// Returns true if the memory model tracks the value of these bytes.
+    fn tracks(&self, setting: &Setting, cell: &Cell) -> bool {
         match (setting.program.regions[cell.region.index()].kind, setting.memory) {
             // Other cores may change maps at any time.
             (RegionKind::Map, _) => false,
@@ -178,7 +178,8 @@ fn near(offset: i64) -> bool {
     (-REACH..=REACH).contains(&offset)
 }
 
-/// Returns true if offsets of this width can be tracked: they must not wrap around within reach.
-pub(crate) fn followed(width: u8) -> bool {
+/// Returns true if offsets of this width can be tracked: sums of offsets within `REACH` must not
+/// wrap around.
+pub(crate) fn can_track(width: u8) -> bool {
     sign_extend(1u64 << (width - 1), width) <= -4 * REACH
 }

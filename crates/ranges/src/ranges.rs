@@ -20,13 +20,13 @@ pub struct Ranges {
     edges: Vec<[bool; 2]>,
     kept: Vec<Vec<Reg>>,
     widths: Vec<u8>,
-    /// Registers that have values even where nothing reads them.
-    wanted: Vec<bool>,
+    /// True for the registers of [`Options::keep`].
+    keep: Vec<bool>,
     memory: MemoryModel,
 }
 
-/// Analyses a well-formed program ([`Program::validate`]). It tracks all values, for registers only
-/// while something reads them.
+/// Analyses a well-formed program ([`Program::validate`]) with full precision. Registers have
+/// values only as long as they are live.
 pub fn analyze(program: &Program) -> Ranges {
     analyze_with(program, &Options::default())
 }
@@ -37,20 +37,20 @@ pub fn analyze_with(program: &Program, options: &Options) -> Ranges {
     ranges.unwrap_or_else(|reason| unreachable!("nothing stops it: {reason}"))
 }
 
-/// Analyses a program with options, unless `stop` triggers.
+/// Analyses a program with options; fails if `stop` triggers.
 ///
 /// # Errors
-/// The reason to stop.
+/// Returns the reason if `stop` triggers.
 pub fn analyze_until(program: &Program, options: &Options, stop: &Stop) -> Result<Ranges, Reason> {
     let solution = solve(program, options, stop)?;
-    let mut wanted = vec![false; program.regs.len()];
-    options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
+    let mut keep = vec![false; program.regs.len()];
+    options.keep.iter().for_each(|reg| keep[reg.index()] = true);
     Ok(Ranges {
         entries: solution.entries,
         edges: solution.edges,
         kept: solution.kept,
         widths: program.regs.iter().map(|info| info.width).collect(),
-        wanted,
+        keep,
         memory: options.memory,
     })
 }
@@ -67,7 +67,7 @@ impl Ranges {
         self.edges[block.index()].get(edge).copied().unwrap_or(false)
     }
 
-    /// Returns the possible numbers of a register at the start of the block, or `None` if the block
+    /// Returns the possible values of a register at the start of the block, or `None` if the block
     /// is unreachable.
     pub fn on_entry(&self, block: BlockId, reg: Reg) -> Option<Domain> {
         let entry = self.entries[block.index()].as_ref()?;
@@ -88,7 +88,7 @@ impl Ranges {
         Some(self.entries[block.index()].as_ref()?.state(program))
     }
 
-    /// Calls `f` with each instruction of the block that has operations, in order, and the state
+    /// Calls `f` for each instruction of the block that has operations, in order, with the state
     /// before its first operation. Does nothing for unreachable blocks.
     ///
     /// `program` must be the analysed program.
@@ -116,12 +116,12 @@ impl Ranges {
         }
     }
 
-    /// Returns the registers whose values are dead at the start of the block. Also returns the
-    /// changes of this set at operations, from last to first, so that a forward walk can replay
+    /// Returns true for the registers whose values are dead at the start of the block. Also returns
+    /// the changes of this set at operations, from last to first, so that a forward walk can replay
     /// them.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
-        let mut dead: Vec<bool> = self.wanted.iter().map(|wanted| !wanted).collect();
+        let mut dead: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();
         for edge in block.terminator.edges() {
             if let Destination::Block(next) = edge.target {
                 self.kept[next.index()].iter().for_each(|reg| dead[reg.index()] = false);
@@ -139,7 +139,7 @@ impl Ranges {
                 }
             };
             if let Some(dst) = origin.op.dst() {
-                set(dst, !self.wanted[dst.index()]);
+                set(dst, !self.keep[dst.index()]);
             }
             for operand in origin.op.operands() {
                 if let Operand::Reg(reg) = operand {
@@ -151,6 +151,6 @@ impl Ranges {
     }
 }
 
-/// A change of liveness: index of an operation, register, and true if the register is dead behind
-/// it.
+/// A change of liveness: index of an operation, register, and true if the register is dead after
+/// the operation.
 type Change = (usize, Reg, bool);

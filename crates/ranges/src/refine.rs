@@ -1,4 +1,4 @@
-//! Refinement: propagates a narrowed value to the values that it was computed from, and to the
+//! Refinement: propagates a narrowed value to the values from which it was computed, and to the
 //! values computed from it.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
@@ -8,14 +8,14 @@ use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum number of passes up and down the table.
+/// Maximum number of passes down and up the table of values.
 const ROUNDS: usize = 3;
 
-/// A contradiction: no run reaches this point.
+/// A contradiction, so that no run reaches this point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 
-/// Restricts a numbered value to `domain`, and refines related values.
+/// Restricts a numbered value to `domain` and refines related values.
 pub(crate) fn assume(
     values: &mut [NumberedValue],
     number: ValueNumber,
@@ -27,7 +27,8 @@ pub(crate) fn assume(
     for _ in 0..ROUNDS {
         table.changed = false;
         // Go down the table first, because users have larger numbers than their operands; then up
-        // again with the new facts. Each pass is sound by itself, and a few find nearly everything.
+        // again with the new facts. Each pass is sound by itself, and a few passes find nearly all
+        // facts.
         for id in (0..table.values.len()).rev() {
             if table.touched[id] || table.operand_touched(id) {
                 table.backward(id)?;
@@ -47,9 +48,9 @@ pub(crate) fn assume(
 
 struct Table<'a> {
     values: &'a mut [NumberedValue],
-    /// True for values that were narrowed.
+    /// True for values that were narrowed since the start.
     touched: Vec<bool>,
-    /// True if a value was narrowed in this round.
+    /// True if a value was narrowed in the current round.
     changed: bool,
 }
 
@@ -65,7 +66,7 @@ impl Table<'_> {
         value_of(self.values, arg).domain
     }
 
-    /// Restricts an operand.
+    /// Restricts an operand to a value; fails if it contradicts the operand's value.
     fn restrict(&mut self, arg: Arg, to: Value) -> Result<(), Impossible> {
         match arg {
             Arg::Const(value, _) => {
@@ -100,7 +101,7 @@ impl Table<'_> {
         self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
-    /// Refines a result from its operands.
+    /// Refines a value from its operands.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         if def == Def::Unknown {
@@ -110,7 +111,7 @@ impl Table<'_> {
         self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
-    /// Refines operands from their result.
+    /// Refines the operands of a value from this value.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         let result = value.domain;
@@ -123,8 +124,8 @@ impl Table<'_> {
                 if result.lo() > mask(width) {
                     return Err(Impossible);
                 }
-                // Keep only results that an extension can yield. Truncated to the operand's width,
-                // they are the operand.
+                // Keep only the results that an extension can yield; truncated to the operand's
+                // width, they are the operand.
                 let fitting = Domain::range(result.width(), 0, mask(width)).meet(&result);
                 self.narrow(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
             }
@@ -143,7 +144,7 @@ impl Table<'_> {
         self.bits(a, result.zeros() << lo, result.ones() << lo)?;
         let whole = self.domain(a);
         let end = lo + result.width();
-        // If the bits above are known, bounds of the slice are bounds of the whole.
+        // If the bits above the slice are known, bounds of the slice are bounds of the whole value.
         let above = mask(whole.width()) & !mask(end);
         if above & whole.unknown_bits() != 0 {
             return Ok(());
@@ -151,7 +152,7 @@ impl Table<'_> {
         let base = whole.ones() & above;
         let (least, greatest) = (base | result.lo() << lo, base | result.hi() << lo | mask(lo));
         self.narrow(a, Domain::range(whole.width(), least, greatest))?;
-        // If the slice is the whole value, its signed bounds apply to the whole.
+        // If the slice is the whole value, its signed bounds are bounds of the value.
         if lo == 0 && result.sign().is_none() && above == 0 {
             let (least, greatest) = result.signed_range();
             self.narrow(a, Domain::signed(whole.width(), least, greatest))?;
@@ -193,16 +194,17 @@ impl Table<'_> {
                 self.narrow(b, transfer::xor(result, self.domain(a)))
             }
             BinaryOp::And => {
-                // A one in the result needs ones in both operands. A zero in the result needs a
-                // zero in one operand if the other has a one. A conjunction is at most each
-                // operand.
+                // A one in the result requires ones in both operands. A zero in the result requires
+                // a zero in one operand if the other has a one. The result is at most as large as
+                // each operand.
                 self.bits(a, result.zeros() & y.ones(), result.ones())?;
                 self.bits(b, result.zeros() & x.ones(), result.ones())?;
                 self.narrow(a, Domain::range(x.width(), result.lo(), m))?;
                 self.narrow(b, Domain::range(x.width(), result.lo(), m))
             }
             BinaryOp::Or => {
-                // The dual of the conjunction: a disjunction is at least each operand.
+                // The rules are dual to those of the conjunction; the result is at least as large
+                // as each operand.
                 self.bits(a, result.zeros(), result.ones() & y.zeros())?;
                 self.bits(b, result.zeros(), result.ones() & x.zeros())?;
                 self.narrow(a, Domain::range(x.width(), 0, result.hi()))?;
@@ -216,8 +218,8 @@ impl Table<'_> {
             BinaryOp::Shl => match y.as_constant() {
                 Some(by) if by < u64::from(x.width()) => {
                     self.bits(a, result.zeros() >> by, result.ones() >> by)?;
-                    // Shifted-out bits are unconstrained. If none are shifted out, the order is
-                    // preserved.
+                    // Shifted-out bits can be anything. If no bits are shifted out, the order of
+                    // values is preserved.
                     if x.hi() <= m >> by {
                         let (least, greatest) = (result.lo() >> by, result.hi() >> by);
                         self.narrow(a, Domain::range(x.width(), least, greatest))?;
@@ -230,7 +232,7 @@ impl Table<'_> {
                 Some(by) if by < u64::from(x.width()) => {
                     let bits = (result.zeros() << by, result.ones() << by);
                     self.bits(a, bits.0 & m, bits.1 & m)?;
-                    // Bits shifted out at the bottom may have been ones.
+                    // Bits that were shifted out at the bottom may have been ones.
                     let greatest = (result.hi() << by | mask(by as u8)) & m;
                     self.narrow(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
                 }
@@ -272,7 +274,7 @@ impl Table<'_> {
         }
     }
 
-    /// Refines `a` by `a != b`, which excludes a value if `b` is constant.
+    /// Refines `a` by `a != b`, which excludes one value if `b` is constant.
     fn excluded(&mut self, a: Arg, b: Arg) -> Result<(), Impossible> {
         let (x, Some(value)) = (self.domain(a), self.domain(b).as_constant()) else {
             return Ok(());

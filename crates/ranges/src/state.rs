@@ -1,11 +1,11 @@
 //! State at one program point: value numbers of all registers and of memory bytes at known offsets,
-//! and the table of the numbered values.
+//! and a table of the numbered values.
 
-use slowpath_domain::Domain;
+use slowpath_domain::{Domain, mask};
 use slowpath_ir::{Program, Reg, RegionId};
 
 use crate::evaluate::{evaluate, value_of};
-use crate::value::{Value, greatest};
+use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
 /// Bytes of memory that hold a numbered value.
@@ -19,7 +19,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Returns the offset behind the last byte.
+    /// Returns the offset of the first byte after the cell.
     pub fn end(&self) -> i64 {
         self.offset + i64::from(self.bytes)
     }
@@ -30,14 +30,14 @@ impl Cell {
     }
 }
 
-/// The facts about registers before an instruction.
+/// Facts about registers and memory before an instruction.
 #[derive(Clone, Debug)]
 pub struct AbstractState {
     /// Value numbers of registers; `None` for unknown values.
     pub(crate) regs: Vec<Option<ValueNumber>>,
     /// Widths of registers in bits.
     widths: Vec<u8>,
-    /// True for dead registers: nothing reads them before they are written.
+    /// True for dead registers, which are not read before they are written.
     pub(crate) dead: Vec<bool>,
     /// Cells sorted by location, without overlaps.
     pub(crate) cells: Vec<Cell>,
@@ -45,7 +45,7 @@ pub struct AbstractState {
 }
 
 impl AbstractState {
-    /// Creates a state in which nothing is known.
+    /// Returns a state in which all values are unknown.
     pub(crate) fn unknown(program: &Program) -> Self {
         AbstractState {
             regs: vec![None; program.regs.len()],
@@ -56,21 +56,21 @@ impl AbstractState {
         }
     }
 
-    /// Returns the possible numbers of a register. A dead register that was not requested in
+    /// Returns the possible values of a register. A dead register that is not in
     /// [`Options::keep`](crate::Options::keep) may have any value: front ends omit operations whose
-    /// result is not read, so the original machine's register may differ.
+    /// result is not read, so the register of the original machine may differ.
     pub fn value(&self, reg: Reg) -> Domain {
         self.value_and_origin(reg).domain
     }
 
-    /// Returns the possible numbers of a register and, if it is an address, the memory that it
+    /// Returns the possible values of a register and, if it is an address, the memory that it
     /// points to.
     pub fn value_and_origin(&self, reg: Reg) -> Value {
         let number = self.regs[reg.index()].filter(|_| !self.dead[reg.index()]);
         number.map_or(Value::full(self.widths[reg.index()]), |id| self.values[id as usize].value)
     }
 
-    /// Returns the value number of a register. Creates one if there is none.
+    /// Returns the value number of a register, creating one if it has none.
     pub(crate) fn number_of(&mut self, reg: Reg) -> ValueNumber {
         match self.regs[reg.index()] {
             Some(number) => number,
@@ -108,7 +108,7 @@ impl AbstractState {
         }
     }
 
-    /// Returns the value number for the result of a definition.
+    /// Returns the value number of the result of a definition, of `width` bits.
     pub(crate) fn define(&mut self, def: Def, width: u8) -> ValueNumber {
         if let Some(arg) = self.existing(&def, width) {
             return self.number_of_arg(arg);
@@ -118,7 +118,8 @@ impl AbstractState {
         (self.values.len() - 1) as ValueNumber
     }
 
-    /// Returns an existing operand that equals the result of the definition, if there is one.
+    /// Returns an existing operand that equals the result of the definition; `None` if there is
+    /// none.
     fn existing(&self, def: &Def, width: u8) -> Option<Arg> {
         let arg = match *def {
             Def::Extract(a, 0) => match self.def_of(a) {
@@ -128,7 +129,7 @@ impl AbstractState {
             Def::ZeroExtend(a) => match self.def_of(a) {
                 Def::Extract(inner, 0)
                     if self.value_of(inner).domain.hi()
-                        <= greatest(self.value_of(a).domain.width()) =>
+                        <= mask(self.value_of(a).domain.width()) =>
                 {
                     inner
                 }

@@ -3,7 +3,7 @@
 use slowpath_domain::Domain;
 use slowpath_ir::{InputKind, Op, Operand};
 
-use crate::memory::followed;
+use crate::memory::can_track;
 use crate::options::Setting;
 use crate::state::AbstractState;
 use crate::value::{Origin, Value};
@@ -51,50 +51,38 @@ impl AbstractState {
     }
 
     fn result(&mut self, setting: &Setting, op: &Op, width: u8) -> ValueNumber {
-        match *op {
-            Op::Copy { src, .. } => self.operand_number(src),
-            Op::Binary { op, a, b, .. } => {
-                let (a, b) = (self.arg(a), self.arg(b));
-                self.define(Def::Binary(op, a, b), width)
-            }
-            Op::Not { src, .. } => {
-                let src = self.arg(src);
-                self.define(Def::Not(src), width)
-            }
-            Op::Extract { src, lo, .. } => {
-                let src = self.arg(src);
-                self.define(Def::Extract(src, lo), width)
-            }
-            Op::ZeroExtend { src, .. } => {
-                let src = self.arg(src);
-                self.define(Def::ZeroExtend(src), width)
-            }
-            Op::SignExtend { src, .. } => {
-                let src = self.arg(src);
-                self.define(Def::SignExtend(src), width)
-            }
+        let def = match *op {
+            Op::Copy { src, .. } => return self.operand_number(src),
+            Op::Binary { op, a, b, .. } => Def::Binary(op, self.arg(a), self.arg(b)),
+            Op::Not { src, .. } => Def::Not(self.arg(src)),
+            Op::Extract { src, lo, .. } => Def::Extract(self.arg(src), lo),
+            Op::ZeroExtend { src, .. } => Def::ZeroExtend(self.arg(src)),
+            Op::SignExtend { src, .. } => Def::SignExtend(self.arg(src)),
             Op::Select { cond, then, other, .. } => {
-                let (cond, then, other) = (self.arg(cond), self.arg(then), self.arg(other));
-                self.define(Def::Select(cond, then, other), width)
+                Def::Select(self.arg(cond), self.arg(then), self.arg(other))
             }
             Op::Input { input, .. } => {
                 let info = &setting.program.inputs[input.index()];
                 let origin = match info.kind {
-                    InputKind::BaseAddress(region) if followed(width) => {
+                    InputKind::BaseAddress(region) if can_track(width) => {
                         Some(Origin { region, offset: Domain::constant(width, 0), or_null: false })
                     }
                     _ => None,
                 };
-                self.fresh(Value { domain: Domain::range(width, info.min, info.max), origin })
+                let domain = Domain::range(width, info.min, info.max);
+                return self.fresh(Value { domain, origin });
             }
             Op::Unknown { min, max, .. } => {
-                self.fresh(Value::scalar(Domain::range(width, min, max)))
+                return self.fresh(Value::scalar(Domain::range(width, min, max)));
             }
             Op::Load { addr, .. } => {
                 let addr = self.arg(addr);
-                self.load(setting, addr, width / 8)
+                return self.load(setting, addr, width / 8);
             }
-            Op::Store { .. } | Op::Clear { .. } | Op::Rely { .. } => self.fresh(Value::full(width)),
-        }
+            Op::Store { .. } | Op::Clear { .. } | Op::Rely { .. } => {
+                return self.fresh(Value::full(width));
+            }
+        };
+        self.define(def, width)
     }
 }

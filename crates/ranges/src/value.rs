@@ -1,6 +1,6 @@
-//! The facts about one value: a set of numbers and, for addresses, the region they point into.
+//! Facts about one value: a set of numbers and, for addresses, the region that they point into.
 
-use slowpath_domain::{Domain, mask};
+use slowpath_domain::Domain;
 use slowpath_ir::RegionId;
 
 /// An address as an offset from the first byte of a region.
@@ -8,43 +8,43 @@ use slowpath_ir::RegionId;
 pub struct Origin {
     /// The region.
     pub region: RegionId,
-    /// Offset from the first byte, modulo the width of addresses.
+    /// Offset from the first byte in bytes, modulo the width of addresses.
     pub offset: Domain,
-    /// True if the value may be the number zero instead.
+    /// True if the value may also be the number zero.
     pub or_null: bool,
 }
 
-/// A set of numbers. If all of them are addresses in one region, also their offsets.
+/// A set of numbers, with their offsets if all of them are addresses in one region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     /// Possible numbers.
     pub domain: Domain,
-    /// Region and offsets, if all numbers are addresses in one region.
+    /// Region and offsets, if all numbers are addresses in one region (or zero).
     pub origin: Option<Origin>,
 }
 
 impl Value {
-    /// Creates a value that is not a known address.
+    /// Returns a value that is not known to be an address.
     pub(crate) fn scalar(domain: Domain) -> Self {
         Value { domain, origin: None }
     }
 
-    /// Creates a value that may be any number.
+    /// Returns a value that may be any number.
     pub(crate) fn full(width: u8) -> Self {
         Value::scalar(Domain::full(width))
     }
 
-    /// Returns the address if the value certainly is one.
+    /// Returns the address; `None` if the value may be another number.
     pub(crate) fn address(&self) -> Option<Origin> {
         self.origin.filter(|origin| !origin.or_null)
     }
 
-    /// Returns a value that contains both.
+    /// Returns a value that contains both operands.
     pub(crate) fn join(&self, other: &Value) -> Value {
         self.combined(other, &|a: &Domain, b: &Domain| a.join(b))
     }
 
-    /// Returns a value that contains both, with bounds that settle after few steps.
+    /// Returns a value that contains both operands, with bounds that become stable after few steps.
     pub(crate) fn widen(&self, next: &Value, thresholds: &[u64]) -> Value {
         self.combined(next, &|a: &Domain, b: &Domain| a.widen(b, thresholds))
     }
@@ -64,7 +64,7 @@ impl Value {
         Value { domain: of(&self.domain, &other.domain), origin }
     }
 
-    /// Returns the values contained in both, or `None` if there are none.
+    /// Returns the numbers that are in both operands, or `None` if there are none.
     pub(crate) fn meet(&self, other: &Value) -> Option<Value> {
         let domain = self.domain.meet(&other.domain)?;
         let origin = match (self.origin, other.origin) {
@@ -91,9 +91,4 @@ impl Value {
         }
         self
     }
-}
-
-/// Returns the greatest number of `width` bits.
-pub(crate) fn greatest(width: u8) -> u64 {
-    mask(width)
 }

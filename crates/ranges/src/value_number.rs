@@ -1,8 +1,8 @@
-//! Value numbering: registers and memory that certainly hold the same value share its number, and
-//! the value keeps its definition in terms of others (after Alpern, Wegman and Zadeck, "Detecting
-//! equality of variables in programs", POPL 1988, but forwards and per state).
+//! Value numbering. Registers and memory that certainly have the same value share its number, and
+//! the value keeps its definition in terms of other values (after Alpern, Wegman and Zadeck,
+//! "Detecting equality of variables in programs", POPL 1988, but forwards and for each state).
 //!
-//! An operand has a smaller number than its users, so one pass up or down the table reaches all of
+//! An operand has a smaller number than its users, so one pass down or up the table reaches all of
 //! them.
 
 use slowpath_ir::BinaryOp;
@@ -24,24 +24,24 @@ pub(crate) enum Arg {
 /// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Def {
-    /// No definition is known.
+    /// No known definition.
     Unknown,
     /// `a op b`.
     Binary(BinaryOp, Arg, Arg),
     /// `~a`.
     Not(Arg),
-    /// Bits of `a` from this bit on.
+    /// Extraction of the bits from this bit upwards.
     Extract(Arg, u8),
     /// Zero extension.
     ZeroExtend(Arg),
     /// Sign extension.
     SignExtend(Arg),
-    /// The second operand if the first is 1, else the third.
+    /// The second operand if the first one is 1, otherwise the third.
     Select(Arg, Arg, Arg),
 }
 
 impl Def {
-    /// Lists the operands.
+    /// Returns the operands.
     pub fn args(&self) -> impl Iterator<Item = Arg> {
         let list = match *self {
             Def::Unknown => [None, None, None],
@@ -54,7 +54,8 @@ impl Def {
         list.into_iter().flatten()
     }
 
-    /// Replaces each operand by the result of `of`, or returns `None` if `of` does.
+    /// Returns the definition with each operand replaced by the result of `of`, or `None` if `of`
+    /// returns `None`.
     pub fn map(&self, mut of: impl FnMut(Arg) -> Option<Arg>) -> Option<Def> {
         Some(match *self {
             Def::Unknown => Def::Unknown,

@@ -1,5 +1,5 @@
-//! Random runs of the examples in the concrete interpreter stay within the computed ranges at the
-//! start of each block.
+//! Tests that the registers in random runs of the examples, in the concrete interpreter, stay
+//! within the computed ranges at the start of each block.
 
 use crate::support;
 
@@ -11,7 +11,8 @@ use support::{Random, bpf_programs, environment, examples, nfp_program};
 const RUNS: usize = 150;
 const LONGEST: usize = 20_000;
 
-/// Runs a program. Returns the number of values compared.
+/// Runs a program and compares its registers with their ranges. Returns the number of compared
+/// values.
 fn check(name: &str, program: &Program) -> usize {
     let ranges = analyze(program);
     let liveness = Liveness::of(program);
@@ -58,7 +59,7 @@ fn runs_of_nfp_examples_stay_within_ranges() {
 }
 
 #[test]
-fn registers_without_reader_have_every_value() {
+fn dead_registers_have_every_value() {
     for file in examples("firewall.bpf.o") {
         for program in bpf_programs(&file) {
             let ranges = analyze(&program);

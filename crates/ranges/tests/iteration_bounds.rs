@@ -1,5 +1,4 @@
-//! Bounds on loop iterations compared with the counted iterations, for all 8-bit loops with these
-//! bounds, steps and tests.
+//! Tests that compare bounds on loop iterations with the actual iterations of many 8-bit loops.
 
 use crate::support;
 
@@ -22,8 +21,8 @@ enum Shape {
     /// `while (i < n) i += step`
     Before,
     /// `do i += step while (i < n)`
-    Behind,
-    /// As `Before`, with the counter in memory.
+    After,
+    /// Like `Before`, with the counter in memory.
     Spilled,
 }
 
@@ -31,7 +30,7 @@ enum Shape {
 struct Loop {
     start: u8,
     step: u8,
-    /// Minimum and maximum end.
+    /// Minimum and maximum of the counter's end.
     end: (u8, u8),
     test: Test,
     shape: Shape,
@@ -41,7 +40,7 @@ fn byte(value: u8) -> Operand {
     Operand::constant(8, value.into())
 }
 
-fn going_on<E: Emit>(b: &mut E, test: Test, i: Operand, n: Reg) -> Operand {
+fn continues<E: Emit>(b: &mut E, test: Test, i: Operand, n: Reg) -> Operand {
     match test {
         Test::Below => b.binary(BinaryOp::Ult, i, n),
         Test::SignedBelow => b.binary(BinaryOp::Slt, i, n),
@@ -59,22 +58,16 @@ fn program(of: Loop) -> Program {
     match of.shape {
         Shape::Before => {
             program.jump(|b| b.copy(i, byte(of.start)), Some(1));
-            program.branch(|b| going_on(b, of.test, i.into(), n), Some(2), Some(3));
-            program.jump(
-                |b| {
-                    let next = b.binary(BinaryOp::Add, i, byte(of.step));
-                    b.copy(i, next);
-                },
-                Some(1),
-            );
+            program.branch(|b| continues(b, of.test, i.into(), n), Some(2), Some(3));
+            program.advance(i, BinaryOp::Add, byte(of.step), 1);
         }
-        Shape::Behind => {
+        Shape::After => {
             program.jump(|b| b.copy(i, byte(of.start)), Some(1));
             program.branch(
                 |b| {
                     let next = b.binary(BinaryOp::Add, i, byte(of.step));
                     b.copy(i, next);
-                    going_on(b, of.test, i.into(), n)
+                    continues(b, of.test, i.into(), n)
                 },
                 Some(1),
                 Some(2),
@@ -86,7 +79,7 @@ fn program(of: Loop) -> Program {
             program.branch(
                 |b| {
                     let now = b.load(stack, 1);
-                    going_on(b, of.test, now, n)
+                    continues(b, of.test, now, n)
                 },
                 Some(2),
                 Some(3),
@@ -105,24 +98,24 @@ fn program(of: Loop) -> Program {
     program.program
 }
 
-/// Counts the executions of the loop's header; `None` for an endless loop.
+/// Returns the number of executions of the loop's header; `None` for an endless loop.
 fn counted(of: Loop, end: u8) -> Option<u64> {
-    let goes_on = |i: u8| match of.test {
+    let continues = |i: u8| match of.test {
         Test::Below => i < end,
         Test::SignedBelow => (i as i8) < end as i8,
         Test::NotEqual => i != end,
     };
     let mut i = of.start;
-    // An 8-bit counter that does not end within 256 iterations repeats.
+    // An 8-bit counter that does not reach its end within 256 iterations never does.
     (1..=257).find(|_| match of.shape {
         Shape::Before | Shape::Spilled => {
-            let ended = !goes_on(i);
+            let ended = !continues(i);
             i = i.wrapping_add(of.step);
             ended
         }
-        Shape::Behind => {
+        Shape::After => {
             i = i.wrapping_add(of.step);
-            !goes_on(i)
+            !continues(i)
         }
     })
 }
@@ -135,9 +128,9 @@ fn found(of: Loop) -> Option<u64> {
 }
 
 #[test]
-fn no_loop_has_more_rounds_than_are_found() {
+fn no_loop_exceeds_its_bound() {
     let (mut known, mut all) = (0, 0);
-    for shape in [Shape::Before, Shape::Behind, Shape::Spilled] {
+    for shape in [Shape::Before, Shape::After, Shape::Spilled] {
         for test in [Test::Below, Test::SignedBelow, Test::NotEqual] {
             for start in [0, 1, 7, 100, 128, 250] {
                 for step in [1, 2, 3, 8, 127, 128, 248, 254, 255] {
@@ -161,7 +154,7 @@ fn no_loop_has_more_rounds_than_are_found() {
 }
 
 #[test]
-fn plain_counters_have_exactly_their_rounds() {
+fn bounds_of_simple_counters_are_exact() {
     for shape in [Shape::Before, Shape::Spilled] {
         let of = |start, step, end| Loop { start, step, end: (end, end), test: Test::Below, shape };
         assert_eq!(found(of(0, 1, 17)), Some(18));

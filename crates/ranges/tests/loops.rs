@@ -1,4 +1,4 @@
-//! Values that change in loops.
+//! Tests of values that change in loops.
 
 use crate::support;
 
@@ -18,13 +18,7 @@ fn a_counter_stays_below_its_limit() {
     let i = program.reg(64);
     program.jump(|b| b.copy(i, k(0)), Some(1));
     program.branch(|b| b.binary(BinaryOp::Ult, i, k(1000)), Some(2), Some(3));
-    program.jump(
-        |b| {
-            let next = b.binary(BinaryOp::Add, i, k(1));
-            b.copy(i, next);
-        },
-        Some(1),
-    );
+    program.advance(i, BinaryOp::Add, k(1), 1);
     program.end(&[i]);
     let ranges = analyze(&program.program);
     assert_eq!(bounds(&ranges, 1, i), (0, 1000));
@@ -33,7 +27,7 @@ fn a_counter_stays_below_its_limit() {
 }
 
 #[test]
-fn a_counter_that_is_compared_for_equality_stops_there() {
+fn a_counter_stops_at_an_equality() {
     let mut program = Builder::new();
     let i = program.reg(32);
     let c = |value| Operand::constant(32, value);
@@ -59,13 +53,7 @@ fn a_counter_can_count_down_and_below_zero() {
     let i = program.reg(64);
     program.jump(|b| b.copy(i, k(50)), Some(1));
     program.branch(|b| b.binary(BinaryOp::Slt, i, k(0)), Some(3), Some(2));
-    program.jump(
-        |b| {
-            let next = b.binary(BinaryOp::Sub, i, k(1));
-            b.copy(i, next);
-        },
-        Some(1),
-    );
+    program.advance(i, BinaryOp::Sub, k(1), 1);
     program.end(&[i]);
     let ranges = analyze(&program.program);
     let domain = ranges.on_entry(BlockId(1), i).expect("alive");
@@ -80,13 +68,7 @@ fn the_limit_can_be_a_register() {
     let (i, n) = (program.reg(64), program.between(64, 5, 64));
     program.jump(|b| b.copy(i, k(0)), Some(1));
     program.branch(|b| b.binary(BinaryOp::Ult, i, n), Some(2), Some(3));
-    program.jump(
-        |b| {
-            let next = b.binary(BinaryOp::Add, i, k(1));
-            b.copy(i, next);
-        },
-        Some(1),
-    );
+    program.advance(i, BinaryOp::Add, k(1), 1);
     program.end(&[i, n]);
     let ranges = analyze(&program.program);
     assert_eq!(bounds(&ranges, 2, i), (0, 63));
@@ -98,21 +80,12 @@ fn the_limit_can_be_a_register() {
 fn loops_in_loops_have_their_own_counters() {
     let mut program = Builder::new();
     let (i, j) = (program.reg(64), program.reg(64));
-    let count = |program: &mut Builder, counter: Reg, to| {
-        program.jump(
-            |b| {
-                let next = b.binary(BinaryOp::Add, counter, k(1));
-                b.copy(counter, next);
-            },
-            Some(to),
-        );
-    };
     program.jump(|b| b.copy(i, k(0)), Some(1));
     program.branch(|b| b.binary(BinaryOp::Ult, i, k(10)), Some(2), Some(6));
     program.jump(|b| b.copy(j, i), Some(3));
     program.branch(|b| b.binary(BinaryOp::Ult, j, k(20)), Some(4), Some(5));
-    count(&mut program, j, 3);
-    count(&mut program, i, 1);
+    program.advance(j, BinaryOp::Add, k(1), 3);
+    program.advance(i, BinaryOp::Add, k(1), 1);
     program.end(&[i, j]);
     let ranges = analyze(&program.program);
     assert_eq!(bounds(&ranges, 4, i), (0, 9));
@@ -122,7 +95,7 @@ fn loops_in_loops_have_their_own_counters() {
 }
 
 #[test]
-fn what_a_loop_does_not_change_stays_known() {
+fn registers_that_a_loop_does_not_change_stay_known() {
     let mut program = Builder::new();
     let (x, i) = (program.between(64, 3, 4), program.any(64));
     program.branch(
@@ -153,13 +126,7 @@ fn a_loop_with_two_entries_ends_as_well() {
         Some(1),
         Some(2),
     );
-    program.jump(
-        |b| {
-            let next = b.binary(BinaryOp::Add, i, k(2));
-            b.copy(i, next);
-        },
-        Some(2),
-    );
+    program.advance(i, BinaryOp::Add, k(2), 2);
     program.branch(|b| b.binary(BinaryOp::Ult, i, k(100)), Some(1), Some(3));
     program.end(&[i]);
     let ranges = analyze(&program.program);

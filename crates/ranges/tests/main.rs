@@ -1,4 +1,4 @@
-//! Tests of value ranges, combined in one binary so that they link only once.
+//! All tests of value ranges, in one program, so that they are linked only once.
 
 mod support;
 

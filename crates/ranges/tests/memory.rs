@@ -1,4 +1,4 @@
-//! Values that are stored and loaded.
+//! Tests of values that are stored and loaded.
 
 use crate::support;
 
@@ -6,7 +6,7 @@ use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, Reg, RegionKin
 use slowpath_ranges::{Domain, MemoryModel, Options, analyze, analyze_with};
 use support::program::{Builder, k};
 
-/// Analyses a block that computes a value. Returns the range of that value.
+/// Returns the range of the value that a block computes.
 fn value(
     mut program: Builder,
     memory: MemoryModel,
@@ -32,7 +32,7 @@ fn at(b: &mut BlockBuilder<'_>, base: Reg, offset: u64) -> Operand {
 }
 
 #[test]
-fn a_spilled_value_comes_back() {
+fn a_spilled_value_is_loaded() {
     for memory in [MemoryModel::Every, MemoryModel::Slots] {
         let mut program = Builder::new();
         let (stack, x) = (program.region(RegionKind::Stack), program.between(64, 3, 9));
@@ -67,7 +67,7 @@ fn parts_of_values_and_values_of_parts_are_known() {
 }
 
 #[test]
-fn the_verifier_follows_zeros_of_any_size() {
+fn the_verifier_tracks_zeros_of_any_size() {
     let mut program = Builder::new();
     let stack = program.region(RegionKind::Stack);
     let domain = value(program, MemoryModel::Slots, |b| {
@@ -92,7 +92,7 @@ fn the_verifier_follows_zeros_of_any_size() {
 }
 
 #[test]
-fn stores_to_unknown_places_forget_what_they_may_hit() {
+fn stores_to_unknown_addresses_forget_memory() {
     let run = |offset: (u64, u64), other_region: bool| {
         let mut program = Builder::new();
         let stack = program.region(RegionKind::Stack);
@@ -129,7 +129,7 @@ fn a_store_through_any_number_forgets_everything() {
 }
 
 #[test]
-fn a_pointer_that_is_not_null_behind_a_check_hits_its_own_region() {
+fn a_pointer_checked_for_null_writes_only_to_its_region() {
     let mut program = Builder::new();
     let (stack, map) = (program.region(RegionKind::Stack), program.region(RegionKind::Map));
     let (found, pointer, x) = (program.any(1), program.reg(64), program.reg(64));

@@ -1,5 +1,5 @@
-//! Random programs with loops and memory, run concretely: before each block, registers stay within
-//! their ranges, for all options.
+//! Tests that the registers in concrete runs of random programs, with loops and memory, stay within
+//! their ranges before each block, for all options.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! Values behind branches.
+//! Tests of values after branches.
 
 use crate::support;
 
@@ -9,7 +9,8 @@ use support::program::{Builder, k};
 const YES: BlockId = BlockId(1);
 const NO: BlockId = BlockId(2);
 
-/// Analyses `if of(x) { block 1 } else { block 2 }`, where both read `reads`.
+/// Analyses a program that branches on the result of `of` to block 1 or block 2, which both read
+/// `reads`.
 fn branch(
     mut program: Builder,
     reads: &[Reg],
@@ -116,7 +117,7 @@ fn tested_bits_are_known() {
 }
 
 #[test]
-fn conditions_made_of_conditions_are_taken_apart() {
+fn combined_conditions_are_refined() {
     let mut program = Builder::new();
     let x = program.any(64);
     let ranges = branch(program, &[x], |b| {
@@ -146,7 +147,7 @@ fn a_selection_is_refined_by_its_result() {
 }
 
 #[test]
-fn refuted_edges_are_not_taken_and_what_is_behind_them_is_dead() {
+fn code_behind_refuted_edges_is_dead() {
     let mut program = Builder::new();
     let x = program.between(64, 0, 31);
     let y = program.reg(64);
@@ -160,7 +161,7 @@ fn refuted_edges_are_not_taken_and_what_is_behind_them_is_dead() {
     assert!(!ranges.edge_reachable(BlockId(1), 0));
     assert_eq!(ranges.on_entry(BlockId(1), x), None);
     assert_eq!(bounds(&ranges, BlockId(3), y), (7, 7));
-    // The same program with a condition that must stay undecided.
+    // Analyse the program again, with a condition that stays undecided.
     let options = Options { undecided: &[BlockId(0)], ..Options::default() };
     let ranges = analyze_with(&program.program, &options);
     assert!(ranges.edge_reachable(BlockId(0), 0) && ranges.edge_reachable(BlockId(0), 1));
@@ -168,7 +169,7 @@ fn refuted_edges_are_not_taken_and_what_is_behind_them_is_dead() {
 }
 
 #[test]
-fn nested_conditions_add_up_and_meet_again() {
+fn nested_conditions_are_combined_and_joined() {
     let mut program = Builder::new();
     let x = program.any(64);
     program.branch(|b| b.binary(BinaryOp::Ult, x, k(100)), Some(1), Some(4));

@@ -47,7 +47,7 @@ pub fn nfp_program(file: &Path) -> Program {
         .unwrap_or_else(|e| panic!("{file:?}: {e}"))
 }
 
-/// A random number generator (xorshift64*) with the same sequence in every run.
+/// A random number generator (xorshift64*) that starts from a fixed state.
 pub struct Random(pub u64);
 
 impl Random {
@@ -67,7 +67,7 @@ impl Random {
     }
 }
 
-/// Returns a random packet that resembles a known protocol, with some bytes changed.
+/// Returns a random packet of a common protocol, in which some bytes are changed.
 fn packet(random: &mut Random) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..1600).map(|_| random.next() as u8).collect();
     bytes[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);

@@ -1,12 +1,12 @@
-//! Builder for hand-written programs.
+//! Builder for programs in tests.
 
 use slowpath_ir::{
-    Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId, InputKind,
-    InsnIdx, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
+    BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,
+    InputKind, InsnIdx, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
     Terminator, ValueFormat,
 };
 
-/// A program under construction; its blocks are numbered in order.
+/// A program under construction; its blocks are numbered in the order of their addition.
 pub struct Builder {
     pub program: Program,
 }
@@ -55,7 +55,7 @@ impl Builder {
         self.between(width, 0, max)
     }
 
-    /// Adds a region and returns its base.
+    /// Adds a region and returns its base register.
     pub fn region(&mut self, kind: RegionKind) -> Reg {
         let region = RegionId::from(self.program.regions.len());
         let base = self.input(64, 1 << 16, (1 << 31) - 1, InputKind::BaseAddress(region));
@@ -92,7 +92,7 @@ impl Builder {
         self.program.blocks.push(Block { first: insn, insns, ops, costs, terminator });
     }
 
-    /// Adds a block that jumps to another block, or exits.
+    /// Adds a block that jumps to another block, or exits if `to` is `None`.
     pub fn jump(&mut self, of: impl FnOnce(&mut BlockBuilder<'_>), to: Option<u32>) {
         self.block(
             |b| {
@@ -103,7 +103,16 @@ impl Builder {
         );
     }
 
-    /// Adds a block that branches on the bit that `of` computes.
+    /// Adds a block that computes `counter = counter op by` and jumps to the block `to`.
+    pub fn advance(&mut self, counter: Reg, op: BinaryOp, by: Operand, to: u32) {
+        let step = |b: &mut BlockBuilder<'_>| {
+            let next = b.binary(op, counter, by);
+            b.copy(counter, next);
+        };
+        self.jump(step, Some(to));
+    }
+
+    /// Adds a block that branches on the bit that `of` computes; `None` stands for the exit.
     pub fn branch(
         &mut self,
         of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
