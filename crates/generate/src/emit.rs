@@ -1,9 +1,9 @@
-//! Translation of statements to instructions. Each instruction is valid where it stands: the
-//! registers it reads are defined, packet accesses are checked, stack bytes are written before they
-//! are read.
+//! Translation of statements to instructions. Each instruction is valid at its position: the
+//! registers that it reads are defined, packet accesses are checked, and stack bytes are written
+//! before they are read.
 //!
-//! A statement is left out if it is impossible in the current state. It is also left out if it
-//! would make the program too long or give it too many paths.
+//! A statement is left out if it is impossible in the current state, or would make the program too
+//! long or give it too many paths.
 
 mod alu;
 mod call;
@@ -24,18 +24,18 @@ use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 /// Number of slots reserved for the end of a program.
 const RESERVE: usize = 8;
 
-/// Bit of a choice: if it is set, a new value goes to an undefined register if possible.
+/// Bit of a choice that prefers an undefined register for a new value.
 const UNUSED: Pick = 0x8000;
-/// Bits of a choice: if all of them are 0, both operands may be the same register.
+/// Bits of a choice; if all are 0, both operands may be the same register.
 const SAME: Pick = 0x7000;
 
-/// Returns the register with a number of at most 10.
-fn reg(number: u8) -> Register {
+/// Returns the register with this number; numbers above 10 give the frame pointer.
+pub(crate) fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::FRAME)
 }
 
-/// A function in instructions. Calls hold the number of the callee instead of its offset; look-ups
-/// load the map number 0.
+/// A function in instructions. Calls contain the index of the callee instead of its offset;
+/// look-ups load the map with number 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     /// The instructions, by slot.
@@ -44,7 +44,8 @@ pub(crate) struct Emitted {
     pub paths: u64,
 }
 
-/// A function under construction, with the verifier's knowledge at the next instruction.
+/// A function under construction, with the knowledge of the kernel's verifier before the next
+/// instruction.
 #[derive(Clone)]
 struct Emitter<'a> {
     features: &'a Features,
@@ -53,12 +54,12 @@ struct Emitter<'a> {
     callees: &'a [Callee],
     code: Vec<Insn>,
     state: VerifierState,
-    /// Registers that must keep their value.
+    /// Registers whose values must not change.
     reserved: Vec<Register>,
     context: Option<Register>,
-    /// Number of variable places in the packet so far.
-    places: u32,
-    /// Jumps to exits with a constant result, by slot and result. These exits are emitted last.
+    /// Number of pointers at variable offsets so far.
+    variable_offsets: u32,
+    /// Jumps to exits with a constant result, by slot and result. The exits are emitted last.
     pending_exits: Vec<(usize, i32)>,
     /// Jumps out of the innermost loop, by slot and state; `None` outside of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
@@ -73,7 +74,7 @@ struct Callee {
     paths: u64,
 }
 
-/// Emits the functions of a program, the entry first, including functions that are never called.
+/// Emits all functions of a program, the entry first, even functions that are never called.
 pub(crate) fn emit(program: &Program, features: &Features) -> Vec<Emitted> {
     let mut callees = Vec::new();
     let mut functions = Vec::new();
@@ -119,7 +120,7 @@ impl<'a> Emitter<'a> {
             state: VerifierState::new(features.stack_depth),
             reserved: Vec::new(),
             context: None,
-            places: 0,
+            variable_offsets: 0,
             pending_exits: Vec::new(),
             breaks: None,
             ended: 0,
@@ -127,7 +128,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Moves the context to the register in which it stays.
+    /// Moves the context to the register that keeps it.
     fn start(&mut self, context: Pick) {
         let callee_saved = [reg(1), reg(6), reg(7), reg(8), reg(9)];
         let context = callee_saved[usize::from(context) % callee_saved.len()];
@@ -157,8 +158,8 @@ impl<'a> Emitter<'a> {
         slots > self.max_slots || paths > self.features.max_paths
     }
 
-    /// Emits a statement. Returns `None` if the statement is impossible; the caller must then undo
-    /// the emitted code.
+    /// Emits a statement. Returns `None` if the statement is impossible; the caller must then
+    /// remove the emitted code.
     fn statement(&mut self, statement: &Stmt) -> Option<()> {
         match *statement {
             Stmt::Alu(op, width, dst, src) => self.arithmetic(op, width, dst, src),
@@ -235,20 +236,20 @@ impl<'a> Emitter<'a> {
         if self.features.wide { width } else { Width::W32 }
     }
 
-    /// Chooses a readable register with a scalar.
+    /// Chooses a register with a scalar.
     fn scalar(&self, choice: Pick) -> Option<Register> {
         pick(&self.state.registers(|kind| matches!(kind, Kind::Scalar(_))), choice)
     }
 
-    /// Chooses a register with a scalar that may be overwritten.
+    /// Chooses a register with a scalar that may be overwritten and is not in `avoid`.
     fn variable_scalar(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let mut all = self.state.registers(|kind| matches!(kind, Kind::Scalar(_)));
         all.retain(|register| !self.reserved.contains(register) && !avoid.contains(register));
         pick(&all, choice)
     }
 
-    /// Chooses a register for a new value. Registers with pointers are avoided if there are enough
-    /// others. Half of the choices prefer an undefined register.
+    /// Chooses a register, not in `avoid`, for a new value. Avoids registers with pointers if there
+    /// are enough others. Half of the choices prefer an undefined register.
     fn target(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let usable =
             |register: &Register| !self.reserved.contains(register) && !avoid.contains(register);
@@ -276,8 +277,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Chooses the right operand for a left one. It is rarely the same register if there is
-    /// another.
+    /// Chooses the right operand for a left one, rarely the same register if there is another.
     fn source_beside(&self, left: Register, operand: Operand) -> Option<Source> {
         if let Operand::Register(choice) = operand
             && choice & SAME != 0
@@ -308,7 +308,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Returns the element of a list that a choice selects; `None` if the list is empty.
-fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
+/// Returns the list element that a choice selects; `None` if the list is empty.
+pub(crate) fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
     list.get(usize::from(choice).checked_rem(list.len())?).copied()
 }

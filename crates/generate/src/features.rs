@@ -1,14 +1,14 @@
-//! Features that generated programs may use.
+//! Optional features of generated programs.
 
-/// Features that generated programs may use, and limits of their size.
+/// Features that generated programs may use, and limits on their size.
 ///
-/// The default is the subset that the SmartNIC's driver offloads and that a program on the host can
-/// use as well; queue selection is therefore left out. Arithmetic, jumps and packet access are
-/// always enabled.
+/// The default features are those that the SmartNIC's driver offloads and that programs on the host
+/// can use as well; this excludes queue selection. Arithmetic, jumps and packet access are always
+/// enabled.
 #[derive(Clone, Debug)]
 pub struct Features {
-    /// 64-bit arithmetic and comparisons. Without them, programs use only 32-bit ones and 64-bit
-    /// moves.
+    /// 64-bit arithmetic and comparisons. Without this, programs use only 32-bit operations and
+    /// 64-bit moves.
     pub wide: bool,
     /// Multiplication of factors below 2^32.
     pub multiply: bool,
@@ -18,17 +18,16 @@ pub struct Features {
     pub variable_shifts: bool,
     /// Byte swaps to big-endian.
     pub swaps: bool,
-    /// Conversions to little-endian, which truncate. The driver rejects them.
+    /// Conversions to little-endian, which truncate; the driver rejects them.
     pub little_endian: bool,
     /// 32-bit comparisons.
     pub jump32: bool,
-    /// Operands of multiplications, divisions and shifts without a mask, if a branch bounds their
-    /// range.
+    /// Unmasked operands of multiplications, divisions and shifts, if a branch bounds their range.
     pub refined_ranges: bool,
     /// Stores to the packet.
     pub packet_writes: bool,
-    /// Stores of constants. Without them, constants are stored from registers. The driver rejects
-    /// them.
+    /// Stores of constants, which the driver rejects. Without this, programs store constants from
+    /// registers.
     pub store_constants: bool,
     /// Packet accesses at variable offsets.
     pub variable_offsets: bool,
@@ -46,22 +45,23 @@ pub struct Features {
     pub missing_elements: bool,
     /// Atomic additions to map elements; requires `maps`.
     pub atomics: bool,
-    /// `bpf_xdp_adjust_head` and `bpf_xdp_adjust_tail`.
+    /// Calls of `bpf_xdp_adjust_head` and `bpf_xdp_adjust_tail`.
     pub helpers: bool,
-    /// `bpf_get_prandom_u32`, which makes the program's behaviour depend on more than its input.
+    /// Calls of `bpf_get_prandom_u32`, after which the program's behaviour depends on more than its
+    /// input.
     pub random: bool,
     /// Calls of the program's own functions.
     pub calls: bool,
-    /// Any computed value as result. Without this, constant results are 0 to 4 and computed ones 0
+    /// Any computed value as result. Without this, constant results are 0 to 4, computed results 0
     /// to 3.
     pub any_result: bool,
-    /// Size of the program's stack in bytes, a multiple of 8, at most 384.
+    /// Size of the stack frame in bytes, a multiple of 8, at most 384.
     pub stack_depth: u16,
-    /// Largest checked distance from the packet's start, in bytes, at most 1500.
+    /// Maximum checked distance from the packet's start, in bytes, at most 1500.
     pub packet_reach: u16,
-    /// Largest length of the program in slots, including functions.
+    /// Maximum length of the program in slots, including called functions.
     pub max_slots: usize,
-    /// Largest number of paths through the program, counted as if all conditions were independent.
+    /// Maximum number of paths through the program, counted as if all conditions were independent.
     pub max_paths: u64,
 }
 
@@ -99,7 +99,7 @@ impl Default for Features {
 }
 
 impl Features {
-    /// Returns features for straight-line code and branches over the packet: no stack, maps,
+    /// Returns features for straight-line code and branches on packet bytes: without stack, maps,
     /// helpers, calls and loops.
     pub fn plain() -> Self {
         Features {

@@ -1,4 +1,4 @@
-//! Generated programs as statements, instructions and objects.
+//! Generated programs, as statements, instructions and objects.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ use crate::statement::{Code, MapShape, Program, Stmt};
 #[derive(Clone)]
 pub struct Generated {
     program: Program,
-    /// The entry function, then its callees.
+    /// Instructions of the entry function, then of its callees.
     functions: Vec<Vec<Insn>>,
     paths: u64,
 }
@@ -29,7 +29,8 @@ impl Generated {
         Generated { program, functions, paths }
     }
 
-    /// Returns the instructions by slot: the entry function first, then its callees.
+    /// Returns the instructions of each function by slot; the entry function comes first, then its
+    /// callees.
     pub fn functions(&self) -> &[Vec<Insn>] {
         &self.functions
     }
@@ -39,8 +40,8 @@ impl Generated {
         self.functions.iter().map(Vec::len).sum()
     }
 
-    /// Returns the number of paths, counted as if all conditions were independent. Paths through
-    /// callees and through the iterations of loops are multiplied.
+    /// Returns the number of paths, counted as if all conditions were independent. The paths of
+    /// callees and of each iteration of a loop multiply it.
     pub fn paths(&self) -> u64 {
         self.paths
     }
@@ -53,20 +54,19 @@ impl Generated {
 
     /// Returns an ELF object with the single program `generated` in section `xdp`.
     pub fn object(&self) -> Vec<u8> {
-        let functions: Vec<&[Insn]> = self.functions.iter().map(Vec::as_slice).collect();
-        write(&functions, self.map())
+        write(&self.functions, self.map())
     }
 
     /// Writes the ELF object to a file.
     ///
     /// # Errors
-    /// Errors of writing the file.
+    /// Returns the error if the file cannot be written.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         std::fs::write(path, self.object())
     }
 }
 
-/// Removes functions that are not called, and sets the offsets of calls.
+/// Removes functions that the entry function does not call, and sets the offsets of calls.
 fn link(functions: &mut Vec<Emitted>) {
     let Some((entry, others)) = functions.split_first_mut() else { return };
     let mut starts = vec![None; others.len()];

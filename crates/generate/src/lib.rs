@@ -1,7 +1,7 @@
-//! Random XDP programs for tests. The kernel's verifier accepts them, and the SmartNIC's driver
-//! would offload them.
+//! Random XDP programs for tests, which the kernel's verifier accepts and the SmartNIC's driver
+//! would offload.
 //!
-//! [`programs`] is a proptest strategy; its programs shrink to smaller ones of the same kind.
+//! [`programs`] is a proptest strategy; its programs shrink to smaller programs of the same kind.
 //! [`from_seed`] returns the program of a seed. A program is a list of statements without
 //! invariants, and its instructions are valid by construction. The crate does not know the meaning
 //! of programs.
@@ -31,7 +31,7 @@ pub use features::Features;
 pub use generated::Generated;
 pub use statement::MapShape;
 
-use proptest::strategy::{Strategy, ValueTree};
+use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// Returns a strategy for programs with these features and about `size` statements on the outermost
@@ -50,7 +50,7 @@ pub fn from_seed(seed: u64, features: &Features, size: usize) -> Generated {
 /// Generator of programs by seed, for tests that need thousands of them.
 pub struct Programs {
     features: Features,
-    statements: proptest::strategy::BoxedStrategy<statement::Program>,
+    statements: BoxedStrategy<statement::Program>,
 }
 
 impl Programs {
@@ -61,13 +61,21 @@ impl Programs {
         Programs { features, statements }
     }
 
-    /// Returns the program of a seed, the same as [`from_seed`].
+    /// Returns the program of a seed, as [`from_seed`] does.
     pub fn from_seed(&self, seed: u64) -> Generated {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-        let tree = self.statements.new_tree(&mut runner).expect("nothing is filtered");
+        let tree = tree_from_seed(&self.statements, seed);
         Generated::new(tree.current(), &self.features)
     }
+}
+
+/// Returns the value of a seed, with all values that it shrinks to.
+fn tree_from_seed<T: std::fmt::Debug>(
+    strategy: &BoxedStrategy<T>,
+    seed: u64,
+) -> Box<dyn ValueTree<Value = T>> {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    strategy.new_tree(&mut runner).expect("nothing is filtered")
 }

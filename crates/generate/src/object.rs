@@ -1,5 +1,5 @@
 //! Output as a BPF object in the format of compilers before BTF. Functions are in section `xdp`,
-//! the map is a structure in section `maps`, and loads of its address have a relocation.
+//! maps are structures in section `maps`, and loads of map addresses have relocations.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -10,75 +10,108 @@ use slowpath_bpf::insn::{Imm64, Insn, encode};
 
 use crate::statement::MapShape;
 
-/// `BPF_MAP_TYPE_ARRAY`.
+/// Map type `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
-/// `R_BPF_64_64`.
+/// Relocation type of an address in a 64-bit immediate (`R_BPF_64_64`).
 const MAP_ADDRESS: u32 = 1;
+
+/// An object file under construction.
+pub(crate) struct ObjectBuilder {
+    file: Object<'static>,
+    code: SectionId,
+    /// Section of map definitions, if there are maps.
+    definitions: Option<SectionId>,
+}
+
+impl ObjectBuilder {
+    pub fn new() -> Self {
+        let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
+        let code = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
+        ObjectBuilder { file, code, definitions: None }
+    }
+
+    /// Adds a map; `words` are the fields of its definition.
+    pub fn add_map(&mut self, name: &str, words: &[u32]) -> SymbolId {
+        let file = &mut self.file;
+        let section = *self.definitions.get_or_insert_with(|| {
+            file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data)
+        });
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let value = file.append_section_data(section, &bytes, 4);
+        let size = bytes.len() as u64;
+        let kind = SymbolKind::Data;
+        file.add_symbol(symbol(name, (section, value, size), kind, SymbolScope::Linkage))
+    }
+
+    /// Adds a function. [`Imm64::MapFd`] contains indices into `maps`.
+    pub fn add_function(
+        &mut self,
+        name: &str,
+        insns: &[Insn],
+        scope: SymbolScope,
+        maps: &[SymbolId],
+    ) {
+        let bytes = encode(insns);
+        let start = self.file.append_section_data(self.code, &bytes, 8);
+        let range = (self.code, start, bytes.len() as u64);
+        self.file.add_symbol(symbol(name, range, SymbolKind::Text, scope));
+        for (slot, insn) in insns.iter().enumerate() {
+            let Insn::LoadImm64 { value: Imm64::MapFd(map), .. } = insn else { continue };
+            let Some(&symbol) = usize::try_from(*map).ok().and_then(|map| maps.get(map)) else {
+                continue;
+            };
+            let flags = RelocationFlags::Elf { r_type: MAP_ADDRESS };
+            let offset = start + 8 * slot as u64;
+            let relocation = Relocation { offset, symbol, addend: 0, flags };
+            // Fails only for relocation flags of other formats.
+            let _: object::write::Result<()> = self.file.add_relocation(self.code, relocation);
+        }
+    }
+
+    /// Adds the license and returns the bytes of the file.
+    pub fn finish(mut self) -> Vec<u8> {
+        let license = self.file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
+        self.file.append_section_data(license, b"GPL\0", 1);
+        // Writing fails only for relocations and symbols of other formats.
+        self.file.write().unwrap_or_default()
+    }
+}
+
+fn symbol(
+    name: &str,
+    (section, value, size): (SectionId, u64, u64),
+    kind: SymbolKind,
+    scope: SymbolScope,
+) -> Symbol {
+    Symbol {
+        name: name.as_bytes().to_vec(),
+        value,
+        size,
+        kind,
+        scope,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: SymbolFlags::None,
+    }
+}
 
 /// Returns the bytes of an object file. `functions` are the program's functions, the entry first;
 /// `map` is the map that they load.
-pub(crate) fn write(functions: &[&[Insn]], map: Option<MapShape>) -> Vec<u8> {
-    let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
-    let code = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
-    let map = map.map(|map| add_map(&mut file, map));
+pub(crate) fn write(functions: &[Vec<Insn>], map: Option<MapShape>) -> Vec<u8> {
+    let mut object = ObjectBuilder::new();
+    // libbpf's structure `bpf_map_def`: type, key size, value size, entries, flags.
+    let words = |map: MapShape| [ARRAY, 4, 4 * u32::from(map.words), 1 << map.log_entries, 0];
+    let maps: Vec<SymbolId> =
+        map.into_iter().map(|map| object.add_map("table", &words(map))).collect();
     for (number, insns) in functions.iter().enumerate() {
-        let bytes = encode(insns);
-        let start = file.append_section_data(code, &bytes, 8);
         let entry = number == 0;
-        file.add_symbol(Symbol {
-            name: name(number).into_bytes(),
-            value: start,
-            size: bytes.len() as u64,
-            kind: SymbolKind::Text,
-            scope: if entry { SymbolScope::Linkage } else { SymbolScope::Compilation },
-            weak: false,
-            section: SymbolSection::Section(code),
-            flags: SymbolFlags::None,
-        });
-        if let Some(map) = map {
-            refer(&mut file, code, start, insns, map);
-        }
+        let scope = if entry { SymbolScope::Linkage } else { SymbolScope::Compilation };
+        object.add_function(&name(number), insns, scope, &maps);
     }
-    let license = file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
-    file.append_section_data(license, b"GPL\0", 1);
-    // Writing fails only for relocations and symbols of other formats.
-    file.write().unwrap_or_default()
+    object.finish()
 }
 
 /// Returns the name of a function, by its index.
 pub(crate) fn name(number: usize) -> String {
     if number == 0 { "generated".to_owned() } else { format!("function{number}") }
-}
-
-/// Adds libbpf's structure `bpf_map_def`: type, key size, value size, entries, flags.
-fn add_map(file: &mut Object<'_>, map: MapShape) -> SymbolId {
-    let section = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);
-    let words = [ARRAY, 4, 4 * u32::from(map.words), 1 << map.log_entries, 0];
-    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    let value = file.append_section_data(section, &bytes, 4);
-    file.add_symbol(Symbol {
-        name: b"table".to_vec(),
-        value,
-        size: bytes.len() as u64,
-        kind: SymbolKind::Data,
-        scope: SymbolScope::Linkage,
-        weak: false,
-        section: SymbolSection::Section(section),
-        flags: SymbolFlags::None,
-    })
-}
-
-fn refer(file: &mut Object<'_>, section: SectionId, start: u64, insns: &[Insn], map: SymbolId) {
-    for (slot, insn) in insns.iter().enumerate() {
-        if matches!(insn, Insn::LoadImm64 { value: Imm64::MapFd(_), .. }) {
-            let relocation = Relocation {
-                offset: start + 8 * slot as u64,
-                symbol: map,
-                addend: 0,
-                flags: RelocationFlags::Elf { r_type: MAP_ADDRESS },
-            };
-            // Fails only for relocation flags of other formats.
-            let _: object::write::Result<()> = file.add_relocation(section, relocation);
-        }
-    }
 }

@@ -1,10 +1,11 @@
-//! Sequences of helper calls on the same maps and packet. Their arguments are likely to coincide:
-//! constants, bytes of the packet, boundary values. Every effect of a call is observable: results
-//! and values that are read back decide branches of different lengths, and end up in the map `out`.
+//! Sequences of helper calls on the same maps and packet. Their arguments often coincide: they are
+//! constants, bytes of the packet, and boundary values. Every effect of a call is observable:
+//! results and values that are read back decide branches of different lengths, and are stored in
+//! the map `out`.
 //!
-//! The first word of `out` records the direction of every branch. From it,
-//! [`Sequence::executed_instructions`] computes how many instructions a run executed, without an
-//! interpreter and also for runs in the kernel.
+//! The first word of `out` records the direction of every branch.
+//! [`Sequence::executed_instructions`] computes from it how many instructions a run executed,
+//! without an interpreter, even for runs in the kernel.
 
 mod abilities;
 mod emit;
@@ -16,8 +17,9 @@ mod strategy;
 use std::fmt;
 
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_bpf::insn::Insn;
+
+use crate::tree_from_seed;
 
 pub use abilities::SequenceFeatures;
 use emit::{Emitted, emit};
@@ -44,14 +46,15 @@ impl Sequence {
         &self.code
     }
 
-    /// Returns the instructions, one per line.
+    /// Returns the instructions as text, one per line.
     pub fn listing(&self) -> String {
         let lines = self.code.iter().enumerate().filter(|(_, insn)| **insn != Insn::SecondSlot);
         lines.map(|(slot, insn)| format!("{slot:4}: {insn}\n")).collect()
     }
 
-    /// Returns the maps that the calls use, by name, without the map for results. For a map of maps
-    /// `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be inserted into it.
+    /// Returns the maps that the calls use, with their names, without the map for results. For a
+    /// map of maps `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be inserted
+    /// into it.
     pub fn maps(&self) -> impl Iterator<Item = (String, Shape)> + '_ {
         self.calls.maps.iter().enumerate().map(|(n, shape)| (object::name(n + 1), *shape))
     }
@@ -61,9 +64,9 @@ impl Sequence {
         object::write(&self.code, &self.calls.maps)
     }
 
-    /// Returns the number of instructions that a run executed. `ways` is the word that the run
-    /// stored at the start of `out`, or 0 if it stored none.
-    pub fn executed_instructions(&self, ways: u64) -> u64 {
+    /// Returns the number of instructions that a run executed. `directions` is the word that the
+    /// run stored at the start of `out`, or 0 if it stored none.
+    pub fn executed_instructions(&self, directions: u64) -> u64 {
         let mut executed = 0;
         let mut slot = 0;
         while let Some(insn) = self.code.get(slot) {
@@ -72,7 +75,7 @@ impl Sequence {
             slot = match (insn, bit) {
                 (Insn::Exit, _) => break,
                 (Insn::LoadImm64 { .. }, _) => slot + 2,
-                (_, Some(bit)) if ways >> bit & 1 == 0 => {
+                (_, Some(bit)) if directions >> bit & 1 == 0 => {
                     insn.jump_target(slot).unwrap_or(self.code.len())
                 }
                 _ => slot + 1,
@@ -82,7 +85,7 @@ impl Sequence {
     }
 }
 
-/// Generator of sequences.
+/// Generator of sequences by seed.
 pub struct Sequences(BoxedStrategy<Sequence>);
 
 impl Sequences {
@@ -94,11 +97,7 @@ impl Sequences {
 
     /// Returns the sequence of a seed, with all sequences that it shrinks to.
     pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-        self.0.new_tree(&mut runner).expect("nothing is filtered")
+        tree_from_seed(&self.0, seed)
     }
 
     /// Returns the sequence of a seed.

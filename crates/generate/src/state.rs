@@ -1,9 +1,9 @@
-//! Knowledge about registers and stack at a place in the program.
+//! Knowledge about registers and stack at a point in the program.
 //!
-//! It is deliberately coarse: the kernel's verifier can derive everything stated here, and so
-//! accepts a program that relies on it. Ranges are of unsigned 64-bit values.
+//! It is deliberately coarse: the kernel's verifier can derive all of it, and therefore accepts a
+//! program that relies on it. Ranges are of unsigned 64-bit values.
 //!
-//! Source: the rules of the kernel's `kernel/bpf/verifier.c`, of old and new versions.
+//! Source: the rules of old and new versions of the kernel's `kernel/bpf/verifier.c`.
 
 mod range;
 #[cfg(test)]
@@ -26,33 +26,34 @@ pub(crate) enum Kind {
     Context,
     /// An address in the packet.
     Packet(Pointer),
-    /// The end of the packet.
+    /// The address of the packet's end.
     End,
     /// The address of a map element.
     Value,
 }
 
-/// An address in the packet, relative to a base: the packet's start, or an unknown offset.
+/// An address in the packet, relative to a base, which is the packet's start or a pointer at an
+/// unknown offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
     /// Number of the base; 0 for the packet's start.
     pub id: u32,
     /// Distance from the base in bytes.
     pub offset: u16,
-    /// Number of bytes from the base on that are known to be in the packet.
+    /// Number of bytes from the base that are certainly in the packet.
     pub range: u16,
 }
 
-/// Knowledge at a place in the program.
+/// Knowledge at a point in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],
-    /// For each byte of the stack, from the frame pointer downwards: true if it holds part of a
+    /// True for bytes of the stack, from the frame pointer downwards, that contain part of a
     /// number.
     written: Vec<bool>,
-    /// Pointers on the stack, by their distance below the frame pointer in bytes.
+    /// Pointers on the stack, by distance below the frame pointer in bytes.
     spilled: BTreeMap<u16, Kind>,
-    /// Number of paths that lead here; 0 if the program has ended.
+    /// Number of paths that lead to this point; 0 if all paths have ended.
     pub paths: u64,
 }
 
@@ -77,13 +78,13 @@ impl VerifierState {
         }
     }
 
-    /// Returns the registers whose kind satisfies `of`, in order.
+    /// Returns the registers whose kind `of` accepts, in order.
     pub fn registers(&self, of: impl Fn(Kind) -> bool) -> Vec<Register> {
         let all = self.regs.iter().enumerate().filter(|(_, kind)| of(**kind));
         all.filter_map(|(number, _)| Register::new(number as u8)).collect()
     }
 
-    /// Returns the range of a scalar.
+    /// Returns the range of a scalar; `None` for other values.
     pub fn range(&self, register: Register) -> Option<Range> {
         match self.get(register) {
             Kind::Scalar(range) => Some(range),
@@ -93,16 +94,16 @@ impl VerifierState {
 
     /// Invalidates all pointers into the packet.
     pub fn packet_moved(&mut self) {
-        let gone = |kind: Kind| matches!(kind, Kind::Packet(_) | Kind::End);
+        let is_invalid = |kind: Kind| matches!(kind, Kind::Packet(_) | Kind::End);
         for kind in &mut self.regs {
-            if gone(*kind) {
+            if is_invalid(*kind) {
                 *kind = Kind::Nothing;
             }
         }
-        self.spilled.retain(|_, kind| !gone(*kind));
+        self.spilled.retain(|_, kind| !is_invalid(*kind));
     }
 
-    /// Records that `bytes` bytes of the packet from a base on exist.
+    /// Records that the packet has `bytes` bytes from a base.
     pub fn checked(&mut self, id: u32, bytes: u16) {
         for kind in self.regs.iter_mut().chain(self.spilled.values_mut()) {
             if let Kind::Packet(pointer) = kind
@@ -121,7 +122,7 @@ impl VerifierState {
         bytes <= depth && known.is_some_and(|bytes| bytes.iter().all(|byte| *byte))
     }
 
-    /// Records a store of numbers to the stack.
+    /// Records a store of `bytes` bytes of numbers, from `depth` bytes below the frame pointer.
     pub fn write(&mut self, depth: u16, bytes: u16) {
         self.spilled.remove(&depth.next_multiple_of(8));
         let places = usize::from(depth.saturating_sub(bytes))..usize::from(depth);
@@ -130,7 +131,7 @@ impl VerifierState {
         }
     }
 
-    /// Records a store of a pointer to the stack.
+    /// Records a store of a pointer, `depth` bytes below the frame pointer.
     pub fn spill(&mut self, depth: u16, kind: Kind) {
         let places = usize::from(depth.saturating_sub(8))..usize::from(depth);
         if let Some(written) = self.written.get_mut(places) {
@@ -139,12 +140,12 @@ impl VerifierState {
         }
     }
 
-    /// Returns the pointers on the stack.
+    /// Returns the pointers on the stack, with their distances below the frame pointer in bytes.
     pub fn spilled(&self) -> Vec<(u16, Kind)> {
         self.spilled.iter().map(|(depth, kind)| (*depth, *kind)).collect()
     }
 
-    /// Returns the knowledge where two paths meet.
+    /// Returns the knowledge at a point where two paths meet.
     pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
@@ -153,11 +154,11 @@ impl VerifierState {
             return self.clone();
         }
         let mut joined = self.clone();
-        for (mine, theirs) in joined.regs.iter_mut().zip(other.regs) {
-            *mine = mine.join(theirs);
+        for (known, others) in joined.regs.iter_mut().zip(other.regs) {
+            *known = known.join(others);
         }
-        for (mine, theirs) in joined.written.iter_mut().zip(&other.written) {
-            *mine &= theirs;
+        for (known, others) in joined.written.iter_mut().zip(&other.written) {
+            *known &= others;
         }
         joined.spilled.retain(|depth, kind| {
             *kind = kind.join(other.spilled.get(depth).copied().unwrap_or(Kind::Nothing));
@@ -168,7 +169,7 @@ impl VerifierState {
     }
 
     /// Returns the knowledge at the head of a loop whose end has the state `back`. Numbers that
-    /// change can have any value.
+    /// change get any value.
     pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);
         for (kind, before) in wide.regs.iter_mut().zip(self.regs) {

@@ -1,19 +1,19 @@
-//! Statements: random programs before their translation to instructions.
+//! Statements of random programs, before their translation to instructions.
 //!
 //! Statements are plain data without invariants. A statement names a register, offset or slot by a
-//! [`Pick`] among those that are possible in its place. A statement that is impossible in its place
-//! is left out. Every list of statements is therefore a program, and shrinking preserves this.
+//! [`Pick`] among those that are possible at its position, and is left out if it is impossible
+//! there. Every list of statements is therefore a program, and shrinking preserves this.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 
-/// A choice from a list, as an index modulo the length of the list.
+/// A choice from a list: an index, taken modulo the length of the list.
 pub type Pick = u16;
 
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Choice of the context's register: `r1` or one of `r6` to `r9`. With `r1`, the program cannot
-    /// make calls.
+    /// Choice of the register for the context: `r1` or one of `r6` to `r9`. With `r1`, the program
+    /// cannot make calls.
     pub context: Pick,
     /// Number of bytes that the program checks at its start; 0 for no check.
     pub first_check: u16,
@@ -25,7 +25,7 @@ pub struct Program {
     pub observed: u8,
     /// Functions that the program can call.
     pub functions: Vec<Function>,
-    /// Map.
+    /// Map of the program.
     pub map: MapShape,
 }
 
@@ -34,7 +34,7 @@ pub struct Program {
 pub struct Function {
     /// Number of arguments, 1 to 3.
     pub arguments: u8,
-    /// Its statements.
+    /// Statements of the function.
     pub body: Vec<Stmt>,
     /// Result of the function.
     pub result: Code,
@@ -43,11 +43,11 @@ pub struct Function {
 /// The array map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapShape {
-    /// Words of 4 bytes in a value.
+    /// Number of 4-byte words in a value.
     pub words: u8,
     /// Binary logarithm of the number of elements.
     pub log_entries: u8,
-    /// Bit mask of the words that are added to; the others are read.
+    /// Bit mask of the words for additions; the other words are for loads.
     pub added: u8,
 }
 
@@ -65,11 +65,11 @@ pub enum Operand {
 pub enum Amount {
     /// An immediate, modulo the width of the shift.
     Constant(u8),
-    /// A register, masked to values below the width unless its range is known to be below.
+    /// A register, masked to values below the width unless its range is already below.
     Any(Pick),
     /// A register, masked to values below 32.
     Low(Pick),
-    /// A register, masked to 32 to 63; for 32-bit shifts, to 16 to 31.
+    /// A register, masked to values from 32 to 63, or from 16 to 31 for 32-bit shifts.
     High(Pick),
     /// A register with this constant, modulo the width of the shift.
     Known(u8),
@@ -80,7 +80,7 @@ pub enum Amount {
 pub enum Divisor {
     /// An immediate, made positive.
     Immediate(i32),
-    /// A register with this constant, or with 1 for 0.
+    /// A register with this constant, or 1 instead of 0.
     Known(u32),
 }
 
@@ -126,11 +126,11 @@ pub enum Comparison {
 pub enum Delta {
     /// A constant.
     Constant(i32),
-    /// A scalar, a mask for its low bits, and true if the result is negated.
+    /// A scalar's bits under a mask, negated if the flag is true.
     Variable(Pick, u8, bool),
 }
 
-/// Processing of a loaded value directly after the load.
+/// Processing of a value right after its load.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
     /// No processing.
@@ -156,18 +156,18 @@ pub struct Test {
     pub right: Operand,
 }
 
-/// A load that may be skipped, and a use of its register.
+/// A load that may be skipped, with a use of its register.
 #[derive(Clone, Copy, Debug)]
 pub struct Straddle {
     /// Size of the load.
     pub size: Size,
     /// Register to load.
     pub via: Pick,
-    /// Source: choice of a pointer, and of an offset from it.
+    /// Source: choices of a pointer and of an offset from it.
     pub from: (Pick, Pick),
-    /// Destination of a store of the value; without it, the value is truncated.
+    /// Destination of a store of the value; if it is `None`, the value is truncated.
     pub to: Option<(Pick, Pick)>,
-    /// Number of adjacent values to copy, including the first, if the value is stored.
+    /// Number of adjacent values to copy, if the value is stored.
     pub count: u8,
 }
 
@@ -178,12 +178,11 @@ pub struct Variable {
     pub index: Pick,
     /// Mask of the offset.
     pub mask: u16,
-    /// Packet pointer that the offset is added to.
+    /// Packet pointer to which the offset is added.
     pub from: Pick,
-    /// True if the offset is added to a copy of the pointer, false if the pointer is added to the
-    /// offset.
+    /// True to add the offset to a copy of the pointer, false to add the pointer to the offset.
     pub reverse: bool,
-    /// Number of bytes that are checked.
+    /// Number of bytes to check.
     pub bytes: u8,
     /// Comparison for the check.
     pub by: Comparison,
@@ -196,7 +195,7 @@ pub struct Element {
     pub key: Operand,
     /// True if the key is masked to the index of an existing element.
     pub mask: bool,
-    /// Choice of the key's place on the stack.
+    /// Choice of the key's slot on the stack.
     pub slot: Pick,
     /// Choice of another register for a copy of the result, if any.
     pub copy_to: Option<Pick>,
@@ -207,7 +206,7 @@ pub struct Element {
 /// A statement.
 #[derive(Clone, Debug)]
 pub enum Stmt {
-    /// `mov`, `add`, `sub`, `and`, `or`, `xor`.
+    /// A move, sum, difference, or bitwise and, or, exclusive or.
     Alu(AluOp, Width, Pick, Operand),
     /// A negation.
     Neg(Width, Pick),
@@ -223,9 +222,9 @@ pub enum Stmt {
     Multiply(Width, Pick, Operand),
     /// A division.
     Divide(Width, Pick, Divisor),
-    /// A check that the packet has this many bytes; the program ends if it does not.
+    /// A check that the packet has this many bytes; if it fails, the program ends.
     Check { bytes: u16, by: Comparison, fail: Code, keep: bool },
-    /// A moved copy of a packet pointer.
+    /// A copy of a packet pointer, plus a constant.
     Point { from: Pick, to: Pick, by: i16 },
     /// A load from the packet.
     Load { size: Size, to: Pick, from: Pick, at: Pick, follow: Follow },
@@ -233,9 +232,9 @@ pub enum Stmt {
     Store { size: Size, to: Pick, at: Pick, value: Operand },
     /// A copy in the packet: alternating loads and stores of the same size.
     Copy { size: Size, count: u8, from: (Pick, Pick), to: (Pick, Pick), down: bool, via: Pick },
-    /// A load that a conditional jump can skip, and a use of the loaded register.
+    /// A load that a conditional jump can skip, with a use of the loaded register.
     Straddle(Test, Straddle),
-    /// A checked pointer at a masked offset, which exists in `inside`.
+    /// A pointer at a masked offset with a bounds check, which is valid in `inside`.
     Variable { access: Variable, inside: Vec<Stmt>, outside: Vec<Stmt> },
     /// A store to the stack.
     Push { size: Size, slot: Pick, value: Operand },
@@ -253,15 +252,15 @@ pub enum Stmt {
     Break(Test),
     /// A look-up in the map.
     Lookup { element: Element, found: Vec<Stmt>, missing: Vec<Stmt> },
-    /// A load from a map's element.
+    /// A load from a map element.
     Read { size: Size, to: Pick, from: Pick, at: Pick },
     /// An atomic addition to a map element.
     Add { width: Width, to: Pick, at: Pick, value: Addend },
-    /// A move of the packet's start; the program ends if the move fails and `check` is set.
+    /// A move of the packet's start; if `check` is set, the program ends if the move fails.
     AdjustHead { delta: Delta, check: bool },
-    /// A move of the packet's end.
+    /// A move of the packet's end, with the same `check`.
     AdjustTail { delta: Delta, check: bool },
-    /// A call for a random number.
+    /// A call of the helper for random numbers.
     Random,
     /// A call of a function.
     Call { function: Pick, arguments: [Operand; 3] },

@@ -15,7 +15,8 @@ use values::code;
 
 /// Nesting depth of statements.
 const NESTING: u32 = 3;
-/// Returns a strategy for programs with about `size` statements on the outermost level, at most
+
+/// Returns a strategy for programs with about `size` statements on the outermost level, and at most
 /// twice as many.
 pub(crate) fn program(features: &Features, size: usize) -> BoxedStrategy<Program> {
     let mut nested = Just(Vec::new()).boxed();
@@ -40,7 +41,7 @@ pub(crate) fn program(features: &Features, size: usize) -> BoxedStrategy<Program
         (1, Just(0).boxed()),
     ]);
     let loads = vec(statements::load(), 1..=5);
-    // With two lists, short programs are less frequent than with one.
+    // With two lists instead of one, short programs are less frequent.
     let body = (loads, half.clone(), half)
         .prop_map(|(loads, first, second)| [loads, first, second].concat());
     (any::<Pick>(), first_check, body, code(), 0..=7u8, functions, map())

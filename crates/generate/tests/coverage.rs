@@ -1,4 +1,4 @@
-//! All features occur in programs if they are enabled, and none if they are disabled.
+//! Tests that all features occur in programs if they are enabled, and none if they are disabled.
 
 use crate::common;
 
@@ -6,13 +6,13 @@ use common::{calls, generated, insns, jumps, opcodes};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
 use slowpath_generate::{Features, Generated};
 
-/// Number of programs in which every opcode and shape has to occur.
+/// Number of programs in which every opcode and shape must occur.
 const PROGRAMS: u64 = 1500;
 const SIZE: usize = 10;
-/// Least number of programs that must have each shape.
+/// Minimum number of programs that must have each shape.
 const SEVERAL: usize = 8;
 
-/// Returns the opcodes that the driver translates, without those of classic BPF. Byte swaps include
+/// Returns the opcodes that the driver translates, without those of classic BPF; byte swaps include
 /// their width.
 fn offloadable() -> Vec<u16> {
     let (immediate, register) = (0x00, 0x08);
@@ -55,7 +55,7 @@ fn every_opcode_occurs() {
     assert!(more.iter().all(|opcode| found.contains(opcode)));
 }
 
-/// Returns the accesses to the stack: true for stores, size, offset.
+/// Returns the accesses to the stack, each with true for a store, its size and its offset.
 fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
     insns(program)
         .filter_map(|insn| match *insn {
@@ -66,8 +66,8 @@ fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
         .collect()
 }
 
-/// Returns the distances between consecutive pairs of a load and a store that have the same size
-/// and registers.
+/// Returns the distances between consecutive pairs of a load and a store with the same size and
+/// registers.
 fn copies(program: &Generated) -> Vec<i16> {
     let code: Vec<Insn> = insns(program).copied().collect();
     let pair = |pair: &[Insn]| match *pair {
@@ -94,7 +94,7 @@ fn immediate(program: &Generated, wanted: AluOp, test: impl Fn(i32) -> bool) -> 
     })
 }
 
-/// Returns true if a shift amount is masked (or set) directly before the shift.
+/// Returns true if the operation `first` sets or masks a shift amount right before the shift.
 fn masked_shift(program: &Generated, first: AluOp) -> bool {
     let code: Vec<Insn> = insns(program).copied().collect();
     code.windows(2).any(|two| match *two {
@@ -215,13 +215,13 @@ fn every_shape_occurs() {
     assert!(rare.is_empty(), "in fewer than {SEVERAL} of {PROGRAMS} programs: {rare:?}");
 }
 
-/// Returns true if any program with these features has such an instruction.
+/// Returns true if a program with these features contains an instruction that `has` accepts.
 fn some(features: Features, has: impl Fn(&Insn) -> bool) -> bool {
     generated(&features, SIZE, 300).iter().any(|program| insns(program).any(&has))
 }
 
 #[test]
-fn what_is_switched_off_does_not_occur() {
+fn disabled_features_do_not_occur() {
     let on = Features::all;
     let op = |wanted: &'static [AluOp]| move |insn: &Insn| matches!(insn, Insn::Alu { op, .. } if wanted.contains(op));
     let shift = |insn: &Insn| {

@@ -1,4 +1,4 @@
-//! Tests of random programs, in one program that is linked once.
+//! All tests of random programs, in one program, so that they are linked only once.
 
 mod common;
 

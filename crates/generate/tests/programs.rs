@@ -1,4 +1,4 @@
-//! All generated programs can be lifted and have the promised size.
+//! Tests that all generated programs can be lifted and have the promised size.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ fn every_program_is_lifted() {
 }
 
 #[test]
-fn a_number_gives_one_program() {
+fn a_seed_determines_the_program() {
     let features = Features::default();
     for (seed, program) in (0..).zip(generated(&features, 10, 20)) {
         assert_eq!(from_seed(seed, &features, 10).object(), program.object());
@@ -35,7 +35,7 @@ fn programs_have_the_promised_size() {
     assert!(middle > 450, "{middle} of 500 have 10 to 120 instructions");
 }
 
-/// Counts the paths of the entry function on its instructions; loops run all their iterations.
+/// Counts the paths through the instructions of the entry function; loops run all their iterations.
 fn count(program: &Generated) -> u64 {
     let code = &program.functions()[0];
     let mut rounds = vec![0i32; code.len()];
@@ -43,6 +43,7 @@ fn count(program: &Generated) -> u64 {
 }
 
 /// Counts the paths from a slot, with as many iterations of each loop as its counter allows.
+/// `counters` are the iterations so far, by slot of the loop's end.
 fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     loop {
         let insn = code[slot];
@@ -61,7 +62,7 @@ fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
                 }
             }
             (Insn::Branch { .. }, Some(target)) => {
-                // A path that enters a loop again starts a new count of its iterations.
+                // A path that enters a loop again counts its iterations from zero.
                 let mut own = counters.clone();
                 own.iter_mut().take(target).skip(slot).for_each(|counter| *counter = 0);
                 return walk(code, next, counters) + walk(code, target, &mut own);
@@ -71,8 +72,8 @@ fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     }
 }
 
-/// Returns the number of iterations of a loop: the bound at its end, or the start value of its
-/// counter.
+/// Returns the number of iterations of a loop, which is the bound at its end or the start value of
+/// its counter.
 fn rounds(code: &[Insn], head: usize, bound: Source) -> i32 {
     match (bound, code[head - 1]) {
         (Source::Imm(0), Insn::Alu { src: Source::Imm(start), .. }) => start,
@@ -82,7 +83,7 @@ fn rounds(code: &[Insn], head: usize, bound: Source) -> i32 {
 }
 
 #[test]
-fn paths_are_counted_right() {
+fn paths_are_counted_correctly() {
     let (mut counted, mut looping) = (0, 0);
     let features = Features { calls: false, max_paths: 200, ..Features::default() };
     for program in generated(&features, 10, 400) {

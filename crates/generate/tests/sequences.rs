@@ -1,5 +1,5 @@
-//! Sequences of calls and programs in C are determined by their seed, and their metadata is
-//! correct.
+//! Tests that seeds determine sequences of calls and programs in C, and that the metadata of
+//! sequences is correct.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
@@ -26,15 +26,15 @@ fn sequences_are_objects_with_their_maps() {
 }
 
 #[test]
-fn a_run_tells_how_many_instructions_it_executed() {
+fn directions_determine_executed_instructions() {
     let sequences = Sequences::new(SequenceFeatures::default());
     for seed in 0..100 {
         let sequence = sequences.from_seed(seed);
-        // The packet is too short: the run executes the code up to the first branch and the
-        // program's end.
+        // For a packet that is too short, the run executes the code up to the first branch and the
+        // end of the program.
         let first = sequence.code().iter().position(|i| matches!(i, Insn::Branch { .. }));
         assert_eq!(sequence.executed_instructions(0), first.unwrap_or_default() as u64 + 1 + 3);
-        // No branch is taken: the run executes all instructions, without second slots.
+        // If no branch is taken, the run executes all instructions, without second slots.
         let all = sequence.code().iter().filter(|insn| **insn != Insn::SecondSlot);
         assert_eq!(sequence.executed_instructions(u64::MAX), all.count() as u64);
     }

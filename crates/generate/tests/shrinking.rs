@@ -1,4 +1,5 @@
-//! Shrinking preserves validity, and its result is little more than the cause of the failure.
+//! Tests that shrinking preserves validity, and that its result is little more than the cause of
+//! the failure.
 
 use crate::common;
 
@@ -8,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use slowpath_bpf::insn::{AluOp, Insn};
 use slowpath_generate::{Features, Generated, programs};
 
-/// Shrinks a program for which the test fails, as proptest does.
+/// Finds a program for which `fails` returns true and shrinks it, as proptest does.
 fn shrunk(fails: impl Fn(&Generated) -> bool) -> Generated {
     let mut runner = TestRunner::deterministic();
     let strategy = programs(Features::default(), 10);
@@ -19,15 +20,15 @@ fn shrunk(fails: impl Fn(&Generated) -> bool) -> Generated {
         }
     };
     let mut least = tree.current();
-    let mut on = tree.simplify();
-    while on {
+    let mut goes_on = tree.simplify();
+    while goes_on {
         let program = tree.current();
         lifted(&program);
         if fails(&program) {
             least = program;
-            on = tree.simplify();
+            goes_on = tree.simplify();
         } else {
-            on = tree.complicate();
+            goes_on = tree.complicate();
         }
     }
     least
@@ -40,7 +41,7 @@ fn a_division_shrinks_to_a_division() {
     };
     let program = shrunk(has);
     assert!(has(&program));
-    // Statements around the division remain; everything else is removed.
+    // Statements that contain the division remain; all others are removed.
     assert!(program.slots() <= 24, "{program}");
 }
 

@@ -1,11 +1,11 @@
-//! Printing of statements as C. Every statement reloads the packet's start and end, because helpers
+//! Printer of statements as C. Every statement reloads the packet's start and end, because helpers
 //! move them.
 
 use std::fmt::Write;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
-/// Types, helpers and the map for the results.
+/// Start of each program: types, helpers, and the map for the results.
 const HEAD: &str = r#"typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -49,8 +49,8 @@ struct {
 } out SEC(".maps");
 "#;
 
-/// Returns the number and the flags of a map type. Hash maps occur with and without preallocated
-/// elements.
+/// Returns the number of a map type and the map's flags. Hash maps occur with and without
+/// preallocated elements.
 fn kind(table: Table) -> (u32, u32) {
     match table.kind {
         0 => (1, 0),
@@ -67,7 +67,7 @@ pub(super) fn text(source: &Source) -> String {
     let mut printer = Printer { text: HEAD.to_owned(), depth: 1, path: 0, names: 0 };
     for (number, table) in source.maps.iter().enumerate() {
         let (kind, flags) = kind(*table);
-        // LRU maps have room for all keys, so that they evict no element.
+        // LRU maps have room for all keys, so that no element is evicted.
         let entries = if kind == 9 { 64 } else { table.entries };
         printer.text += &format!(
             "\nstruct {{\n\t__uint(type, {kind});\n\t__uint(max_entries, {entries});\n\
@@ -98,9 +98,9 @@ pub(super) fn text(source: &Source) -> String {
 struct Printer {
     text: String,
     depth: usize,
-    /// Number of the last mark.
+    /// Number of the last mark on the path.
     path: u32,
-    /// Number of the last variable name.
+    /// Number in the last variable name.
     names: u32,
 }
 
@@ -127,7 +127,7 @@ impl Printer {
         self.depth += 1;
     }
 
-    /// Prints a mark: a statement that adds this place to the identification of the path.
+    /// Prints a mark: a statement that adds its number to the identification of the path.
     fn mark(&mut self) {
         self.path += 1;
         self.line(&format!("path = path * 31 + {};", self.path));
@@ -307,8 +307,8 @@ impl Printer {
         }
     }
 
-    /// Opens a block with a key and the element that is looked up. Returns the name of the
-    /// element's variable.
+    /// Opens a block with a key and the result of its look-up. Returns the name of the variable
+    /// with the result.
     fn lookup(&mut self, map: u8, key: u8, mask: u8) -> String {
         self.names += 1;
         let name = format!("found{}", self.names);
@@ -329,7 +329,7 @@ impl Printer {
         self.line(&format!("{name}->last = v{other};"));
         self.mark();
         if reread {
-            // The update replaces the element. The old pointer keeps pointing to the old element.
+            // The update replaces the element, but the old pointer still points to the old one.
             self.line(&format!("bpf_map_update_elem(&m{map}, &key, &fresh, {flags});"));
             self.line(&format!("v{key} = {name}->packets;"));
         }

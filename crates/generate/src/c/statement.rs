@@ -1,4 +1,4 @@
-//! Statements of C programs. Every list of statements makes a valid program.
+//! Statements of C programs. Every list of statements is a valid program.
 
 /// A program.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Source {
 /// A map.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Number of its type, as interpreted by [`super::print`].
+    /// Number of the map type; [`super::print`] defines the numbers.
     pub kind: u8,
     /// Capacity in elements.
     pub entries: u32,
@@ -25,7 +25,7 @@ pub struct Table {
 pub struct Condition {
     /// Number of the variable.
     pub variable: u8,
-    /// Number of the comparison, as interpreted by [`super::print`].
+    /// Number of the comparison; [`super::print`] defines the numbers.
     pub comparison: u8,
     /// Right operand.
     pub constant: u32,
@@ -36,7 +36,7 @@ pub struct Condition {
 pub enum Distance {
     /// A constant.
     Constant(i32),
-    /// A variable, a mask for its low bits, and a constant that is subtracted.
+    /// A variable's bits under a mask, minus a constant.
     Variable(u8, u8, i32),
 }
 
@@ -49,7 +49,7 @@ pub enum Stmt {
     FieldAt { variable: u8, mask: u8, at: u8, bytes: u8, to: u8 },
     /// Arithmetic on variables.
     Compute { operator: u8, to: u8, from: u8, constant: u32 },
-    /// Walks over at most `most` options that have a kind and a length.
+    /// Walks over at most `most` options, each with kind and length.
     Options { at: u16, most: u8, wanted: u8, mask: u8, to: u8 },
     /// Skips at most `most` VLAN tags.
     Tags { most: u8, to: u8 },
@@ -59,15 +59,15 @@ pub enum Stmt {
     If { test: Condition, then: Vec<Stmt>, other: Vec<Stmt> },
     /// A `switch`.
     Switch { variable: u8, mask: u8, cases: Vec<Vec<Stmt>> },
-    /// Increments a counter in a map; inserts it if it is missing.
+    /// Increments a counter in a map, or inserts it if it does not exist.
     Count { map: u8, key: u8, mask: u8, flags: u8, reread: bool },
     /// Branches on the content of a map element.
     State { map: u8, key: u8, mask: u8, limit: u8, found: Vec<Stmt>, missing: Vec<Stmt> },
     /// Deletes a map element.
     Forget { map: u8, key: u8, mask: u8 },
-    /// Moves the packet's head; runs `then` if that succeeds.
+    /// Moves the packet's head; executes `then` if this succeeds.
     Head { by: Distance, then: Vec<Stmt> },
-    /// Moves the packet's tail; runs `then` if that succeeds.
+    /// Moves the packet's tail; executes `then` if this succeeds.
     Tail { by: Distance, then: Vec<Stmt> },
     /// Writes bytes to the packet.
     Write { at: u16, bytes: u8, variable: u8 },

@@ -1,4 +1,4 @@
-//! Arithmetic, with operands in the ranges that the driver requires.
+//! Arithmetic, with operands in the ranges that the driver accepts.
 
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -14,7 +14,7 @@ impl Emitter<'_> {
         dst: Pick,
         src: Operand,
     ) -> Option<()> {
-        // Compilers copy registers with 64-bit moves. Such moves need no 64-bit arithmetic.
+        // Compilers copy registers with 64-bit moves, even without 64-bit arithmetic.
         let width = if op == AluOp::Mov { width } else { self.width(width) };
         let dst = match op {
             AluOp::Mov => self.target(dst, &[])?,
@@ -70,7 +70,7 @@ impl Emitter<'_> {
         self.truncate_by_shifts(dst)
     }
 
-    /// Truncates to 32 bits by shifts, as compilers did before 32-bit moves existed.
+    /// Truncates to 32 bits with shifts, as compilers did before 32-bit moves existed.
     pub(super) fn truncate_by_shifts(&mut self, dst: Register) -> Option<()> {
         if !self.features.wide {
             return None;
@@ -130,7 +130,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Clears bits of a register; returns `None` if the register must keep its value.
+    /// Clears the bits of a register that are not in `mask`; returns `None` if the register must
+    /// keep its value.
     pub(super) fn mask(&mut self, register: Register, mask: i32) -> Option<()> {
         if self.reserved.contains(&register) {
             return None;

@@ -7,7 +7,7 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Delta, Operand, Pick};
 
-/// Result of a program whose packet could not be changed.
+/// Result of a program that could not move an end of the packet.
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
@@ -70,7 +70,8 @@ impl Emitter<'_> {
             let src = self.source(*operand)?;
             self.alu(AluOp::Mov, Width::W64, reg(to), src);
         }
-        // Number of the callee. Its offset is known only when all functions are emitted.
+        // Store the callee's index, because its offset is known only after all functions are
+        // emitted.
         self.code.push(Insn::Call(Call::Subprogram { offset: number as i32 }));
         self.after_call();
         self.state.paths = self.state.paths.saturating_mul(callee.paths);

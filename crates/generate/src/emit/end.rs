@@ -6,7 +6,7 @@ use super::{Emitted, Emitter};
 use crate::state::Kind;
 use crate::statement::Code;
 
-/// Bytes per scalar that a program stores to the packet before it ends.
+/// Bytes that a program stores to the packet, for each scalar, before it ends.
 const OBSERVED: u16 = 8;
 
 impl Emitter<'_> {
@@ -27,12 +27,12 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns the function in instructions, with an exit for every path.
+    /// Returns the function's instructions, with an exit for every path.
     pub(super) fn finish(mut self, end: Code, observed: u8) -> Emitted {
         if self.state.paths > 0 {
             self.observe(observed);
             if self.exit(end).is_none() {
-                // Without a scalar, the function can only return a constant.
+                // If no register holds a scalar, the function returns a constant.
                 let _: Option<()> = self.exit(Code::Constant(2));
             }
         }
@@ -50,7 +50,7 @@ impl Emitter<'_> {
         Emitted { code: self.code, paths: self.ended }
     }
 
-    /// Stores scalars to the packet, so that tests detect differences in them.
+    /// Stores up to `observed` scalars to the packet, so that tests detect differences in them.
     fn observe(&mut self, observed: u8) {
         if !self.features.packet_writes {
             return;

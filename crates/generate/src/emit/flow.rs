@@ -6,7 +6,7 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range, VerifierState};
 use crate::statement::{Stmt, Test};
 
-/// Number of attempts to find the fixpoint of the state at a loop's head.
+/// Maximum number of iterations for the fixpoint of the state at a loop's head.
 const ATTEMPTS: usize = 8;
 
 impl Emitter<'_> {
@@ -41,8 +41,8 @@ impl Emitter<'_> {
         self.emit_branches(at, (if_taken, taken), (if_not, other))
     }
 
-    /// Emits both branches after a conditional jump: `taken` at its target, `other` directly after
-    /// it.
+    /// Emits both branches after the conditional jump in slot `at`: `taken` at its target, `other`
+    /// right after it. Each has the state before it.
     pub(super) fn emit_branches(
         &mut self,
         at: usize,
@@ -59,7 +59,7 @@ impl Emitter<'_> {
         self.state = if_taken;
         self.block(taken);
         if self.code.len() == start {
-            // The branch is empty, so there is nothing to jump over.
+            // The branch is empty, so no jump over it is needed.
             if over.is_some() {
                 self.code.pop();
             }
@@ -82,7 +82,7 @@ impl Emitter<'_> {
         let saved = [reg(6), reg(7), reg(8), reg(9)];
         let usable: Vec<Register> =
             saved.into_iter().filter(|register| !self.reserved.contains(register)).collect();
-        // The other registers remain for the body.
+        // The body needs at least one other register.
         let counter = pick(&usable, 0).filter(|_| usable.len() > 1)?;
         self.set(counter, if up { 0 } else { iterations.into() });
         let counts = Kind::Scalar(Range { min: 0, max: iterations.into() });
@@ -102,23 +102,24 @@ impl Emitter<'_> {
             }
             let next = head.widen(&attempt.state);
             if next == head {
-                attempt.back(counter, up.then_some(iterations), self.code.len());
+                attempt.end_of_loop(counter, up.then_some(iterations), self.code.len());
                 let breaks = std::mem::replace(&mut attempt.breaks, self.breaks.clone());
                 let broken = breaks.iter().flatten().map(|(_, state)| state.paths);
                 let broken = broken.fold(0, u64::saturating_add);
-                let (through, out) = (attempt.state.paths, attempt.ended);
-                let (mut here, mut behind, mut left) = (paths, 0u64, ended);
+                let (per_iteration, exits) = (attempt.state.paths, attempt.ended);
+                let (mut entering, mut leaving_by_break, mut exiting) = (paths, 0u64, ended);
                 for _ in 0..iterations {
-                    left = left.saturating_add(here.saturating_mul(out));
-                    behind = behind.saturating_add(here.saturating_mul(broken));
-                    here = here.saturating_mul(through);
+                    exiting = exiting.saturating_add(entering.saturating_mul(exits));
+                    leaving_by_break =
+                        leaving_by_break.saturating_add(entering.saturating_mul(broken));
+                    entering = entering.saturating_mul(per_iteration);
                 }
                 for (at, state) in breaks.iter().flatten() {
                     attempt.land(*at);
                     attempt.state = attempt.state.join(state);
                 }
-                attempt.state.paths = here.saturating_add(behind);
-                attempt.ended = left;
+                attempt.state.paths = entering.saturating_add(leaving_by_break);
+                attempt.ended = exiting;
                 attempt.reserved.pop();
                 *self = attempt;
                 return Some(());
@@ -136,8 +137,9 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits the end of a loop whose body starts at `head`.
-    fn back(&mut self, counter: Register, limit: Option<u8>, head: usize) {
+    /// Emits the end of a loop whose body starts at slot `head`. With `limit`, the counter counts
+    /// up to it, otherwise down to 0.
+    fn end_of_loop(&mut self, counter: Register, limit: Option<u8>, head: usize) {
         let (step, cond, bound) = match limit {
             Some(limit) => (1, Condition::Lt, i32::from(limit)),
             None => (-1, Condition::Ne, 0),
@@ -151,8 +153,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the range of a 64-bit number after a comparison with an immediate; `None` if the outcome
-/// is impossible.
+/// Returns the range of a 64-bit number after a comparison with an immediate; `holds` is the
+/// result. `None` if this result is impossible.
 fn refine(range: Range, condition: Condition, value: i32, holds: bool) -> Option<Range> {
     let Ok(value) = u64::try_from(value) else { return Some(range) };
     let least = |min| Some(Range { min, max: u64::MAX });

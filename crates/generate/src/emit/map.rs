@@ -1,5 +1,5 @@
-//! The array map: look-ups with a check of their result, loads and atomic additions. Each word of
-//! the values is either loaded or added to, as the driver requires.
+//! Accesses to the array map: look-ups with a check of their result, loads and atomic additions.
+//! Programs use each word of the values either for loads or for additions, as the driver requires.
 
 use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Register, Size, Source, Width};
@@ -31,7 +31,7 @@ impl Emitter<'_> {
         present.set(Register::R0, Kind::Value);
         let mut absent = self.state.clone();
         absent.set(Register::R0, Kind::Scalar(Range::exactly(0)));
-        // The verifier also tracks the copy.
+        // The verifier tracks copies of the result as well.
         if let Some(copy) = element.copy_to.and_then(|keep| self.target(keep, &[Register::R0])) {
             self.code.push(Insn::Alu {
                 width: Width::W64,
@@ -73,8 +73,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns true if a value's bytes from `at` on are in words that are all added to (or, if
-    /// `added` is false, all read).
+    /// Returns true if `bytes` bytes of a value, from byte `at`, are in words for additions (if
+    /// `added` is set) or in words for loads (otherwise).
     fn usable(&self, at: u16, bytes: u16, added: bool) -> bool {
         let mut words = at / 4..=(at + bytes - 1) / 4;
         at + bytes <= 4 * u16::from(self.map.words)

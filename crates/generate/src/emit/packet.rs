@@ -1,4 +1,4 @@
-//! Packet accesses: bounds checks, pointers, loads, stores, copies.
+//! Packet accesses: bounds checks, pointers, loads, stores and copies.
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -6,7 +6,7 @@ use super::{Emitter, pick};
 use crate::state::{Kind, Pointer, Range, VerifierState};
 use crate::statement::{Code, Comparison, Follow, Operand, Pick, Stmt, Variable};
 
-/// Offsets in `struct xdp_md`, in bytes.
+/// Offsets of fields in `struct xdp_md`, in bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 /// Largest mask of a variable offset.
@@ -15,11 +15,11 @@ const MASK: u16 = 0x3ff;
 impl Emitter<'_> {
     /// Emits the bounds check at the program's start.
     pub(super) fn first_check(&mut self, bytes: u16) {
-        // The check is possible: the context is available and the state is empty.
+        // The check is always possible: the context is available and all other registers are free.
         let _: Option<()> = self.check(bytes, Comparison::Greater, Code::Constant(1), false);
     }
 
-    /// Returns a register with the packet's start.
+    /// Returns a register that holds the packet's start, loading it if necessary.
     fn data(&mut self, avoid: &[Register]) -> Option<Register> {
         let start = |kind| matches!(kind, Kind::Packet(Pointer { id: 0, offset: 0, .. }));
         if let Some(known) = self.state.registers(start).first() {
@@ -32,7 +32,7 @@ impl Emitter<'_> {
         Some(dst)
     }
 
-    /// Returns a register with the packet's end.
+    /// Returns a register that holds the packet's end, loading it if necessary.
     fn end(&mut self, avoid: &[Register]) -> Option<Register> {
         if let Some(known) = self.state.registers(|kind| kind == Kind::End).first() {
             return Some(*known);
@@ -66,8 +66,7 @@ impl Emitter<'_> {
             let code = if let Code::Constant(code) = fail { code } else { 1 };
             self.pending_exits.push((at, code));
         }
-        // The failing branch counts as a path in both forms. If `stays`, `exit` has counted it
-        // already.
+        // The failing branch counts as a path; if `stays` is set, `exit` has already counted it.
         if !stays {
             self.ended = self.ended.saturating_add(self.state.paths);
         }
@@ -79,8 +78,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Compares with the packet's end. Returns the slot of the jump, and true if it is taken for
-    /// packets that are long enough.
+    /// Compares a pointer with the packet's end. Returns the slot of the jump, and true if the jump
+    /// is taken for packets that are long enough.
     fn compare(&mut self, limit: Register, end: Register, by: Comparison) -> (usize, bool) {
         let (cond, dst, src, stays) = match by {
             Comparison::Greater => (Condition::Gt, limit, end, false),
@@ -110,8 +109,7 @@ impl Emitter<'_> {
         self.move_pointer(dst, by)
     }
 
-    /// Chooses a pointer, and an offset from it at which `bytes` bytes of the packet are known to
-    /// exist.
+    /// Chooses a pointer, and an offset from it at which the packet certainly has `bytes` bytes.
     pub(super) fn place(&self, bytes: u16, from: Pick, at: Pick) -> Option<(Register, i16)> {
         let reaches = |kind| matches!(kind, Kind::Packet(p) if p.range >= bytes);
         let base = pick(&self.state.registers(reaches), from)?;
@@ -226,8 +224,8 @@ impl Emitter<'_> {
             self.alu(AluOp::Add, Width::W64, offset, Source::Reg(from));
             offset
         };
-        self.places += 1;
-        let place = Pointer { id: self.places, offset: from_pointer.offset, range: 0 };
+        self.variable_offsets += 1;
+        let place = Pointer { id: self.variable_offsets, offset: from_pointer.offset, range: 0 };
         self.state.set(pointer, Kind::Packet(place));
         let end = self.end(&[pointer])?;
         let limit = self.target(access.mask, &[pointer, end])?;

@@ -1,5 +1,4 @@
-//! Stack accesses: numbers of all sizes at offsets aligned to their size, and spilled packet
-//! pointers.
+//! Stack accesses: numbers of all sizes at aligned offsets, and spilled packet pointers.
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 
@@ -16,7 +15,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns the operand of a store. Constants go through a register if stores of constants are
+    /// Returns the operand of a store. Constants are moved to a register if stores of constants are
     /// disabled.
     pub(super) fn stored(&mut self, src: Source, choice: Pick) -> Option<Source> {
         match src {
@@ -36,7 +35,7 @@ impl Emitter<'_> {
         self.state.write(depth, size.bytes().into());
     }
 
-    /// Chooses a distance below the frame pointer for a value of this size, in bytes.
+    /// Chooses the distance below the frame pointer, in bytes, for a value of this size.
     pub(super) fn depth(&self, size: Size, slot: Pick) -> Option<u16> {
         if !self.features.stack {
             return None;

@@ -2,12 +2,12 @@
 
 use slowpath_bpf::MapKind;
 
-/// Optional features of sequences of calls. All other features are always enabled.
+/// Optional features of sequences of calls; all other features are always enabled.
 #[derive(Clone, Debug)]
 pub struct SequenceFeatures {
-    /// Use of pointers to elements after calls that may have replaced or removed the elements.
+    /// Uses of pointers to elements after calls that may have replaced or removed the elements.
     pub stale_pointers: bool,
-    /// Moves of the tail in both directions by numbers from the packet.
+    /// Moves of the tail in both directions, by numbers from the packet.
     pub variable_tails: bool,
     /// Maps that are small enough to become full.
     pub full_maps: bool,
@@ -42,7 +42,7 @@ impl Default for SequenceFeatures {
 }
 
 impl SequenceFeatures {
-    /// Returns the map types to choose from; a type that occurs more often is more likely.
+    /// Returns the map types to choose from; a type in several entries is more likely.
     pub(super) fn kinds(&self) -> Vec<MapKind> {
         let mut kinds = vec![
             MapKind::HASH,

@@ -1,9 +1,9 @@
-//! Translation of steps to instructions: a straight line, with branches around steps that are not
-//! always possible.
+//! Translation of steps to instructions: straight-line code, with branches around steps that are
+//! not always possible.
 //!
-//! Every branch has its own bit in `r9`, which is set if the branch is not taken. The program
-//! stores `r9` at its end, so that a run records the instructions that it executed. The arguments
-//! of calls are bytes of the packet, which the program copies to the stack at its start.
+//! Every branch has a bit in `r9`, which is set if the branch is not taken. The program stores `r9`
+//! at its end, so the stored word determines the instructions that a run executed. The arguments of
+//! calls are bytes of the packet, which the program copies to the stack at its start.
 
 mod calls;
 mod memory;
@@ -13,44 +13,41 @@ use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, So
 
 use super::layout::{ARGUMENTS, FIRST, RESULTS};
 use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
+use crate::emit::{pick, reg};
 use crate::sequence::SequenceFeatures;
-use crate::statement::Pick;
 
-/// Offsets of the areas of the stack from the frame pointer, in bytes.
+/// Offsets of the parts of the stack from the frame pointer, in bytes.
 const AT_ARGUMENTS: i16 = -32;
 const AT_KEY: i16 = -40;
 const AT_VALUE: i16 = -56;
 const AT_BUFFER: i16 = -88;
 const AT_POINTERS: i16 = -96;
 const AT_RESULTS: i16 = -120;
-/// Bytes of the buffer.
+/// Size of the buffer in bytes.
 const BUFFER: i16 = 32;
-/// Number of pointers that are kept on the stack.
+/// Number of pointers on the stack.
 const POINTERS: usize = 3;
-/// Initial value of a result.
+/// Value of a result that no call has set.
 const NO_RESULT: i32 = 7;
-/// Largest number of slots in a program, and of branches: each has a bit of `r9`.
+/// Maximum number of slots in a program, and of branches, each of which has a bit of `r9`.
 const MAX_SLOTS: usize = 900;
 const MAX_BRANCHES: usize = 60;
-
-fn reg(number: u8) -> Register {
-    Register::new(number).unwrap_or(Register::FRAME)
-}
 
 /// A program in instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Emitted {
     pub code: Vec<Insn>,
-    /// Slots of conditional branches, and the bits that are set if the branches are not taken.
+    /// Slots of conditional branches, with the number of the bit that is set if the branch is not
+    /// taken.
     pub marks: Vec<(usize, u8)>,
 }
 
-/// A pointer to a map element that is kept on the stack.
+/// A pointer to a map element, stored on the stack.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// Number of the map.
     map: usize,
-    /// Bytes of the value.
+    /// Size of the value in bytes.
     bytes: u8,
     /// True if a later call may have replaced the element.
     stale: bool,
@@ -136,8 +133,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits an action. Returns `None` if the action is impossible; then the caller only has to
-    /// undo code and marks.
+    /// Emits an action. Returns `None` if the action is impossible; the caller must then remove its
+    /// code and marks.
     fn action(&mut self, action: &Action) -> Option<()> {
         match *action {
             Action::Lookup { map, key, pointer_slot } => self.lookup(map, key, pointer_slot),
@@ -181,8 +178,7 @@ impl Emitter<'_> {
         let at = self.code.len();
         let (width, cond, src) = (Width::W64, Condition::Eq, Source::Imm(0));
         self.code.push(Insn::Branch { width, cond, dst: Register::R0, src, offset: 0 });
-        // It shares bit 0 with the first branch. That bit is set whenever execution reaches this
-        // place.
+        // This branch shares bit 0 with the first branch, which is not taken if a run gets here.
         self.marks.push((at, 0));
         self.store(Size::DW, Register::R0, 0, Source::Reg(reg(9)));
         for number in 0..self.results {
@@ -191,8 +187,6 @@ impl Emitter<'_> {
         }
         at
     }
-
-    // --- instructions ----------------------------------------------------------------------------
 
     fn alu(&mut self, op: AluOp, dst: Register, src: Source) {
         self.code.push(Insn::Alu { width: Width::W64, op, dst, src });
@@ -218,13 +212,13 @@ impl Emitter<'_> {
         self.code.push(Insn::Call(Call::Helper(number)));
     }
 
-    /// Computes an address on the stack.
+    /// Emits the computation of an address on the stack.
     fn stack(&mut self, dst: Register, offset: i16) {
         self.mov(dst, Source::Reg(Register::FRAME));
         self.add(dst, offset.into());
     }
 
-    /// Calls a helper with a map and the key on the stack.
+    /// Emits the call of a helper with a map and the key on the stack.
     fn call_with(&mut self, map: usize, helper: i32) {
         self.code.push(Insn::LoadImm64 { dst: reg(1), value: Imm64::MapFd(map as i32) });
         self.code.push(Insn::SecondSlot);
@@ -232,7 +226,8 @@ impl Emitter<'_> {
         self.helper(helper);
     }
 
-    /// Emits a branch around the following code, which sets the branch's bit. Returns its slot.
+    /// Emits a branch around the following code, which starts by setting the branch's bit. Returns
+    /// the slot of the branch.
     fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
         let at = self.code.len();
         self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
@@ -257,7 +252,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads a number into a register.
+    /// Emits the computation of a number in a register.
     fn number(&mut self, dst: Register, number: Number) {
         let (at, mask, shift, less, negative) = match number {
             Number::Constant(value) => return self.mov(dst, Source::Imm(value)),
@@ -278,7 +273,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores the result of a call or read on the stack.
+    /// Emits the store of a result of a call or read on the stack.
     fn result(&mut self, from: Register) {
         self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
         self.results += 1;
@@ -291,9 +286,4 @@ fn pointer_at(number: usize) -> i16 {
 
 fn result_at(number: usize) -> i16 {
     AT_RESULTS - 8 * number as i16
-}
-
-/// Returns the element of a list that a choice selects; `None` if the list is empty.
-fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
-    list.get(usize::from(choice).checked_rem(list.len())?).copied()
 }

@@ -1,7 +1,7 @@
-//! Steps: sequences of calls before their translation to instructions.
+//! Sequences of calls, before their translation to instructions.
 //!
-//! As in other programs, a step names its map or pointer by a [`Pick`] among the suitable ones. A
-//! step without a suitable one is left out.
+//! A step names its map or pointer by a [`Pick`] among the suitable ones, as statements do. It is
+//! left out if no map or pointer is suitable.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Condition, Size};
@@ -22,13 +22,13 @@ pub struct Calls {
 /// A map.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Type of the map; for a map of maps, `inner` is the type of its elements.
+    /// Type of the map.
     pub kind: MapKind,
-    /// Type of inner maps.
+    /// Type of the inner maps, for a map of maps.
     pub inner: MapKind,
     /// True if keys have 8 bytes, for map types that allow 4 or 8.
     pub wide: bool,
-    /// Words of 8 bytes in a value, 1 or 2.
+    /// Number of 8-byte words in a value, 1 or 2.
     pub words: u8,
     /// Capacity in elements.
     pub entries: u8,
@@ -36,7 +36,7 @@ pub struct Shape {
     pub allocates: bool,
 }
 
-/// A number that serves as argument.
+/// A number for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// A constant, the same for all packets.
@@ -50,7 +50,7 @@ pub enum Number {
 pub enum Value {
     /// A value with this number in its first word.
     Number(Number),
-    /// The data that a pointer from a look-up points to.
+    /// The data at a pointer from a look-up.
     Pointer(Pick),
 }
 
@@ -63,11 +63,11 @@ pub enum Action {
     Update { map: Pick, key: Number, value: Value, flags: Number },
     /// A deletion.
     Delete { map: Pick, key: Number },
-    /// A call with the inner map at a key, if there is one.
+    /// A call with the inner map at a key, if it exists.
     Inner { map: Pick, key: Number, call: InnerCall },
     /// An insertion into a queue or stack.
     Push { map: Pick, value: Number, flags: Number },
-    /// A removal from a queue or stack, or a `bpf_map_peek_elem` if `stays`.
+    /// A removal from a queue or stack, or a call of `bpf_map_peek_elem` if `stays` is set.
     Pop { map: Pick, stays: bool },
     /// A read through a pointer.
     Read { pointer: Pick, size: Size, at: u8 },
@@ -79,15 +79,15 @@ pub enum Action {
     Peek { metadata: bool, at: Number, size: Size },
     /// A write to the packet or metadata.
     Poke { metadata: bool, at: Number, size: Size, value: Number },
-    /// `bpf_xdp_load_bytes` or `bpf_xdp_store_bytes`.
+    /// A call of `bpf_xdp_load_bytes` or `bpf_xdp_store_bytes`.
     Bytes { store: bool, offset: Number, length: u8 },
-    /// `bpf_csum_diff`, with sizes in bytes.
+    /// A call of `bpf_csum_diff`, with sizes in bytes.
     Checksum { from: Number, to: Number, seed: Number },
-    /// `bpf_redirect`.
+    /// A call of `bpf_redirect`.
     Redirect { device: Number, flags: Number },
-    /// `bpf_redirect_map`.
+    /// A call of `bpf_redirect_map`.
     RedirectMap { map: Pick, key: Number, flags: Number },
-    /// `bpf_xdp_get_buff_len`.
+    /// A call of `bpf_xdp_get_buff_len`.
     Length,
 }
 
@@ -102,27 +102,27 @@ pub enum InnerCall {
     Delete { key: Number },
 }
 
-/// An end of the packet or its metadata, which stands for the helper that moves it.
+/// An end of the packet or its metadata, which determines the helper that moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// `bpf_xdp_adjust_head`.
+    /// The start, which `bpf_xdp_adjust_head` moves.
     Head,
-    /// `bpf_xdp_adjust_tail`.
+    /// The end, which `bpf_xdp_adjust_tail` moves.
     Tail,
-    /// `bpf_xdp_adjust_meta`.
+    /// The start of the metadata, which `bpf_xdp_adjust_meta` moves.
     Meta,
 }
 
-/// An action, optionally limited to packets with certain bits set in a byte.
+/// An action, optionally only for packets with some of certain bits set in a byte.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedAction {
-    /// Number of the argument byte, and mask of the bits.
+    /// Index of the argument byte, and mask of the bits.
     pub guard: Option<(u8, u8)>,
     /// Action.
     pub action: Action,
 }
 
-/// A branch on a result. The path is longer if the condition does not hold.
+/// A branch on a result, whose path is longer if the condition does not hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
     /// Result to test.

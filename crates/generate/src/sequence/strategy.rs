@@ -1,4 +1,4 @@
-//! Strategies for random steps, with arguments that coincide and arguments around the limits of
+//! Strategies for random steps, with arguments that coincide and arguments near the limits of
 //! helpers.
 
 use proptest::collection::vec;
@@ -14,7 +14,7 @@ use super::layout::ARGUMENTS;
 use super::statement::{Action, Calls, End, GuardedAction, InnerCall, Number, Shape, Test, Value};
 use crate::statement::Pick;
 
-/// Largest number of maps in a sequence, without the map for results.
+/// Maximum number of maps in a sequence, without the map for results.
 const MAPS: usize = 3;
 
 /// Returns a strategy for sequences with these abilities.
@@ -79,7 +79,7 @@ fn mixed(
     Union::new_weighted(vec![(weights.0, constant), (weights.1, variable)]).boxed()
 }
 
-/// Returns a strategy for keys. There are only few, so that calls use the same ones.
+/// Returns a strategy for a few keys, so that several calls use the same key.
 fn key() -> BoxedStrategy<Number> {
     mixed(vec![0, 0, 1, 1, 2, 3], positive(vec![1, 3, 3, 7]), (2, 3))
 }
@@ -264,7 +264,7 @@ fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
     ]);
     let single =
         (guard.clone(), one).prop_map(|(guard, action)| vec![GuardedAction { guard, action }]);
-    // Use of a pointer after further calls with the same map.
+    // Use a pointer after further calls with the same map.
     let outlived = (key(), vec((guard, map_call(abilities)), 1..=3), through_pointer(), size());
     let outlived = outlived.prop_map(move |(key, calls, through, size)| {
         let calls = calls.into_iter().map(|(guard, action)| GuardedAction { guard, action });
@@ -274,7 +274,7 @@ fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
             .chain([always(through), always(Action::Read { pointer: 0, size, at: 0 })])
             .collect()
     });
-    // A move of an end of the packet, and a move back.
+    // Move an end of the packet, and move it back.
     let back =
         (end(), any::<bool>(), vec(peek(), 1..=2)).prop_flat_map(move |(end, even, peeks)| {
             (delta(end), delta(end)).prop_map(move |(first, second)| {
@@ -283,7 +283,7 @@ fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
                 moves.into_iter().chain(peeks.clone()).map(always).collect::<Vec<GuardedAction>>()
             })
         });
-    // More updates than the map may have room for.
+    // Make more updates than the map may have room for.
     let crowd = (vec((key(), content(), flags(abilities)), 2..=4), option::of(key()));
     let crowd = crowd.prop_map(move |(updates, deleted)| {
         let update = |(key, value, flags)| {

@@ -2,7 +2,7 @@
 
 use slowpath_bpf::insn::{AluOp, Width};
 
-/// Smallest and largest unsigned value.
+/// The unsigned numbers from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub min: u64,
@@ -25,7 +25,7 @@ impl Range {
         Range { min: 0, max: if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 } }
     }
 
-    /// Returns the number if the range has only one.
+    /// Returns the only number of the range; `None` if it has several.
     pub fn constant(self) -> Option<u64> {
         (self.min == self.max).then_some(self.min)
     }
@@ -46,7 +46,7 @@ impl Range {
     }
 }
 
-/// Returns the range of `a op b`. It is the widest one of all versions of the verifier.
+/// Returns the range of `a op b`: the widest one that any version of the verifier derives.
 pub(crate) fn result(op: AluOp, width: Width, a: Range, b: Range) -> Range {
     match width {
         Width::W64 => result64(op, a, b),
@@ -61,7 +61,7 @@ fn result64(op: AluOp, a: Range, b: Range) -> Range {
         AluOp::Or => Some(Range { min: a.min.max(b.min), max: ones(a.max | b.max) }),
         AluOp::Add => {
             let max = a.max.checked_add(b.max);
-            // Versions of the verifier differ for sums beyond the signed range.
+            // Versions of the verifier differ in sums beyond the signed range.
             max.filter(|max| *max <= i64::MAX as u64).map(|max| Range { min: a.min + b.min, max })
         }
         AluOp::Mul if a.is_word() && b.is_word() && small(a) && small(b) => {
@@ -91,15 +91,15 @@ fn result32(op: AluOp, a: Range, b: Range) -> Range {
             let b = b.constant().map_or(low(b), |value| Range::exactly(value & LOW));
             Range { min: 0, max: low(a).max.min(b.max) }
         }
-        // Recent versions of the verifier assume nothing about these results, not even a zero upper
-        // half.
+        // Recent versions of the verifier know nothing about these results, not even that the upper
+        // half is zero.
         AluOp::Div => Range::ANY,
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh if b.constant().is_none() => Range::ANY,
         _ => Range::WORD,
     }
 }
 
-/// Returns true for factors whose product all versions of the verifier bound in the same way.
+/// Returns true for factors whose products have the same bounds in all versions of the verifier.
 fn small(range: Range) -> bool {
     range.max <= 0xffff
 }

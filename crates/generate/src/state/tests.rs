@@ -12,7 +12,7 @@ fn pointer(offset: u16, range: u16) -> Kind {
 }
 
 #[test]
-fn joins_keep_what_both_ways_know() {
+fn joins_keep_knowledge_of_both_paths() {
     let mut one = VerifierState::new(64);
     let mut two = one.clone();
     one.set(reg(1), Kind::Scalar(Range { min: 3, max: 7 }));
@@ -34,7 +34,7 @@ fn joins_keep_what_both_ways_know() {
 }
 
 #[test]
-fn a_way_that_has_ended_does_not_count() {
+fn ended_paths_do_not_count() {
     let mut one = VerifierState::new(64);
     one.set(reg(1), Kind::Value);
     let mut ended = VerifierState::new(64);
@@ -44,7 +44,7 @@ fn a_way_that_has_ended_does_not_count() {
 }
 
 #[test]
-fn checks_count_for_pointers_from_the_same_place() {
+fn checks_apply_to_pointers_with_the_same_base() {
     let mut state = VerifierState::new(64);
     state.set(reg(1), pointer(0, 0));
     state.set(reg(2), Kind::Packet(Pointer { id: 1, offset: 0, range: 0 }));

@@ -1,4 +1,4 @@
-//! Strategies for statements of every kind.
+//! Strategies for all kinds of statements.
 
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Strategy, any};
@@ -13,7 +13,7 @@ use crate::statement::{
     Variable,
 };
 
-/// Place of a statement, with the strategy for the statements nested in it.
+/// Position of a statement, with the strategy for the statements nested in it.
 pub(super) enum Statements {
     /// On the outermost level.
     Outside(BoxedStrategy<Vec<Stmt>>),
@@ -165,7 +165,7 @@ fn packet(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
         bytes,
         by,
     });
-    // The checked place is always used.
+    // Always use the checked pointer.
     let use_it = (load(), nested.clone()).prop_map(|(load, mut rest)| {
         rest.insert(0, load);
         rest
@@ -189,8 +189,8 @@ fn packet(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
 }
 
 fn stack(features: &Features) -> List {
-    // Slots near the frame pointer are more likely, so that later stores and loads meet earlier
-    // ones.
+    // Slots near the frame pointer are more likely, so that loads and stores use the slots of
+    // earlier stores.
     let slot = || Union::new_weighted(vec![(3, (0..6u16).boxed()), (2, pick().boxed())]);
     let push = (size(), slot(), operand());
     let push = push.prop_map(|(size, slot, value)| Stmt::Push { size, slot, value }).boxed();
@@ -244,7 +244,7 @@ fn calls(features: &Features, nested: &BoxedStrategy<Vec<Stmt>>) -> List {
     } else {
         read.clone()
     };
-    // The found element is always used.
+    // Always use the element.
     let use_it = (proptest::collection::vec(first, 1..=3), nested.clone());
     let use_it = use_it.prop_map(|(mut first, rest)| {
         first.extend(rest);

@@ -1,4 +1,4 @@
-//! Strategies for parts of statements: immediates at boundaries, operands, results.
+//! Strategies for parts of statements: immediates near boundaries, operands, results.
 
 use proptest::prelude::{BoxedStrategy, Strategy, any};
 use proptest::sample::select;
@@ -6,7 +6,7 @@ use proptest::strategy::Union;
 
 use crate::statement::{Code, Operand, Pick, Stmt};
 
-/// Immediates at boundaries: sizes of fields, signs, the middle of the word.
+/// Immediates at boundaries: of field sizes, of signs, and of half words.
 const IMMEDIATES: [i32; 26] = [
     0,
     1,
@@ -48,7 +48,7 @@ pub(super) fn immediate() -> BoxedStrategy<i32> {
     .boxed()
 }
 
-/// Returns a strategy for 64-bit immediates, each made of two 32-bit ones.
+/// Returns a strategy for 64-bit immediates that consist of two 32-bit ones.
 pub(super) fn wide_immediate() -> BoxedStrategy<u64> {
     (immediate(), immediate())
         .prop_map(|(high, low)| u64::from(high as u32) << 32 | u64::from(low as u32))
@@ -74,7 +74,7 @@ pub(super) fn code() -> BoxedStrategy<Code> {
     .boxed()
 }
 
-/// Returns a strategy that chooses among the enabled statements by weight. At least one must be
+/// Returns a strategy that chooses among the enabled statements by weight; at least one must be
 /// enabled.
 pub(super) fn one_of(list: Vec<(bool, u32, BoxedStrategy<Stmt>)>) -> BoxedStrategy<Stmt> {
     let enabled = list.into_iter().filter(|(enabled, ..)| *enabled);

@@ -1,4 +1,4 @@
-//! Shared code of the tests of generated programs.
+//! Code that several tests of generated programs share.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub fn insns(program: &Generated) -> impl Iterator<Item = &Insn> {
     program.functions().iter().flatten()
 }
 
-/// Returns the opcodes of programs, with the width of byte swaps in the upper half.
+/// Returns the opcodes of programs, with the width of byte swaps in the upper byte.
 pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for insn in programs.iter().flat_map(insns) {

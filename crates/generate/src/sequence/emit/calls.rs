@@ -12,7 +12,7 @@ use crate::sequence::layout::key_size;
 use crate::sequence::statement::{InnerCall, Number, Shape, Value};
 use crate::statement::Pick;
 
-/// Returns true for maps whose elements programs look up and change.
+/// Returns true for types of maps whose elements programs look up and change.
 fn keeps_elements(kind: MapKind) -> bool {
     matches!(
         kind,
@@ -26,8 +26,7 @@ fn keeps_elements(kind: MapKind) -> bool {
 }
 
 impl Emitter<'_> {
-    /// Chooses a map of a suitable type. Returns its number and shape; number 0 is the map for
-    /// results.
+    /// Chooses a map of a suitable type. Returns its number, from 1, and its shape.
     fn map(&self, choice: Pick, fits: impl Fn(MapKind) -> bool) -> Option<(usize, Shape)> {
         let fitting: Vec<(usize, Shape)> = self
             .maps
@@ -39,7 +38,7 @@ impl Emitter<'_> {
         pick(&fitting, choice)
     }
 
-    /// Stores a key on the stack.
+    /// Emits the store of a key on the stack.
     fn key(&mut self, shape: &Shape, kind: MapKind, key: Number) {
         self.number(reg(1), key);
         if kind == MapKind::LPM_TRIE {
@@ -65,7 +64,7 @@ impl Emitter<'_> {
         self.code.push(Insn::SecondSlot);
     }
 
-    /// Keeps `r0` as a pointer, and records by a branch if it is null.
+    /// Emits the store of `r0` as a pointer on the stack, and a branch that records if it is null.
     fn store_pointer(&mut self, pointer_slot: u8, map: usize, words: u8) {
         let number = usize::from(pointer_slot) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
@@ -74,7 +73,8 @@ impl Emitter<'_> {
         self.pointers[number] = Some(Kept { map, bytes: 8 * words, stale: false });
     }
 
-    /// Marks pointers into a map as stale: they may no longer point to its current elements.
+    /// Marks pointers into a map as stale, because they may no longer point to its current
+    /// elements.
     fn outdate(&mut self, map: usize) {
         for pointer in self.pointers.iter_mut().flatten().filter(|pointer| pointer.map == map) {
             pointer.stale = true;
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Stores a value on the stack, and its address in `r3`.
+    /// Emits the store of a value on the stack; leaves its address in `r3`.
     fn value(&mut self, number: Number) {
         self.number(reg(1), number);
         self.store(Size::DW, Register::FRAME, AT_VALUE, Source::Reg(reg(1)));
@@ -204,8 +204,8 @@ impl Emitter<'_> {
     }
 
     pub(super) fn redirect_map(&mut self, map: Pick, key: Number, flags: Number) -> Option<()> {
-        let places = |kind| matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
-        let (map, _) = self.map(map, places)?;
+        let is_devmap = |kind| matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
+        let (map, _) = self.map(map, is_devmap)?;
         self.number(reg(2), key);
         self.number(reg(3), flags);
         self.load_map(reg(1), map);
@@ -214,7 +214,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Chooses a kept pointer to at least `bytes` bytes.
+    /// Chooses a stored pointer to at least `bytes` bytes; returns its number with it.
     pub(super) fn pointer(&self, choice: Pick, bytes: u8) -> Option<(usize, Kept)> {
         let usable =
             |kept: &Kept| kept.bytes >= bytes && (self.abilities.stale_pointers || !kept.stale);

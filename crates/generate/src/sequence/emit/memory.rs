@@ -10,7 +10,7 @@ use super::{AT_ARGUMENTS, AT_BUFFER, Emitter, pointer_at, reg};
 use crate::sequence::statement::{End, Number};
 use crate::statement::Pick;
 
-/// Offsets in `struct xdp_md`.
+/// Offsets of fields in `struct xdp_md`, in bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
@@ -57,8 +57,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits a checked address in the packet or metadata, in `r2`. Returns the slot of the branch
-    /// around its use.
+    /// Emits the computation of an address in the packet or metadata, in `r2`, and its bounds
+    /// check. Returns the slot of the branch around its use.
     fn address(&mut self, metadata: bool, at: Number, size: Size) -> usize {
         let (start, end) = if metadata { (DATA_META, DATA) } else { (DATA, DATA_END) };
         self.number(reg(1), at);
