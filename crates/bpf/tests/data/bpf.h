@@ -1,5 +1,5 @@
-// What the test programs need of the kernel's and libbpf's headers, spelled out so that they can be
-// compiled anywhere.
+// The parts of the kernel's and libbpf's headers that the test programs use, so that they compile on
+// every machine.
 #pragma once
 
 typedef unsigned char u8;
@@ -22,7 +22,7 @@ struct xdp_md {
 #define __noinline __attribute__((noinline))
 #define __weak __attribute__((weak))
 
-// Parameters of maps, encoded in types.
+// Map parameters, encoded in types.
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]

@@ -1,4 +1,4 @@
-// One CO-RE relocation of each kind; core_kernel.bpf.c holds the types that it is resolved against.
+// CO-RE relocations of all kinds, which are resolved against the types of core_kernel.bpf.c.
 #include "bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -1,5 +1,5 @@
-// The types of an imaginary kernel, for core.bpf.c. The variables and the program only make the types
-// appear.
+// Types of an imaginary kernel, for core.bpf.c. The variables and the program only make the compiler
+// emit the types.
 #include "bpf.h"
 
 struct inside {

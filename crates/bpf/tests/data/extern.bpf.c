@@ -1,4 +1,4 @@
-// What only a kernel can resolve: configuration, variables, functions.
+// References that only a kernel can resolve: to configuration, variables and functions.
 #include "bpf.h"
 
 #define __kconfig __attribute__((section(".kconfig")))

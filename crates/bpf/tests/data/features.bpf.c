@@ -1,4 +1,4 @@
-// BTF-defined maps of all forms, global data, calls of all kinds, several programs.
+// Maps that BTF defines in all forms, global data, calls of all kinds, several programs.
 #include "bpf.h"
 
 struct flow_key {

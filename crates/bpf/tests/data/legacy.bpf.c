@@ -1,5 +1,5 @@
-// Maps as structures, without BTF: libbpf's old form, iproute2's, that of the kernel's samples, and
-// tail calls by section name.
+// Maps defined by structures, without BTF: in libbpf's old form, iproute2's form and the form of the
+// kernel's samples. Section names put programs into a program array.
 #include "bpf.h"
 
 struct bpf_map_def {

@@ -1,7 +1,7 @@
-// What libxdp reads of programs that share an interface: priorities, and results to go on behind.
+// libxdp's settings of programs that share an interface: priorities, and actions that continue.
 #include "bpf.h"
 
-// Names of members here.
+// The names are members here.
 #undef XDP_DROP
 #undef XDP_PASS
 

@@ -1,4 +1,4 @@
-// Code in .text only, without section names: the parameter tells the type of program.
+// Code in .text only: without a section name, the parameter determines the program type.
 #include "bpf.h"
 
 static __noinline int helper(u32 x)
