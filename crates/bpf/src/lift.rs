@@ -4,7 +4,7 @@
 //! to it. Code that constant conditions exclude is skipped, as in the kernel's verifier. This
 //! module names the cost class of each instruction; the target sets the prices.
 //!
-//! Submodules in ascending order; each uses only those before it:
+//! Submodules in ascending order; each uses only the ones above it:
 //!
 //! - `frame`: the points of the lifted program
 //! - `state`: the abstract state at a point
@@ -75,7 +75,7 @@ use slowpath_stop::Ticker;
 use crate::insn::Insn;
 use crate::line_info::LineInfo;
 use crate::{BpfProgram, Object};
-use lifter::{Findings, Lifter, Parts};
+use lifter::{Findings, Lifter};
 use linked_code::LinkedCode;
 use maps::{install::install, regions::distinct_maps, stated::install_stated};
 use walk::{explore::explore, fixpoint};
@@ -86,22 +86,22 @@ pub struct Lifted {
     /// The lifted program. Instructions are numbered by slot; the programs reached by tail calls
     /// and handovers follow.
     pub program: Program,
-    /// Programs of the object that the instructions belong to, in order.
+    /// Programs of the object that the instructions come from, in order.
     pub programs: Vec<PlacedProgram>,
-    /// Instructions by number.
+    /// BPF instructions, by the numbers that `program` uses.
     pub code: Vec<Insn>,
     /// Source line of each instruction, if known.
     pub lines: Vec<Option<LineInfo>>,
     /// Meaning of the memory regions.
     pub layout: Layout,
-    /// Number of calls around each block.
+    /// Call depth of each block.
     pub depths: Vec<u8>,
-    /// Subset of [`Program::reliances`] that only over-approximates: a run with such a reliance may
-    /// be infeasible, but no feasible run is missing. So a property of all runs of the program
+    /// Subset of [`Program::reliances`] that can only add runs: a run with such a reliance may be
+    /// infeasible, but no feasible run is missing. A property of all runs of `program` therefore
     /// holds on the device.
     pub over_approximating: BTreeSet<RelianceId>,
-    /// Subset of [`Program::reliances`] that matters only after the packet was written to or its
-    /// ends were moved.
+    /// Subset of [`Program::reliances`] that is needed only after a write to the packet or a move
+    /// of its ends.
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Feasible runs that the lifted program does not contain.
     pub unseen: MissingRuns,
@@ -128,7 +128,7 @@ pub fn lift(
     lift_with(object, program, options, findings)
 }
 
-/// Lifts two programs over the same maps so that their memory can be compared: both track the same
+/// Lifts two programs over the same maps for a comparison of their memory: both track the same
 /// properties of the maps.
 ///
 /// # Errors
@@ -144,10 +144,10 @@ pub fn lift_alike(
         Ok(lifter.findings(&lifted.blocks))
     };
     let [first, second] = programs;
-    let (of_first, of_second) = (findings(first)?, findings(second)?);
-    let shared = of_first.clone().shared(&of_second);
+    let (findings_of_first, findings_of_second) = (findings(first)?, findings(second)?);
+    let shared = findings_of_first.clone().shared(&findings_of_second);
     let lifted = lift_with(object, first, options, shared)?;
-    Ok([lifted, lift_with(object, second, options, of_second.shared(&of_first))?])
+    Ok([lifted, lift_with(object, second, options, findings_of_second.shared(&findings_of_first))?])
 }
 
 fn lift_with(
@@ -171,18 +171,19 @@ fn finish(
 ) -> Result<Lifted, LiftError> {
     let receive = options.receive.with_packet_environment(lifter.packet_environment());
     let visit_limits = lifter.visit_limits.resolved(&lifted.ids);
-    let Parts {
+    let Lifter {
         mut ir,
         code,
         layouts,
-        cost_classes,
+        costs,
         mut assumptions,
-        unseen,
+        missing_runs,
         reliances,
         over_approximating,
-        of_packet,
+        packet_reliances,
         interference,
-    } = lifter.finish();
+        ..
+    } = lifter;
     assumptions.extend(distinct_maps(&layouts));
     let (mut prologue, packet_length) = ir.prologue(receive);
     install(&mut ir, &object.maps, &layouts, &options.contents)?;
@@ -205,7 +206,7 @@ fn finish(
         inputs: ir.inputs,
         draws: ir.emit.draws.into_table(),
         regions: ir.regions,
-        cost_classes,
+        cost_classes: costs.into_classes(),
         prologue,
         blocks: lifted.blocks,
         entry: BlockId(0),
@@ -218,22 +219,21 @@ fn finish(
         eliminate_dead_operations(&mut program);
     }
     debug_assert_eq!(program.validate(), Ok(()));
-    let depths = lifted.depths;
     Ok(Lifted {
         program,
         programs,
         code,
         lines,
         layout,
-        depths,
+        depths: lifted.depths,
         over_approximating,
-        packet_reliances: of_packet,
-        unseen,
+        packet_reliances,
+        unseen: missing_runs,
         interference,
     })
 }
 
-/// Returns the text and the source line of each instruction.
+/// Returns the text and the source line of each instruction of the lifted programs.
 fn instructions(
     object: &Object,
     code: &LinkedCode,
@@ -255,7 +255,7 @@ fn instructions(
     Ok((insns, lines))
 }
 
-/// Computes the abstract values of a program's registers before each instruction.
+/// Computes the abstract value of each register before each instruction of a program.
 ///
 /// # Errors
 /// [`LiftError`], as for [`lift`].

@@ -1,6 +1,7 @@
 //! Source lines of instructions, from the records of `.BTF.ext`.
 //!
-//! A record is valid from its instruction up to the next record. DWARF is not supported.
+//! A record holds for its instruction and the following ones, up to the next record. DWARF is not
+//! supported.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl<'a> Lines<'a> {
         Lines { btf, records, strings: HashMap::new() }
     }
 
-    /// Returns the source lines of `len` slots, from slot `first` of the section.
+    /// Returns the source lines of `len` slots, starting with slot `first` of the section.
     pub fn of_function(&mut self, first: usize, len: usize) -> Vec<Option<LineInfo>> {
         let byte = |slot: usize| slot as u64 * 8;
         let start = self.records.partition_point(|r| u64::from(r.offset) < byte(first));

@@ -1,7 +1,7 @@
-//! Map definitions of an object, from all three forms: BTF types of the section `.maps`, structures
+//! Map definitions of an object, in all three forms: BTF types in the section `.maps`, structures
 //! in a section `maps`, and sections of global data.
 //!
-//! The semantics of maps are defined in [`crate::lift`].
+//! [`crate::lift`] defines the semantics of maps.
 
 mod btf_defined;
 mod data;
@@ -47,8 +47,9 @@ impl MapTable {
         Ok(MapTable { maps })
     }
 
-    /// Fills in the slots that relocations and section names initialise. `program` returns the
-    /// number of the program that starts at an offset of a section.
+    /// Fills in the slots of maps that relocations and section names initialise. `program` returns
+    /// the index of the program that starts at an offset of a section; `programs` are the section
+    /// names of all programs.
     pub fn fill_slots(
         &mut self,
         elf: &Elf,

@@ -1,10 +1,10 @@
-//! Tables of names in which the position is the number. Each number is written once; code that
-//! needs one looks it up at compile time.
+//! Tables of names in which the position is the number. Each number is thus written once; code that
+//! refers to a number looks up the name at compile time.
 
 /// Returns the position of a name in a table.
 ///
 /// # Panics
-/// Panics if the table lacks the name: in a constant, a compile-time error.
+/// Panics if the table lacks the name; in a constant, this is a compile-time error.
 pub(crate) const fn position(table: &[&str], name: &str) -> usize {
     let mut index = 0;
     while index < table.len() {
@@ -16,7 +16,7 @@ pub(crate) const fn position(table: &[&str], name: &str) -> usize {
     panic!("the table lacks this name")
 }
 
-/// Compares two texts; `==` is not available in constants.
+/// Returns true if two texts are equal; `==` is not available in constants.
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

@@ -1,9 +1,10 @@
-//! BPF objects: from the bytes of an ELF file to programs with resolved instructions.
+//! BPF objects, from the bytes of an ELF file to programs with resolved instructions.
 //!
 //! [`Object::parse`] reads everything that does not depend on a kernel. [`Object::link`] builds one
-//! program, with CO-RE relocations against the types of a given kernel. A faulty program does not
-//! prevent linking the others. [`Object::join`] merges several objects into one; [`Object::write`]
-//! returns the bytes of an object file with linked programs. This module accesses no files.
+//! program, with CO-RE relocations for the types of a given kernel. A faulty program does not
+//! prevent the linking of others. [`Object::join`] merges several objects into one;
+//! [`Object::write`] returns the bytes of an object file with linked programs. This module accesses
+//! no files.
 //!
 //! Source: the behaviour of libbpf 1.x, and of older loaders for legacy objects.
 

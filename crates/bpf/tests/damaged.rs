@@ -1,5 +1,4 @@
-//! Tests of damaged objects: they give a one-line error, or programs with all invariants; never a
-//! panic.
+//! Tests that damaged objects give a one-line error or valid programs, and never a panic.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{Insn, encode};
@@ -72,7 +71,7 @@ fn holds(data: &[u8], kernel: &Btf) -> Result<(), TestCaseError> {
         linked.iter().filter(|program| program.unresolved.is_empty()).collect();
     match object.write(&resolved) {
         Ok(written) => {
-            // Section names can be arbitrary, so the written object may be interpreted differently.
+            // Section names are arbitrary, so the meaning of the written object may differ.
             if let Err(error) = Object::parse(&written) {
                 one_line(&error)?;
             }
@@ -87,10 +86,10 @@ proptest! {
 
     #[test]
     fn changed_bytes(
-        which in 0..OBJECTS.len(),
+        index in 0..OBJECTS.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
     ) {
-        let mut data = OBJECTS[which].to_vec();
+        let mut data = OBJECTS[index].to_vec();
         for (place, value) in changes {
             let place = place.index(data.len());
             data[place] = value;
@@ -100,10 +99,10 @@ proptest! {
 
     #[test]
     fn moved_words(
-        which in 0..OBJECTS.len(),
+        index in 0..OBJECTS.len(),
         moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
     ) {
-        let mut data = OBJECTS[which].to_vec();
+        let mut data = OBJECTS[index].to_vec();
         for (from, to) in moves {
             let (from, to) = (from.index(data.len() / 8) * 8, to.index(data.len() / 8) * 8);
             data.copy_within(from..from + 8, to);
@@ -112,8 +111,8 @@ proptest! {
     }
 
     #[test]
-    fn truncated(which in 0..OBJECTS.len(), end in any::<prop::sample::Index>()) {
-        let data = OBJECTS[which];
+    fn truncated(index in 0..OBJECTS.len(), end in any::<prop::sample::Index>()) {
+        let data = OBJECTS[index];
         holds(&data[..end.index(data.len())], &kernel())?;
     }
 

@@ -1,10 +1,10 @@
-//! Tests of arbitrary words: decoding gives either instructions, which encode to the same bytes, or
-//! an error with a position.
+//! Tests with arbitrary words: the decoder returns either instructions that encode to the same
+//! bytes, or an error with the position of the fault.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{decode, encode};
 
-/// Generates words that are valid instructions more often than random bytes.
+/// Generates words that are valid instructions more often than random bytes are.
 fn word() -> impl Strategy<Value = [u8; 8]> {
     let zero_or_any = prop_oneof![3 => Just(0u8), 1 => any::<u8>()];
     let small = prop_oneof![3 => 0u8..=10, 1 => any::<u8>()];
@@ -58,8 +58,8 @@ fn all_codes_with_plain_fields() {
         let bytes = [*code, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         decode(&bytes[..8]).is_ok() || decode(&bytes).is_ok()
     });
-    // 13 operators with two sources and two widths, without the signed ones and with negation (one
-    // source); loads, stores, atomics; packet loads; 11 conditions with two sources and two widths;
-    // two gotos, may_goto, call, exit; the 64-bit immediate.
+    // There are 13 operators with two sources and two widths, without signed ones, and negation
+    // (one source); loads, stores, atomics; packet loads; 11 conditions with two sources and two
+    // widths; two gotos, may_goto, call, exit; the 64-bit immediate.
     assert_eq!(accepted.count(), 12 * 4 + 2 + (4 + 3) + (4 + 4 + 2) + 6 + 11 * 4 + 5 + 1);
 }

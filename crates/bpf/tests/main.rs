@@ -1,4 +1,4 @@
-//! All integration tests of the crate as one program, so that it is linked once.
+//! All integration tests of the crate, in one program, so that they are linked only once.
 
 mod damaged;
 mod instructions;

@@ -1,5 +1,5 @@
-//! Tests that written objects can be read back: same maps, instructions, lines and license, for
-//! every object in the repository and for random programs.
+//! Tests that written objects are read back with the same maps, instructions, lines and license:
+//! all objects of the repository, and random programs.
 
 use std::path::{Path, PathBuf};
 
@@ -42,8 +42,8 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// Removes the parts of a definition that depend on its form: types that the original form lacks,
-/// value sizes of maps of maps and program arrays, names of inner maps.
+/// Removes the parts of a definition that depend on its form: types, which some forms lack, value
+/// sizes of maps of maps and program arrays, names of inner maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -56,7 +56,7 @@ fn plain(def: &MapDef) -> MapDef {
     }
 }
 
-/// Writes these programs, reads the result and compares both.
+/// Writes programs and compares them with the object that is read back, which it returns.
 fn round_trip(object: &Object, linked: &[BpfProgram]) -> Result<Object, String> {
     let all: Vec<&BpfProgram> = linked.iter().collect();
     let bytes = object.write(&all).map_err(|e| e.to_string())?;
@@ -106,7 +106,7 @@ fn round_trip(object: &Object, linked: &[BpfProgram]) -> Result<Object, String> 
 }
 
 #[test]
-fn every_object_is_read_back_as_it_was() {
+fn every_object_is_read_back_unchanged() {
     let (kernel, mut faults, mut written) = (kernel(), Vec::new(), 0);
     for path in objects() {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display();
@@ -128,7 +128,7 @@ fn every_object_is_read_back_as_it_was() {
         match round_trip(&object, &linked) {
             Ok(read) => {
                 written += linked.len();
-                // Writing the result again must not change it.
+                // A second round trip must not change it.
                 let again = round_trip(&read, &link_all(&read, &kernel));
                 faults.extend(again.err().map(|fault| format!("{name}, again: {fault}")));
             }
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn random_programs_are_read_back_as_they_were(program in programs(Features::default(), 12)) {
+    fn random_programs_are_read_back_unchanged(program in programs(Features::default(), 12)) {
         let object = parse(&program.object());
         let linked = link_all(&object, &Btf::clone(&kernel()));
         if let Err(fault) = round_trip(&object, &linked) {
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn random_maps_are_read_back_as_they_were(seed in any::<u64>()) {
+    fn random_maps_are_read_back_unchanged(seed in any::<u64>()) {
         let sequence = sequence::Sequences::new(sequence::SequenceFeatures::default()).from_seed(seed);
         let object = parse(&sequence.object());
         let linked = link_all(&object, &kernel());
@@ -161,9 +161,9 @@ proptest! {
         }
     }
 
-    /// A changed definition is written in its changed form.
+    /// Writes a map definition that was changed after parsing.
     #[test]
-    fn changed_maps_are_read_back_as_they_are(
+    fn changed_maps_are_read_back_with_their_changes(
         which in any::<prop::sample::Index>(),
         entries in 1..1u32 << 20,
         flags in 0..16u32,
@@ -185,7 +185,7 @@ fn named<'a>(programs: &'a [BpfProgram], name: &str) -> &'a BpfProgram {
     programs.iter().find(|program| program.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Returns the object [`FEATURES`] with all its linked programs.
+/// Returns the object [`FEATURES`] and all its linked programs.
 fn features() -> (Object, Vec<BpfProgram>) {
     let object = parse(FEATURES);
     let linked = link_all(&object, &kernel());
@@ -197,7 +197,7 @@ fn written(object: &Object, programs: &[&BpfProgram]) -> Object {
 }
 
 #[test]
-fn types_say_where_variables_are() {
+fn types_describe_positions_of_variables() {
     let (object, linked) = features();
     let read = written(&object, &linked.iter().collect::<Vec<_>>());
     let btf = read.btf.as_ref().expect("types");
@@ -227,7 +227,7 @@ fn types_say_where_variables_are() {
 }
 
 #[test]
-fn programs_that_are_left_out_are_not_written() {
+fn only_given_programs_are_written() {
     let (object, linked) = features();
     let refused = object.write(&[named(&linked, "xdp_main")]).expect_err("others are in slots");
     assert!(matches!(&refused, WriteError::Map { .. }), "{refused}");
@@ -242,7 +242,7 @@ fn programs_that_are_left_out_are_not_written() {
 }
 
 #[test]
-fn what_programs_share_is_written_once_and_what_differs_apart() {
+fn shared_functions_are_written_once() {
     let (mut object, linked) = features();
     object.maps.iter_mut().for_each(|map| map.slots.clear());
     let main = named(&linked, "xdp_main");
@@ -265,7 +265,7 @@ fn what_programs_share_is_written_once_and_what_differs_apart() {
     let (first, second) = functions(main);
     assert_eq!(first, second);
     assert_eq!(first, ["count", "classify", "checksum", "replaceable"]);
-    // Changing a function duplicates its callers, and no other functions.
+    // A changed function duplicates its callers, but no other functions.
     let mut changed = main.clone();
     let start = changed.subprograms[3].first;
     let place = (start..changed.insns.len()).find_map(|slot| match changed.insns[slot] {
@@ -316,7 +316,7 @@ fn joined_objects_become_one_file() {
         let valid = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
         assert!(after.name.chars().all(valid), "{}", after.name);
         let unnamed = |def: &MapDef| {
-            // Program indices differ as well.
+            // The indices of programs in slots differ as well.
             MapDef { name: String::new(), slots: Vec::new(), ..plain(def) }
         };
         assert_eq!(unnamed(before), unnamed(after));
@@ -325,7 +325,7 @@ fn joined_objects_become_one_file() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn unwritable_programs_give_errors() {
     let (mut object, linked) = features();
     object.maps.iter_mut().for_each(|map| map.slots.clear());
     let main = named(&linked, "xdp_main");
@@ -370,7 +370,7 @@ fn what_cannot_be_written_is_named() {
 }
 
 #[test]
-fn definitions_before_btf_become_those_of_btf() {
+fn legacy_definitions_become_btf() {
     let object = parse(LEGACY);
     assert!(object.btf.is_none());
     let read = written(&object, &link_all(&object, &kernel()).iter().collect::<Vec<_>>());

@@ -121,7 +121,7 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
 pub(super) struct Sizes {
     pub local: u32,
     pub kernel: u32,
-    /// True if a load or store of the kernel's size means the same.
+    /// True if a load or store of the kernel's size has the same meaning.
     pub adaptable: bool,
 }
 

@@ -20,7 +20,7 @@ pub fn helper_names() -> &'static [&'static str] {
 /// Returns the number of the helper with this name.
 ///
 /// # Panics
-/// Panics if no helper has this name: in a constant, a compile-time error.
+/// Panics if no helper has this name; in a constant, this is a compile-time error.
 pub const fn number(name: &str) -> i32 {
     position(&NAMES, name) as i32 + 1
 }

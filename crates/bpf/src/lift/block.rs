@@ -1,9 +1,9 @@
 //! Lifting of a block: instructions to operations, costs and exits.
 //!
-//! This is the interface between a walk over the program and the lifter. [`Lifter::entry`] returns
-//! the start of the program. [`Lifter::lift_block`] lifts the block at a point for a given abstract
-//! state. [`Exits`] contain the successor points. A block may be lifted again for a less precise
-//! state; only the last result counts.
+//! Walks over the program use this interface: [`Lifter::entry`] returns the start of the program;
+//! [`Lifter::lift_block`] lifts the block at a point for a given abstract state. [`Exits`] contain
+//! the points that follow. A block may be lifted again for a less precise state; only the last
+//! result counts.
 
 use slowpath_ir::{BlockId, InsnIdx, Reg};
 
@@ -20,8 +20,8 @@ pub(super) enum Exits {
     To(ProgramPoint),
     /// Goes to the first point if the 1-bit register is set, otherwise to the second.
     Branch(Reg, ProgramPoint, ProgramPoint),
-    /// Goes to the point if the register is set; otherwise the run contradicts a guarantee of the
-    /// kernel.
+    /// Goes to the point if the register is set. A run in which it is not set contradicts a
+    /// guarantee of the kernel.
     Assume(Reg, ProgramPoint),
     /// The program ends.
     End,
@@ -41,10 +41,11 @@ pub(super) struct LiftedBlock {
 
 impl Lifter<'_> {
     /// Lifts the block at a point for the abstract state at its start. Calls `observe` with the
-    /// values of `r0` to `r10` before each instruction of the program itself, not of programs
+    /// values of `r0` to `r10` before each instruction of the first program, but not of programs
     /// reached by tail calls.
     ///
-    /// Operations and costs remain available until the next block ([`Lifter::take_work`]).
+    /// [`Lifter::take_work`] returns the block's operations and costs until the next block is
+    /// lifted.
     pub fn lift_block(
         &mut self,
         block: BlockId,
@@ -83,7 +84,7 @@ impl Lifter<'_> {
         })
     }
 
-    /// Converts the successor points, with their conditions in registers.
+    /// Converts the lifter's result to exits, whose conditions are registers.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,
@@ -148,7 +149,7 @@ impl Lifter<'_> {
                 })
             }
             (Insn::MayGoto { .. }, _) => {
-                // The kernel does not document the loop budget: the jump may or may not be taken.
+                // The kernel does not document the loop budget, so both outcomes are possible.
                 self.cost(at, "jump");
                 self.limit_may_goto(at);
                 let taken = self.jump_target(at, insn)?;

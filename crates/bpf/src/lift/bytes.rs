@@ -1,4 +1,4 @@
-//! Operations on several bytes of memory: copying, and assigning unknown values.
+//! Operations on byte ranges of memory: copies, and assignments of unknown values.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -7,7 +7,7 @@ use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// Copies bytes if the condition holds.
+    /// Copies `bytes` bytes if the condition holds.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
         for (offset, size) in chunks(bytes) {
             let emit = &mut self.ir.emit;
@@ -18,31 +18,41 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to bytes; `what` is the name in reports of the object that the
-    /// current instruction writes.
+    /// Assigns unknown values to `bytes` bytes; reports call the object that they belong to `what`.
     pub(super) fn havoc(&mut self, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
-            let last = offset + u64::from(size) - 1;
-            let part = match bytes {
-                0..=8 => what.to_owned(),
-                _ => format!("bytes {offset} to {last} of {what}"),
-            };
             let destination = self.ir.emit.add(address, word(offset));
-            self.havoc_as(destination, size, &part, ValueFormat::Bytes);
+            let name = chunk_name((offset, size), bytes, what);
+            self.havoc_as(destination, size, &name, ValueFormat::Bytes);
         }
     }
 
-    /// Assigns an unknown value to at most 8 bytes; `what` is its name in reports, `reading` its
-    /// format.
-    pub(super) fn havoc_as(
-        &mut self,
-        address: Operand,
-        size: u8,
-        what: &str,
-        reading: ValueFormat,
-    ) {
+    /// Assigns unknown values to `bytes` bytes if the condition holds; reports call the object that
+    /// they belong to `what`.
+    pub(super) fn havoc_if(&mut self, cond: Operand, address: Operand, bytes: u32, what: &str) {
+        for (offset, size) in chunks(bytes) {
+            let name = chunk_name((offset, size), bytes, what);
+            let max = u64::MAX >> (64 - 8 * u32::from(size));
+            let emit = &mut self.ir.emit;
+            let any = emit.draw(&name, ValueFormat::Bytes, 8 * size, max);
+            let destination = emit.add(address, word(offset));
+            emit.store_if(cond, destination, any);
+        }
+    }
+
+    /// Assigns an unknown value to `size` bytes, at most 8; reports call it `what` and print it as
+    /// `format` says.
+    pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, format: ValueFormat) {
         let max = u64::MAX >> (64 - 8 * u32::from(size));
-        let any = self.ir.emit.draw(what, reading, 8 * size, max);
+        let any = self.ir.emit.draw(what, format, 8 * size, max);
         self.ir.emit.store(address, any);
+    }
+}
+
+/// Returns the name, in reports, of a chunk of an object of `bytes` bytes.
+fn chunk_name((offset, size): (u64, u8), bytes: u32, object: &str) -> String {
+    match bytes {
+        0..=8 => object.to_owned(),
+        _ => format!("bytes {offset} to {} of {object}", offset + u64::from(size) - 1),
     }
 }

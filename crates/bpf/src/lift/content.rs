@@ -1,16 +1,16 @@
-//! Content of maps before the run, as given with `--maps`.
+//! Content of maps before the run, as the option `--maps` gives it.
 
 use std::collections::BTreeMap;
 
 /// Value of a map element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryValue {
-    /// Value bytes; missing bytes at the end are zero. For per-CPU maps, the value on the CPU that
+    /// Value bytes; missing bytes at the end are zero. For a per-CPU map, the value on the CPU that
     /// runs the program.
     Bytes(Vec<u8>),
-    /// A program of the object, by name.
+    /// Name of a program of the object.
     Program(String),
-    /// A map, by name: a map of the object or an external one.
+    /// Name of a map, which may lie outside of the object.
     Map(String),
     /// A value in an inner map of a map of maps.
     Inner {
@@ -22,7 +22,7 @@ pub enum EntryValue {
 }
 
 impl EntryValue {
-    /// Returns the value bytes, if the value consists of bytes.
+    /// Returns the value bytes; `None` for a program or a map.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => Some(value),
@@ -34,19 +34,19 @@ impl EntryValue {
 /// A map element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
-    /// Key; has the key size of the map.
+    /// Key; its length is the key size of the map.
     pub key: Vec<u8>,
     /// Value of the element.
     pub value: EntryValue,
 }
 
-/// All elements of a map. In arrays, elements that are not listed are zero; in other maps, they do
-/// not exist.
+/// Content of a map. Elements that are not listed are zero in arrays; in other maps, they do not
+/// exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapContent {
     /// Elements with known keys.
     pub entries: Vec<MapEntry>,
-    /// Number of further elements, whose keys the program never looks up.
+    /// Number of elements besides `entries`; the program never looks up their keys.
     pub others: u64,
     /// Content of inner maps of a map of maps, by name.
     pub inner: BTreeMap<String, InnerContent>,
@@ -55,7 +55,7 @@ pub struct MapContent {
 /// Further content of an inner map of a map of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
-    /// Number of further elements, whose keys the program never looks up.
+    /// Number of elements besides the entries; the program never looks up their keys.
     pub others: u64,
     /// Maximum number of elements, if it differs from the object's definition.
     pub max_entries: Option<u32>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// Cost classes so far, and the events of the current block.
+/// Names of all cost classes used so far, and the events of the current block.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,
@@ -12,12 +12,12 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Starts a block.
+    /// Discards the events of the last block.
     pub fn begin_block(&mut self) {
         self.events.clear();
     }
 
-    /// Counts an instruction in a cost class.
+    /// Adds an event: the instruction costs the price of this class.
     pub fn add(&mut self, insn: InsnIdx, class: &str) {
         let next = CostClassId::from(self.classes.len());
         let class = match self.classes.get(class) {
@@ -32,7 +32,7 @@ impl Costs {
         std::mem::take(&mut self.events)
     }
 
-    /// Returns the names of the classes, by index.
+    /// Returns the names of the classes, indexed by [`CostClassId`].
     pub fn into_classes(self) -> Vec<String> {
         let mut classes = vec![String::new(); self.classes.len()];
         for (name, id) in self.classes {

@@ -14,7 +14,8 @@ pub struct LiftError {
     place: String,
     /// Slot of the instruction in the linked program.
     pub insn: Option<usize>,
-    /// True if the given map content does not fit the maps; the program itself is not at fault.
+    /// True if the map content of the options does not fit the maps; the program itself is not at
+    /// fault.
     pub is_about_content: bool,
     /// Reason why lifting stopped early, if it did.
     pub stopped: Option<Reason>,
@@ -29,7 +30,7 @@ impl LiftError {
         LiftError { stopped: Some(reason), ..LiftError::program(what, "give it more") }
     }
 
-    /// Returns an error without a place in the program.
+    /// Returns an error that concerns no single instruction.
     pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
         LiftError {
             place: String::new(),
@@ -41,7 +42,7 @@ impl LiftError {
         }
     }
 
-    /// Returns an error of the given map content.
+    /// Returns an error about the map content of the options.
     pub(super) fn content(what: impl Into<String>, hint: impl Into<String>) -> Self {
         LiftError { is_about_content: true, ..LiftError::program(what, hint) }
     }
@@ -53,7 +54,7 @@ impl LiftError {
     }
 }
 
-/// Fault of an instruction, without its place.
+/// Fault of an instruction; its place in the program is added later.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     what: String,
@@ -67,7 +68,7 @@ impl Cause {
 }
 
 /// Hint for code that the kernel's verifier rejects on every path that reaches it. Use it only for
-/// faults that `tests/rejections.rs` of the kernel crate loads, or that no kernel source accepts.
+/// faults that `tests/rejections.rs` of the kernel crate covers, or that no kernel source accepts.
 pub(super) const VERIFIER: &str = "the kernel's verifier refuses programs that reach this";
 
 /// Hint for internal errors.

@@ -1,10 +1,10 @@
-//! Stack frames: active functions with their callers. Calls are lifted by inlining, so a point of
-//! the lifted program is an instruction together with the frame that executes it.
+//! Stack frames: active functions with their callers. Lifting inlines calls, so a point of the
+//! lifted program is an instruction together with the frame that executes it.
 
 use std::collections::HashMap;
 
-/// Index of a linked program. The first is the program to lift; the others are reached by tail
-/// calls.
+/// Index of a linked program. Unit 0 is the program to lift; tail calls and handovers reach the
+/// other units.
 pub(super) type UnitId = usize;
 
 /// Index of a frame.
@@ -13,12 +13,13 @@ pub(super) type FrameId = usize;
 /// Size of a stack frame in bytes (`MAX_BPF_STACK` of the kernel).
 pub(super) const STACK_BYTES: u64 = 512;
 
-/// Step inside an instruction that is lifted to several blocks.
+/// Step of an instruction that is lifted to several blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// The instruction itself, and the following instructions of the block.
+    /// The first step, and the following instructions of the same block.
     Start,
-    /// Call on one of several maps: test for this map, then for later ones.
+    /// Call on one of several maps: test whether it is this map; if not, continue with the next
+    /// possible map.
     SelectMap(u32),
     /// Call on one of several maps: the call on this map.
     CallOnMap(u32),
@@ -28,28 +29,29 @@ pub(super) enum Phase {
     LoopBody,
     /// Loop of a helper: entry of the callback.
     LoopEnter,
-    /// Loop of a helper with several possible callbacks: test for this one, then for later ones.
+    /// Loop of a helper with several possible callbacks: test whether it is this callback; if not,
+    /// continue with the next one.
     SelectCallback(u32),
-    /// Loop of a helper with several possible callbacks: entry of this one.
+    /// Loop of a helper with several possible callbacks: entry of this callback.
     Callback(u32),
     /// Loop of a helper: return of the callback.
     LoopNext,
     /// Loop of a helper: result of the helper.
     LoopDone,
-    /// Tail call through this map: test for this known slot. After the last slot, the tail call has
-    /// failed.
+    /// Tail call through this map: test whether the index is that of filled slot `number`; if not,
+    /// continue with the next filled slot. After the last one, the tail call has failed.
     Slot { map: u32, number: u32 },
-    /// Tail call through this map: jump to the program in this known slot.
+    /// Tail call through this map: jump to the program in filled slot `number`.
     Enter { map: u32, number: u32 },
-    /// End of a program: test for this handover, then for later ones.
+    /// End of a program: test whether this handover applies; if not, continue with the next one.
     Handover(u32),
     /// End of a program: start of the program that this handover leads to.
     Next(u32),
 }
 
 /// Start of a block of the lifted program: an instruction, the frame that executes it, and the step
-/// inside the instruction. The kernel's verifier stores the same in the instruction index and the
-/// call chain of a state (`insn_idx`, `bpf_func_state::callsite`).
+/// of the instruction. The kernel's verifier identifies states in the same way, by instruction
+/// index and call chain (`insn_idx`, `bpf_func_state::callsite`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ProgramPoint {
     pub frame: FrameId,
@@ -59,7 +61,7 @@ pub(super) struct ProgramPoint {
 }
 
 impl ProgramPoint {
-    /// Returns the point after an instruction.
+    /// Returns the point of the next instruction.
     pub fn behind(self) -> ProgramPoint {
         ProgramPoint { slot: self.slot + 1, phase: Phase::Start, ..self }
     }
@@ -74,17 +76,17 @@ impl ProgramPoint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
-    /// Program that was started; differs from `unit` after a tail call.
+    /// Program that the frame's run started with; differs from `unit` after a tail call.
     pub run: UnitId,
     /// First slot of the function.
     pub function: usize,
-    /// Number of frames around this one.
+    /// Number of callers, of callers of callers, and so on.
     pub depth: u8,
-    /// Return point; `None` ends the program.
+    /// Return point; `None` if the program ends when the function returns.
     pub ret: Option<ProgramPoint>,
 }
 
-/// All frames so far.
+/// All frames found so far.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,

@@ -1,10 +1,11 @@
-//! Interference: other CPUs that change shared memory of maps during a run.
+//! Interference: changes of shared memory by other CPUs during a run.
 //!
-//! The first access of a run finds unknown content, so it does not matter when another CPU wrote
-//! it. Between two accesses of the run, another CPU may change the content. Such a second access is
-//! recorded. It yields an unknown value if [`crate::lift::LiftOptions::interleaved`] asks for
-//! interleaved runs. Values of per-CPU maps and read-only maps are not shared. A lock
-//! (`bpf_spin_lock`) protects the values of its map from the first access under the lock.
+//! The content of a map is unknown at the first access of a run, so earlier writes of other CPUs
+//! need no model. Between two accesses of the run, another CPU may change the content. Such a
+//! second access is recorded. It yields an unknown value if
+//! [`crate::lift::LiftOptions::interleaved`] asks for interleaved runs. Values of per-CPU maps and
+//! read-only maps are not shared. A lock (`bpf_spin_lock`) protects the values of its map from the
+//! first access under the lock.
 
 use slowpath_ir::{Operand, ValueFormat};
 
@@ -17,13 +18,13 @@ use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
-/// Name for a map that is not known.
+/// Name in reports for an unknown map.
 const SOME_MAP: &str = "maps that pointers from several places lead to";
 
-/// Name of values that other CPUs wrote.
+/// Name in reports for values that other CPUs wrote.
 const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
 
-/// Maximum number of bytes behind an argument that are overwritten.
+/// Maximum number of bytes at an argument's address that are assigned unknown values.
 const MAX_OVERWRITTEN: u32 = 512;
 
 fn is_shared(map: &MapDef) -> bool {
@@ -33,7 +34,8 @@ fn is_shared(map: &MapDef) -> bool {
 }
 
 impl Lifter<'_> {
-    /// Returns the shared bytes that an access of `bytes` bytes may affect, if any.
+    /// Returns the shared memory that an access of `bytes` bytes may touch; `None` if it touches
+    /// none.
     fn shared_bytes(&self, address: AbstractValue, bytes: i64) -> Option<Shared> {
         let shared = |map: u32| self.object.maps.get(map as usize).is_some_and(is_shared);
         match address {
@@ -47,7 +49,7 @@ impl Lifter<'_> {
                 })
             }
             AbstractValue::MaybeMapValue | AbstractValue::Unknown => Some(Shared::AnyBytes),
-            // Possibly a pointer to a global variable, if the object has writable ones.
+            // This may be a pointer to a global variable, if the object has writable ones.
             AbstractValue::NotStack => {
                 let mut maps = self.object.maps.iter();
                 let globals = maps.any(|map| map.initial.is_some() && !map.read_only);
@@ -57,8 +59,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown value for a load, if another CPU may have written to the address since
-    /// the last access. `None` if the content is still known, or if runs are not interleaved.
+    /// Returns an unknown value for a load if another CPU may have written to the address since the
+    /// last access. `None` if no CPU can have written, or if runs are not interleaved.
     pub(in crate::lift) fn interfered_load(
         &mut self,
         address: AbstractValue,
@@ -72,14 +74,14 @@ impl Lifter<'_> {
         self.options.interleaved.then(|| self.any_bytes(bytes))
     }
 
-    /// Records that the run has accessed bytes at an address.
+    /// Records an access to `bytes` bytes at an address.
     pub(in crate::lift) fn note_shared(&mut self, address: AbstractValue, bytes: u8) {
         if let Some(access) = self.shared_bytes(address, bytes.into()) {
             self.state.accessed.note(access);
         }
     }
 
-    /// Records the shared memory that a call may read or write behind its arguments.
+    /// Records the shared memory that a call may read or write through its arguments.
     pub(in crate::lift) fn note_shared_arguments(&mut self, number: i32) {
         let pointer = self.state.regs[1];
         match number {
@@ -97,7 +99,7 @@ impl Lifter<'_> {
                 self.state.accessed.unlock();
                 return;
             }
-            // The accesses are in the callback.
+            // The callback makes the accesses.
             helper::LOOP | helper::FOR_EACH_MAP_ELEM => return,
             _ => {}
         }
@@ -121,15 +123,16 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to the bytes behind an argument, up to the end of the map value. If
-    /// their number is unknown or too large, records instead that the call reads unchanged values.
+    /// Assigns unknown values to the bytes from an argument's address to the end of the map value.
+    /// If their number is unknown or too large, records instead that the call reads unchanged
+    /// values.
     fn overwrite(&mut self, register: u8, known: AbstractValue, access: Shared) {
         let bytes = match known {
             AbstractValue::MapValue { map, offset: Some(from), .. }
             | AbstractValue::Data { map, offset: Some(from) } => {
                 let def = self.object.maps.get(map as usize);
-                let behind = |def: &MapDef| i64::from(def.value_size).checked_sub(from);
-                def.and_then(behind).and_then(|bytes| u32::try_from(bytes).ok())
+                let rest = |def: &MapDef| i64::from(def.value_size).checked_sub(from);
+                def.and_then(rest).and_then(|bytes| u32::try_from(bytes).ok())
             }
             _ => None,
         };
@@ -150,8 +153,8 @@ impl Lifter<'_> {
     pub(in crate::lift) fn note_elements(&mut self, map: &MapOperand, access: Access) {
         let writes = matches!(access, Access::Insert);
         if writes && is_shared(&map.def) {
-            let all = Shared::Bytes { map: map.id, from: i64::MIN, end: i64::MAX };
-            self.state.accessed.note(all);
+            let any_value = Shared::Bytes { map: map.id, from: i64::MIN, end: i64::MAX };
+            self.state.accessed.note(any_value);
         }
         let elements = Shared::Elements(map.id);
         let keeps_all = matches!(map.class, MapClass::Array | MapClass::Stream);
@@ -164,7 +167,7 @@ impl Lifter<'_> {
         if !keeps_all {
             self.state.accessed.note(elements);
         }
-        // Elements that move during an iteration may be visited again.
+        // The iteration may visit elements again that other CPUs move.
         if access == Access::Walk {
             let name = map.layout.name.clone();
             let most = map.most_elements().unwrap_or(u32::MAX);
@@ -173,7 +176,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records a call on a queue, which other CPUs push to and pop from.
+    /// Records a call on a queue; other CPUs may push and pop before it.
     pub(in crate::lift) fn note_queue(&mut self, map: &MapOperand) {
         let elements = Shared::Elements(map.id);
         self.open_elements = None;
@@ -184,19 +187,20 @@ impl Lifter<'_> {
         self.state.accessed.note(elements);
     }
 
-    /// Returns true if the current call may find any elements in this map, independent of earlier
-    /// calls.
+    /// Returns true if other CPUs may have changed the elements of this map, so that earlier calls
+    /// do not determine what the current call finds.
     pub(in crate::lift) fn has_unknown_elements(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
     }
 
-    /// Returns unknown bytes of an element, which another CPU may have changed.
+    /// Returns an unknown value for `bytes` bytes of an element that another CPU may have changed.
     pub(in crate::lift) fn any_bytes(&mut self, bytes: u8) -> Operand {
         let max = u64::MAX >> (64 - 8 * u32::from(bytes));
         self.ir.emit.draw(WRITTEN_BY_OTHER_CPU, ValueFormat::Bytes, 8 * bytes, max)
     }
 
-    /// Returns an unknown bit for the existence of an element, which another CPU may have changed.
+    /// Returns an unknown bit for the existence of an element that another CPU may have inserted or
+    /// deleted.
     pub(in crate::lift) fn any_existence(&mut self) -> Operand {
         self.ir.emit.unknown_bit(
             "the element, which another CPU has inserted or deleted",
@@ -204,7 +208,7 @@ impl Lifter<'_> {
         )
     }
 
-    /// Returns an unknown place of an element, 32 bits, which another CPU may have changed.
+    /// Returns an unknown 32-bit position for an element that another CPU may have moved.
     pub(in crate::lift) fn any_place(&mut self) -> Operand {
         self.ir.emit.draw("place of the element", ValueFormat::Number, 32, u32::MAX.into())
     }

@@ -1,5 +1,4 @@
-//! Memory layout of a lifted program: the position of everything, and the conversion of bytes back
-//! to maps with keys and values.
+//! Memory layout of a lifted program, and the conversion of memory content back to map elements.
 
 pub(super) mod elements;
 pub(super) mod memory;

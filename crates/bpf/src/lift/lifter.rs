@@ -1,4 +1,4 @@
-//! The lifter: input, abstract state and output while a block is lifted.
+//! The lifter, which holds input, abstract state and output while blocks are lifted.
 //!
 //! This file defines the data and the operations that all parts of lifting share. Other modules add
 //! methods: [`super::maps`] for the memory of maps, [`super::insns`] for instructions,
@@ -39,13 +39,13 @@ pub(super) const INSTRUCTIONS: u32 = 64;
 
 /// Successors of an instruction.
 pub(super) enum Next {
-    /// To the next instruction.
+    /// Continues with the next instruction of the block.
     On,
     To(ProgramPoint),
     /// Goes to the first point if the bit is set, otherwise to the second.
     Branch(Operand, ProgramPoint, ProgramPoint),
-    /// Goes to the point if the bit is set; otherwise the run contradicts a guarantee of the
-    /// kernel.
+    /// Goes to the point if the bit is set. A run in which it is not set contradicts a guarantee of
+    /// the kernel.
     Assume(Operand, ProgramPoint),
     /// Ends the program.
     Exit,
@@ -53,49 +53,33 @@ pub(super) enum Next {
     ExitOr(Operand, ProgramPoint),
 }
 
-/// Results of a first lifting that a second lifting of the program needs.
+/// Results of a first lifting of a program, from which a second lifting starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// Tracked properties of maps.
     plan: TrackingPlan,
-    /// Bytes of stack frames that functions read before they write them.
+    /// Bytes of stack frames that functions read without writing them first.
     uninit: UninitReads,
-    /// True if metadata must be tracked, because the program reads its position.
+    /// True if the program reads the position of metadata, so that metadata must be tracked.
     metadata: bool,
 }
 
 impl Findings {
     /// Merges the findings for two programs over the same maps, so that both track the same
-    /// properties. Keeps the stack bytes of the first program.
+    /// properties. Keeps the stack bytes of `self`.
     pub fn shared(mut self, other: &Findings) -> Self {
         for (map, tracking) in &other.plan {
-            let all = self.plan.remove(map).unwrap_or_default().with(tracking);
-            self.plan.insert(map.clone(), all);
+            let merged = self.plan.remove(map).unwrap_or_default().with(tracking);
+            self.plan.insert(map.clone(), merged);
         }
         self.metadata |= other.metadata;
         self
     }
 
-    /// Returns true if a second lifting would give the same result.
+    /// Returns true if a second lifting would have the same result.
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty() && self.uninit.is_empty() && !self.metadata
     }
-}
-
-/// Parts of a lifted program besides its blocks.
-pub(super) struct Parts {
-    pub ir: IrBuilder,
-    pub code: LinkedCode,
-    /// Used maps, by name.
-    pub layouts: BTreeMap<String, MapLayout>,
-    pub cost_classes: Vec<String>,
-    pub assumptions: BTreeSet<String>,
-    pub unseen: MissingRuns,
-    /// Sentences that single runs can rely on.
-    pub reliances: Vec<String>,
-    pub over_approximating: BTreeSet<RelianceId>,
-    pub of_packet: BTreeSet<RelianceId>,
-    pub interference: Interference,
 }
 
 /// Lifter of the blocks of one program.
@@ -111,28 +95,30 @@ pub(super) struct Lifter<'a> {
     pub at: ProgramPoint,
     /// Current block, and number of the current instruction.
     site: (BlockId, InsnIdx),
-    costs: Costs,
-    assumptions: BTreeSet<String>,
-    unseen: MissingRuns,
-    reliances: Vec<String>,
-    wider: BTreeSet<RelianceId>,
-    of_packet: BTreeSet<RelianceId>,
+    pub costs: Costs,
+    pub assumptions: BTreeSet<String>,
+    pub missing_runs: MissingRuns,
+    /// Sentences that single runs can rely on.
+    pub reliances: Vec<String>,
+    /// Reliances of runs that may be infeasible, see [`super::Lifted::over_approximating`].
+    pub over_approximating: BTreeSet<RelianceId>,
+    /// Reliances that depend on changes of the packet, see [`super::Lifted::packet_reliances`].
+    pub packet_reliances: BTreeSet<RelianceId>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
-    /// Map in which the current call may find any elements, because another CPU may have changed
-    /// them.
+    /// Map whose elements another CPU may have changed before the current call.
     pub open_elements: Option<MapId>,
     /// Used maps, by name.
     pub layouts: BTreeMap<String, MapLayout>,
-    /// Findings of an earlier lifting of the same program.
-    given: Findings,
-    /// Uses of maps so far.
+    /// Findings of the first lifting of the program.
+    first_findings: Findings,
+    /// Uses of maps found so far.
     uses: MapUses,
-    /// Bytes that functions read before they write them, so far.
+    /// Bytes of stack frames found so far that functions read without writing them first.
     uninit_reads: UninitReads,
-    /// True if the program reads the position of metadata, so far.
-    asks_metadata: bool,
-    /// Limits of the kernel on the number of visits of blocks.
+    /// True if a lifted instruction reads the position of metadata.
+    finds_metadata_reads: bool,
+    /// Limits of the kernel on the number of times that a run visits blocks.
     pub visit_limits: VisitLimits,
     ticker: Ticker,
 }
@@ -142,7 +128,7 @@ impl<'a> Lifter<'a> {
         object: &'a Object,
         program: &BpfProgram,
         options: &'a LiftOptions,
-        given: Findings,
+        first_findings: Findings,
     ) -> Self {
         let mut ir = IrBuilder::new();
         if options.records_calls {
@@ -159,17 +145,17 @@ impl<'a> Lifter<'a> {
             site: (BlockId(0), InsnIdx(0)),
             costs: Costs::default(),
             assumptions: BTreeSet::new(),
-            unseen: MissingRuns::default(),
+            missing_runs: MissingRuns::default(),
             reliances: Vec::new(),
-            wider: BTreeSet::new(),
-            of_packet: BTreeSet::new(),
+            over_approximating: BTreeSet::new(),
+            packet_reliances: BTreeSet::new(),
             interference: Interference::default(),
             open_elements: None,
             layouts: BTreeMap::new(),
-            given,
+            first_findings,
             uses: MapUses::default(),
             uninit_reads: UninitReads::new(),
-            asks_metadata: false,
+            finds_metadata_reads: false,
             visit_limits: VisitLimits::default(),
             ticker: Ticker::new(INSTRUCTIONS),
         }
@@ -181,32 +167,16 @@ impl<'a> Lifter<'a> {
         ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 
-    /// Returns the findings for a second lifting, given all blocks.
+    /// Returns the findings for a second lifting; `blocks` are all blocks of the first one.
     pub fn findings(&mut self, blocks: &[Block]) -> Findings {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
             uninit: std::mem::take(&mut self.uninit_reads),
-            metadata: self.asks_metadata && (self.moves_head() || self.is_sent()),
+            metadata: self.finds_metadata_reads && (self.moves_head() || self.is_sent()),
         }
     }
 
-    /// Returns the other parts of the program, after all blocks are lifted.
-    pub fn finish(self) -> Parts {
-        Parts {
-            ir: self.ir,
-            code: self.code,
-            layouts: self.layouts,
-            cost_classes: self.costs.into_classes(),
-            assumptions: self.assumptions,
-            unseen: self.unseen,
-            reliances: self.reliances,
-            over_approximating: self.wider,
-            of_packet: self.of_packet,
-            interference: self.interference,
-        }
-    }
-
-    /// Starts a block with the abstract state at its start.
+    /// Starts a block with its abstract state.
     pub fn begin_block(&mut self, block: BlockId, state: AbstractState) {
         self.ir.emit.begin_block();
         self.costs.begin_block();
@@ -214,8 +184,8 @@ impl<'a> Lifter<'a> {
         self.state = state;
     }
 
-    /// Starts an instruction of the block. Returns its number, or the reason to stop if the budget
-    /// is exhausted.
+    /// Starts an instruction of the block and returns its number; an error if the budget is
+    /// exhausted.
     pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
         let unit = self.unit(at);
@@ -236,60 +206,56 @@ impl<'a> Lifter<'a> {
         self.site
     }
 
-    /// Makes the run rely on `sentence` if the bit is set.
-    pub fn rely(&mut self, cond: Operand, sentence: String) {
-        self.rely_on(cond, sentence);
-    }
-
-    /// Marks the run as possibly infeasible if the bit is set; `sentence` states the reason. The
-    /// lifted program still contains all feasible runs.
+    /// Like [`Lifter::rely`], for a sentence about runs that may be infeasible. The lifted program
+    /// still contains all feasible runs.
     pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
-        let on = self.rely_on(cond, sentence);
-        self.wider.insert(on);
+        let reliance = self.rely(cond, sentence);
+        self.over_approximating.insert(reliance);
     }
 
-    /// Makes the run rely on `sentence` if the bit is set and the packet was changed after it was
-    /// received.
+    /// Like [`Lifter::rely`], for a sentence that matters only if the packet was changed after it
+    /// was received.
     pub fn rely_on_packet(&mut self, cond: Operand, sentence: String) {
-        let on = self.rely_on(cond, sentence);
-        self.of_packet.insert(on);
+        let reliance = self.rely(cond, sentence);
+        self.packet_reliances.insert(reliance);
     }
 
-    fn rely_on(&mut self, cond: Operand, sentence: String) -> RelianceId {
+    /// Makes the run rely on `sentence` if the bit is set.
+    pub fn rely(&mut self, cond: Operand, sentence: String) -> RelianceId {
         let known = self.reliances.iter().position(|known| *known == sentence);
-        let on = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.reliances.push(sentence);
             self.reliances.len() - 1
         });
-        let on = RelianceId::from(on);
-        self.ir.emit.rely(cond, on);
-        on
+        let reliance = RelianceId::from(index);
+        self.ir.emit.rely(cond, reliance);
+        reliance
     }
 
-    /// Adds an assumption of the whole result.
+    /// Adds an assumption of the result for all runs.
     pub fn assume(&mut self, sentence: String) {
         self.assumptions.insert(sentence);
     }
 
     /// Adds the assumption that runs may end in unknown programs.
     pub fn assume_unknown_end(&mut self, sentence: String) {
-        self.unseen.ends.insert(sentence.clone());
+        self.missing_runs.ends.insert(sentence.clone());
         self.assume(sentence);
     }
 
-    /// Assumes unfragmented packets for a call whose result differs for fragments, if the program
-    /// can receive them.
+    /// Adds the assumption of unfragmented packets, if the program can receive fragments. Used for
+    /// calls whose result differs for fragments.
     pub fn assume_unfragmented(&mut self, at: ProgramPoint) {
         let unit = self.unit(at);
         if self.options.receive.fragments && self.code.program(unit).accepts_fragments() {
             let name = self.code.called(unit, at.slot);
             let sentence = format!("packets are in one piece: {name} is not known of others");
-            self.unseen.fragments.insert(sentence.clone());
+            self.missing_runs.fragments.insert(sentence.clone());
             self.assume(sentence);
         }
     }
 
-    /// Counts an instruction in a cost class, unless the costs of its program are excluded.
+    /// Adds an instruction to a cost class, unless the options exclude the costs of its program.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let run = self.code.program(self.frames.get(at.frame).run).number;
         if self.options.costed_programs.as_ref().is_some_and(|counted| !counted.contains(&run)) {
@@ -299,19 +265,19 @@ impl<'a> Lifter<'a> {
         self.costs.add(insn, class);
     }
 
-    /// Returns the operations and costs of the block.
+    /// Returns the operations and costs of the block and forgets them.
     pub fn take_work(&mut self) -> (Vec<OriginOp>, Vec<CostEvent>) {
         (self.ir.emit.take_ops(), self.costs.take_block())
     }
 
-    /// Sets `r0` to a value and its abstract value.
+    /// Sets `r0` to the result of a call, with the abstract value `known`.
     pub fn result(&mut self, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(Register::R0.number());
         self.ir.emit.push(Op::Copy { dst: reg, src: value });
         self.state.regs[0] = known;
     }
 
-    /// Returns the map with this index.
+    /// Returns the definition of the map with this index.
     pub fn map_def(&self, map: u32) -> Result<&'a MapDef, Cause> {
         let found = self.object.maps.get(map as usize);
         found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
@@ -320,13 +286,13 @@ impl<'a> Lifter<'a> {
     /// Returns the tracked properties of a map.
     pub fn tracking(&self, map: &str) -> Tracking {
         if self.options.interleaved {
-            // Tracked properties are valid only if no other CPU changes the map.
+            // Tracked properties hold only if no other CPU changes the map.
             return Tracking::default();
         }
-        self.given.plan.get(map).cloned().unwrap_or_default()
+        self.first_findings.plan.get(map).cloned().unwrap_or_default()
     }
 
-    /// Records an access of a call to a map.
+    /// Records the current call's access to a map.
     pub fn note_access(&mut self, map: &MapOperand, access: Access) {
         self.note_elements(map, access);
         self.uses.note(map, self.site, access);
@@ -345,48 +311,50 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the bytes that a function reads before it writes them, from the earlier findings.
+    /// Returns the bytes of its stack frame that a function reads without writing them first, as
+    /// the first lifting found.
     pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
-        self.given.uninit.get(&(unit, function)).copied()
+        self.first_findings.uninit.get(&(unit, function)).copied()
     }
 
-    /// Records that the function of a frame reads bytes that it has not written.
+    /// Records the bytes of a stack frame that its function reads without writing them first.
     pub fn note_uninit(&mut self, frame: FrameId, bytes: FrameBytes) {
         let frame = self.frames.get(frame);
-        // For the program's entry function, these bytes are part of the unknown initial memory.
+        // In the program's entry function, these bytes belong to the initial memory, which is
+        // unknown anyway.
         if (frame.unit, frame.function) != (0, 0) {
             let noted = self.uninit_reads.entry((frame.unit, frame.function)).or_default();
             *noted = noted.or(bytes);
         }
     }
 
-    /// Returns true if there may be metadata before the packet: on arrival, or created by some
+    /// Returns true if there may be metadata before the packet: when it arrives, or created by some
     /// function of the object. That function may run earlier, for example before a tail call.
     pub fn may_have_metadata(&self) -> bool {
         self.starts_with_metadata() || self.makes_metadata()
     }
 
-    /// Returns true if moving the packet's start must copy the metadata byte by byte. Metadata of
-    /// other programs is not visible if no function of the object reads its position. Two programs
-    /// then change it equally if they move the start equally.
+    /// Returns true if moving the packet's start must copy the metadata byte by byte. If no
+    /// function of the object reads the position of metadata, metadata of other programs is not
+    /// visible, so two programs that move the start equally also change it equally.
     pub fn moves_metadata(&self) -> bool {
         let asked = self.starts_with_metadata() && self.reads_metadata();
         asked || self.code.program(0).runs_on_map_entry() || self.makes_metadata()
     }
 
-    /// Returns true if the program reads the position of metadata, from the earlier findings.
+    /// Returns true if the first lifting found that the program reads the position of metadata.
     pub fn reads_metadata(&self) -> bool {
-        self.given.metadata
+        self.first_findings.metadata
     }
 
-    /// Records a load, to detect reads of the metadata position.
+    /// Checks if a load reads the position of metadata, and records this.
     pub fn note_load(&mut self, known: AbstractValue, offset: i16, size: Size) {
         let at = match known {
             AbstractValue::Context { offset } => offset,
             AbstractValue::Unknown | AbstractValue::NotStack => offset.into(),
             _ => return,
         };
-        self.asks_metadata |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
+        self.finds_metadata_reads |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
     }
 
     /// Returns true if packets are sent to other devices between programs.
@@ -399,29 +367,26 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns true if some function of the object contains a matching instruction.
-    fn any(&self, is: impl Fn(&Insn) -> bool) -> bool {
+    fn any(&self, matches: impl Fn(&Insn) -> bool) -> bool {
         let mut codes = self.object.functions.iter().map(|function| &function.code);
-        codes.any(|code| code.as_ref().is_ok_and(|code| code.iter().any(&is)))
+        codes.any(|code| code.as_ref().is_ok_and(|code| code.iter().any(&matches)))
     }
 
     /// Returns true if some function of the object can expose bytes before the packet.
     pub fn moves_head(&self) -> bool {
         let calls = [helper::XDP_ADJUST_HEAD, helper::XDP_ADJUST_META];
         let calls = calls.map(|helper| Insn::Call(Call::Helper(helper)));
-        let mut codes = self.object.functions.iter().map(|function| &function.code);
-        codes.any(|code| {
-            code.as_ref().is_ok_and(|code| calls.iter().any(|call| code.contains(call)))
-        })
+        self.any(|insn| calls.contains(insn))
     }
 
     /// Returns true if packets may arrive with metadata, on the first device or a later one.
     pub fn starts_with_metadata(&self) -> bool {
-        let beyond = self.options.receive_after_network.packet_environment().words().1 > 0;
-        self.packet_environment().words().1 > 0 || self.is_sent() && beyond
+        let later = self.options.receive_after_network.packet_environment().words().1 > 0;
+        self.packet_environment().words().1 > 0 || self.is_sent() && later
     }
 
-    /// Returns the head room and metadata of arriving packets. For programs that run on cpumap or
-    /// devmap entries, another program has run before and may have changed both.
+    /// Returns the head room and metadata of packets that reach the program. For programs on cpumap
+    /// or devmap entries, another program has run before and may have changed both.
     pub fn packet_environment(&self) -> PacketEnvironment {
         if self.code.program(0).runs_on_map_entry() {
             PacketEnvironment::ANY

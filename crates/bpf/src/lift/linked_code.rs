@@ -1,5 +1,5 @@
-//! Linked programs that are lifted together: the requested program and the targets of its tail
-//! calls.
+//! Linked programs that are lifted together: the requested program, and the programs that its tail
+//! calls and handovers reach.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use crate::lift::options::LiftOptions;
 use crate::lift::placed_program::PlacedProgram;
 use crate::{BpfProgram, Object};
 
-/// A linked program, and the position of its instructions in the lifted program.
+/// A linked program, and the number of its first instruction in the lifted program.
 struct Unit {
     program: BpfProgram,
     first_insn: usize,
@@ -22,10 +22,11 @@ struct Unit {
     callbacks: Vec<usize>,
 }
 
-/// All linked programs.
+/// Linked programs, by [`UnitId`].
 pub(super) struct LinkedCode {
     units: Vec<Unit>,
-    /// Units of targets of tail calls, by index of the program in the object.
+    /// Units of programs reached by tail calls and handovers, by index of the program in the
+    /// object.
     unit_of: HashMap<usize, UnitId>,
 }
 
@@ -74,7 +75,7 @@ impl LinkedCode {
         self.units.iter().map(|unit| &unit.program)
     }
 
-    /// Returns the position of the instructions of all units.
+    /// Returns the numbers of the instructions of all units.
     pub fn placed_programs(&self) -> impl Iterator<Item = PlacedProgram> {
         self.units.iter().map(|Unit { program, first_insn, .. }| PlacedProgram {
             program: program.number,
@@ -92,14 +93,14 @@ impl LinkedCode {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    /// Returns the index of a function, given its first slot, among those whose addresses the unit
-    /// takes.
+    /// Returns the index, among the functions whose addresses the unit takes, of the function that
+    /// starts at a slot.
     pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
         let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
         u32::try_from(number).ok()
     }
 
-    /// Returns the first slot of the function with this index.
+    /// Returns the first slot of the function with this [`LinkedCode::callback_number`].
     pub fn callback(&self, unit: UnitId, number: u32) -> Option<usize> {
         self.units[unit].callbacks.get(number as usize).copied()
     }
@@ -141,12 +142,12 @@ pub(super) fn name(number: i32) -> String {
 
 /// Returns the first slots of the functions whose addresses a program takes, sorted.
 fn callbacks(program: &BpfProgram) -> Vec<usize> {
-    let taken = program.insns.iter().enumerate().filter_map(|(slot, insn)| match insn {
+    let targets = program.insns.iter().enumerate().filter_map(|(slot, insn)| match insn {
         Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => insn.function_target(slot),
         _ => None,
     });
-    let taken: BTreeSet<usize> = taken.collect();
-    taken.into_iter().collect()
+    let targets: BTreeSet<usize> = targets.collect();
+    targets.into_iter().collect()
 }
 
 /// Returns the slots at which blocks start.
@@ -160,7 +161,7 @@ fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
         let ends = match insn {
             Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
             Insn::Call(Call::Subprogram { .. }) => true,
-            // These helpers enter other programs and functions.
+            // These helpers enter other programs or functions.
             Insn::Call(Call::Helper(TAIL_CALL | FOR_EACH_MAP_ELEM | LOOP)) => true,
             _ => false,
         };

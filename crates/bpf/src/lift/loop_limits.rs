@@ -1,4 +1,4 @@
-//! Limits of the kernel on loops, independent of the program: iterations of `bpf_loop`
+//! Limits of the kernel on the loops of all programs: iterations of `bpf_loop`
 //! (`kernel/bpf/bpf_iter.c`) and the counter of `may_goto` (`do_misc_fixups` of
 //! `kernel/bpf/verifier.c`).
 
@@ -7,12 +7,13 @@ use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::Lifter;
 use crate::lift::visit_limits::{BlockOrPoint, Limit};
 
-/// `BPF_MAX_LOOPS`: iterations of `bpf_loop`, and jumps of `may_goto` in one function call.
+/// Maximum number of iterations of `bpf_loop`, and of `may_goto` jumps in one function call
+/// (`BPF_MAX_LOOPS`).
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
-    /// Limits the loop of a helper that calls a function at most `iterations` times. The final test
-    /// of the loop is an additional visit.
+    /// Limits the loop of a helper that calls back at most `iterations` times. The test that ends
+    /// the loop is an additional visit.
     pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, iterations: u64) {
         let by = if number == LOOP { "bpf_loop" } else { "bpf_for_each_map_elem" };
         let limit = Limit {
@@ -25,8 +26,8 @@ impl Lifter<'_> {
         self.visit_limits.set(at, limit);
     }
 
-    /// Limits a `may_goto`. Every function call resets the counter; the visit that finds it
-    /// exhausted is an additional one.
+    /// Limits the visits of a `may_goto`. Every function call resets the kernel's counter. The
+    /// visit that finds the counter exhausted is an additional one.
     pub fn limit_may_goto(&mut self, at: ProgramPoint) {
         let function = self.frames.get(at.frame).function;
         let entry = ProgramPoint { frame: at.frame, slot: function, phase: Phase::Start };

@@ -1,13 +1,13 @@
-//! Feasible runs of a program that its lifted form does not contain.
+//! Feasible runs of a program that the lifted program does not contain.
 
 use std::collections::BTreeSet;
 
-/// Feasible runs that a lifted program does not contain; properties of the lifted program need not
-/// hold for them. Each sentence is also an assumption of the program.
+/// Feasible runs that a lifted program does not contain, so that properties of the lifted program
+/// need not hold for them. Each sentence is also an assumption of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingRuns {
-    /// Tail calls to unknown programs; one sentence each.
+    /// Sentences about tail calls to unknown programs, one for each call.
     pub ends: BTreeSet<String>,
-    /// Calls whose results differ for fragmented packets; one sentence each.
+    /// Sentences about calls whose results differ for fragmented packets, one for each call.
     pub fragments: BTreeSet<String>,
 }

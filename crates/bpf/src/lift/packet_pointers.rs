@@ -1,4 +1,5 @@
-//! Position of the packet: its ends, which the context contains, and its start on arrival.
+//! Addresses of the packet: its current ends, which the context contains, and its start when it was
+//! received.
 
 use slowpath_ir::{Emit, Operand, Reg};
 
@@ -7,7 +8,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// Loads a packet address from the context.
+    /// Loads a packet address from a field of the context.
     pub fn context_pointer(&mut self, field: u64) -> Operand {
         let base = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(base, word(field));
@@ -15,7 +16,7 @@ impl Lifter<'_> {
         self.ir.emit.zero_extend(low, 64)
     }
 
-    /// Stores a packet address in the context.
+    /// Stores a packet address in a field of the context.
     pub fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
         let base = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(base, word(field));
@@ -24,7 +25,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the address of the first byte of the packet as received; head and tail room are
-    /// relative to it.
+    /// measured from there.
     pub fn received(&mut self) -> Operand {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }

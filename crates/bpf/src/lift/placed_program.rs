@@ -1,11 +1,11 @@
-//! Position of the instructions of programs that were lifted together.
+//! Instruction numbers of programs that were lifted together.
 
 /// A program among those that were lifted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
     /// Index in [`crate::Object::programs`].
     pub program: usize,
-    /// Number of its first instruction.
+    /// Number of the program's first instruction in the lifted program.
     pub first: usize,
     /// Functions of the program: number of the first instruction, and name.
     pub functions: Vec<(usize, String)>,

@@ -1,4 +1,4 @@
-//! Variables that affect the paths of a program.
+//! Analysis of the variables that affect the paths of a program.
 
 use slowpath_ir::BinaryOp;
 use slowpath_ir::{Emit, InputId, InputKind, Operand, decisive_inputs};
@@ -10,12 +10,13 @@ use crate::lift::state::value::AbstractValue;
 use crate::maps::Variable;
 use crate::{BpfProgram, Object};
 
-/// Returns the read-only variables that can affect the path of a run, in the given order.
+/// Returns those of the read-only `variables` that can affect the path of a run, in the same order.
 ///
-/// Lifts the program with all these variables unknown, then follows their values to branches.
+/// Lifts the program with unknown values of all these variables, then follows the values to
+/// branches.
 ///
 /// # Errors
-/// As for [`super::lift`], also for code that the actual values exclude.
+/// As for [`super::lift`]; the code may be unreachable with the actual values of the variables.
 pub fn path_deciding_variables<'a>(
     object: &Object,
     program: &BpfProgram,

@@ -1,24 +1,25 @@
-//! Receiving environment: properties of arriving packets, and the room for moving their ends.
+//! Receiving environment: properties of arriving packets, and the room for moves of their ends.
 //!
 //! These properties depend on the device, its driver, the XDP mode and the programs that ran
-//! before. The packet does not show them, so results that depend on them state them as a condition.
+//! before. They are not visible in the packet, so results that depend on them state them as a
+//! condition.
 
 /// Maximum length of metadata in bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
 pub const MAX_METADATA: u16 = 252;
 
-/// Minimum length of a packet after a helper, in bytes (`ETH_HLEN`).
+/// Minimum length of a packet after a helper has changed it, in bytes (`ETH_HLEN`).
 pub const ETH_HLEN: u16 = 14;
 
-/// Name of the head room in lifted programs and witnesses.
+/// Name of the input with the head room, in lifted programs and witnesses.
 pub const HEAD_ROOM: &str = "head room of the packet";
-/// Name of the tail room in lifted programs and witnesses.
+/// Name of the input with the tail room, in lifted programs and witnesses.
 pub const TAIL_ROOM: &str = "tail room of the packet";
-/// Name of the metadata length in lifted programs and witnesses.
+/// Name of the input with the metadata length, in lifted programs and witnesses.
 pub const METADATA_WORDS: &str = "words of metadata";
-/// Name of the driver's metadata support in lifted programs and witnesses.
+/// Name of the input that says if the driver supports metadata, in lifted programs and witnesses.
 pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
-/// Bytes of a 4096-byte page for head room, packet and tail room in a test run. Excludes
+/// Number of bytes of a 4096-byte page for head room, packet and tail room in a test run. Excludes
 /// `sizeof(struct xdp_frame)` at the start and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` at
 /// the end.
 const PAGE: u16 = 4096 - 40 - 320;
@@ -29,11 +30,11 @@ const HEAD: u16 = 256 - 40;
 /// Room after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
-    /// A number of bytes in this range, both ends included.
+    /// From the first to the second number of bytes, both included.
     Bytes(u16, u16),
-    /// The rest of a buffer of this size in bytes, after head room and packet.
+    /// The rest of a buffer of this size, in bytes, after head room and packet.
     Buffer(u16),
-    /// None: the tail can only be trimmed, by at least one byte.
+    /// No room: the tail can only be trimmed, by at least one byte.
     TrimOnly,
 }
 
@@ -44,7 +45,7 @@ pub struct Receive {
     pub length: (u16, u16),
     /// Distance by which the packet's start can move outwards if there is no metadata.
     pub head: (u16, u16),
-    /// Maximum number of bytes of the received packet that can be cut off its head, if limited.
+    /// Maximum number of bytes that can be cut off the head of the received packet, if limited.
     pub max_head_trim: Option<u16>,
     /// Length of the metadata, a multiple of 4 bytes; part of the head room.
     pub metadata: (u16, u16),
@@ -66,9 +67,9 @@ pub struct Environment {
     pub name: &'static str,
     /// Properties of arriving packets.
     pub receive: Receive,
-    /// Devices with this environment, in a few words.
+    /// Short description of the devices with this environment.
     pub devices: &'static str,
-    /// Source files of the kernel (6.18) for the numbers.
+    /// Kernel files (Linux 6.18) that the numbers come from.
     pub source: &'static str,
 }
 
@@ -83,7 +84,7 @@ pub const ENVIRONMENTS: [Environment; 5] = [
     },
     Environment {
         name: "native-page",
-        // The usual MTU plus an Ethernet header.
+        // Up to the usual MTU, plus an Ethernet header.
         receive: Receive { length: (ETH_HLEN, 1500 + ETH_HLEN), ..Receive::PAGE },
         devices: "drivers with one 4096-byte page for each packet, at the usual MTU",
         source: "include/uapi/linux/bpf.h (XDP_PACKET_HEADROOM), include/net/xdp.h \
@@ -91,8 +92,8 @@ pub const ENVIRONMENTS: [Environment; 5] = [
     },
     Environment {
         name: "veth",
-        // `max_mtu` of `veth_xdp_set`, plus the header and a VLAN tag that `xdp_ok_fwd_dev`
-        // accepts.
+        // The maximum is `max_mtu` of `veth_xdp_set`, plus the header and a VLAN tag, which
+        // `xdp_ok_fwd_dev` accepts.
         receive: Receive {
             length: (0, 4096 - 320 - 258 + 4),
             supports_metadata: true,
@@ -124,7 +125,7 @@ pub const ENVIRONMENTS: [Environment; 5] = [
 
 impl Receive {
     /// All packets that any device can deliver. A TUN device can deliver empty packets in generic
-    /// mode. After a redirect into veth, head room and metadata are those that the sender left.
+    /// mode. After a redirect into veth, the sender determines head room and metadata.
     pub const ANY: Receive = Receive {
         length: (0, u16::MAX),
         head: (0, u16::MAX),
@@ -135,7 +136,7 @@ impl Receive {
         fragments: true,
     };
 
-    /// One page for each packet, with lengths from the minimum of Ethernet to the usual MTU.
+    /// Packets with one page for each, and lengths from the minimum of Ethernet to the usual MTU.
     pub const PAGE: Receive = Receive {
         length: (60, 1500),
         head: (HEAD, HEAD),
@@ -146,10 +147,10 @@ impl Receive {
         fragments: false,
     };
 
-    /// A test run in the kernel: one page, with all lengths that fit.
+    /// Packets of a test run in the kernel: one page for each, with all lengths that fit.
     pub const TEST_RUN: Receive = Receive { length: (ETH_HLEN, PAGE - HEAD), ..Receive::PAGE };
 
-    /// Returns the environment with this name.
+    /// Returns the properties of the environment with this name.
     pub fn named(name: &str) -> Option<Receive> {
         ENVIRONMENTS.iter().find(|known| known.name == name).map(|known| known.receive)
     }
@@ -162,20 +163,21 @@ impl Receive {
         }
     }
 
-    /// Returns true if all packets of `there` can also arrive here; ignores packet lengths.
-    pub fn covers(&self, there: &Receive) -> bool {
+    /// Returns true if every packet of `other`, ignoring its length, is also a packet of this
+    /// environment.
+    pub fn covers(&self, other: &Receive) -> bool {
         let within = |own: (u16, u16), other: (u16, u16)| own.0 <= other.0 && other.1 <= own.1;
-        let tail = match (self.tail, there.tail) {
+        let tail = match (self.tail, other.tail) {
             (TailRoom::Bytes(least, most), TailRoom::Bytes(from, to)) => {
                 within((least, most), (from, to))
             }
             (own, other) => own == other || self.tail == Receive::ANY.tail,
         };
-        tail && within(self.head, there.head)
-            && (self.max_head_trim.is_none() || self.max_head_trim == there.max_head_trim)
-            && within(self.metadata, there.metadata)
-            && (there.supports_metadata || !self.supports_metadata)
-            && (self.fragments || !there.fragments)
+        tail && within(self.head, other.head)
+            && (self.max_head_trim.is_none() || self.max_head_trim == other.max_head_trim)
+            && within(self.metadata, other.metadata)
+            && (other.supports_metadata || !self.supports_metadata)
+            && (self.fragments || !other.fragments)
     }
 
     /// Returns head room and metadata.
@@ -183,16 +185,16 @@ impl Receive {
         PacketEnvironment { head_room: self.head, metadata: self.metadata }
     }
 
-    /// Replaces the packet lengths.
+    /// Returns the environment with other packet lengths.
     #[must_use]
     pub fn with_length(self, least: u16, greatest: u16) -> Receive {
         Receive { length: (least, greatest), ..self }
     }
 
-    /// Replaces head room and metadata.
+    /// Returns the environment with other head room and metadata.
     #[must_use]
-    pub fn with_packet_environment(self, around: PacketEnvironment) -> Receive {
-        Receive { head: around.head_room, metadata: around.metadata, ..self }
+    pub fn with_packet_environment(self, environment: PacketEnvironment) -> Receive {
+        Receive { head: environment.head_room, metadata: environment.metadata, ..self }
     }
 
     /// Parses an environment: a name, properties
@@ -200,7 +202,7 @@ impl Receive {
     /// properties that override its own. Missing properties are those of `any`.
     ///
     /// # Errors
-    /// The fault and the accepted forms.
+    /// Returns a description of the fault and of the accepted forms.
     pub fn parse(text: &str) -> Result<Receive, String> {
         let mut receive = Receive::ANY;
         for (place, piece) in text.split(',').map(str::trim).enumerate() {
@@ -243,9 +245,9 @@ impl Receive {
         Ok(receive)
     }
 
-    /// Returns the condition of a result for this environment, as a sentence after "exact if";
-    /// `None` if the environment does not restrict packets. `name` is the user's name of the
-    /// environment.
+    /// Returns the condition of a result for this environment, as a sentence that continues "exact
+    /// if"; `None` if the environment does not restrict packets. `name` is the text from which the
+    /// user's environment was parsed.
     pub fn condition(&self, name: &str) -> Option<String> {
         let any = Receive::ANY;
         let range = |(least, greatest): (u16, u16)| match (least, greatest) {
@@ -267,8 +269,8 @@ impl Receive {
         if self.head != any.head {
             parts.push(format!("{} head room", range(self.head)));
         }
-        if let Some(cut) = self.max_head_trim {
-            parts.push(format!("no more than {cut} bytes to cut off their head"));
+        if let Some(max_trim) = self.max_head_trim {
+            parts.push(format!("no more than {max_trim} bytes to cut off their head"));
         }
         if self.metadata != any.metadata {
             parts.push(format!("{} metadata", range(self.metadata)));
@@ -303,7 +305,7 @@ impl Receive {
     }
 }
 
-/// Parses `N` or `A..B`.
+/// Parses a range, `N` or `A..B`, of numbers up to `most`.
 fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
     let wrong = || format!("{key}={value}: write a number of bytes, or two as in {key}=0..{most}");
     let number = |text: &str| text.parse::<u16>().map_err(|_| wrong());
@@ -326,17 +328,17 @@ pub struct PacketEnvironment {
     /// Distance by which the packet's start can move outwards if there is no metadata. A packet
     /// that leaves less room in its buffer has only that much.
     pub head_room: (u16, u16),
-    /// Length of the metadata, a multiple of 4 bytes. Metadata is the part of the head room
-    /// directly before the packet.
+    /// Length of the metadata, a multiple of 4 bytes. Metadata is the end of the head room, next to
+    /// the packet.
     pub metadata: (u16, u16),
 }
 
 impl PacketEnvironment {
-    /// Any possible head room and metadata.
+    /// All possible head rooms and metadata lengths.
     pub const ANY: PacketEnvironment =
         PacketEnvironment { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
-    /// Returns the ranges for packets that match one of two descriptions, such as arrivals over two
+    /// Returns the ranges for packets that match one of two descriptions, such as packets from two
     /// paths.
     #[must_use]
     pub fn join(self, other: PacketEnvironment) -> PacketEnvironment {

@@ -1,7 +1,7 @@
-//! Abstract values of registers before each instruction, for code generators: kinds of pointers,
-//! which device drivers otherwise learn from the kernel's verifier.
+//! Abstract values of registers before each instruction, for code generators. They include the
+//! kinds of pointers, which device drivers otherwise learn from the kernel's verifier.
 //!
-//! An instruction that several calls reach has one value for each call; [`Registers::before`]
+//! If several calls lead to an instruction, it has values for each of them; [`Registers::before`]
 //! returns their join. Ranges of numbers are not tracked.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +10,7 @@ use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
 /// Abstract values of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
-/// piece of one path through the program without jump targets inside. All values of one stretch
-/// belong to the same run.
+/// piece of one path without jump targets inside, so all its values belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
 /// Abstract values before one instruction in one stretch.
@@ -19,17 +18,17 @@ pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 struct Instance {
     frame: FrameId,
     stretch: u32,
-    /// Number of frames around this one.
+    /// Call depth of the frame.
     depth: u8,
     known: [AbstractValue; 11],
 }
 
-/// Offset of a pointer in bytes, from the start of an element or from the frame pointer.
+/// Offset of a pointer, in bytes, from the start of an element or from the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// This offset on all paths.
     Constant(i64),
-    /// One of several constant offsets, of which this is one.
+    /// Several constant offsets; this is one of them.
     OneOf(i64),
     /// Any offset.
     Unknown,
@@ -53,7 +52,8 @@ impl Offset {
 /// Abstract value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
-    /// No known kind: a number, an unsupported pointer, or different kinds on different paths.
+    /// Anything else: an unknown number, an unsupported pointer, or different kinds of values on
+    /// different paths.
     Other,
     /// This number.
     Constant(u64),
@@ -64,7 +64,7 @@ pub enum RegisterValue {
     },
     /// An address in the packet.
     Packet,
-    /// The packet's end.
+    /// The address of the packet's end.
     PacketEnd,
     /// A map, by index in [`crate::Object::maps`].
     Map(u32),
@@ -82,7 +82,7 @@ pub enum RegisterValue {
     },
     /// An address in a stack frame.
     Stack {
-        /// True for the frame of a caller.
+        /// True if the frame belongs to a caller.
         caller: bool,
         /// Offset from the frame pointer.
         offset: Offset,
@@ -129,13 +129,12 @@ impl RegisterValue {
     }
 }
 
-/// Abstract values of the registers of a program before each instruction. Unreachable instructions
-/// have none.
+/// Abstract values of the registers of a program before each instruction that can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
     /// Values by slot.
     slots: BTreeMap<usize, Vec<Instance>>,
-    /// For each frame: first slot of its function, and frame of the caller.
+    /// First slot of the function and frame of the caller, by frame.
     frames: Vec<(usize, Option<FrameId>)>,
 }
 
@@ -155,7 +154,7 @@ impl Registers {
         self.slots.contains_key(&slot)
     }
 
-    /// Returns the value of register `r0` to `r10` before the instruction at a slot.
+    /// Returns the value of a register (0 to 10) before the instruction at a slot.
     pub fn before(&self, slot: usize, register: u8) -> RegisterValue {
         let Some(instances) = self.slots.get(&slot) else { return RegisterValue::Other };
         let values = instances.iter().map(|instance| {
@@ -165,8 +164,8 @@ impl Registers {
         values.reduce(RegisterValue::join).unwrap_or(RegisterValue::Other)
     }
 
-    /// Returns all offsets in a map element that a register may point to, in bytes; `None` if one
-    /// of them is not constant.
+    /// Returns all offsets in a map element, in bytes, to which a register may point before the
+    /// instruction at a slot; `None` if an offset is unknown.
     pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
         let instances = self.slots.get(&slot)?.iter();
         let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {
@@ -176,9 +175,9 @@ impl Registers {
         instances.map(offset).collect()
     }
 
-    /// Returns the distance in bytes from the first to the second of two pointers into the packet.
-    /// Each pointer is a register before the instruction at a slot. `None` unless the distance is
-    /// the same constant in all stretches that contain both.
+    /// Returns the distance, in bytes, from the first to the second of two pointers into the
+    /// packet. Each pointer is a slot with a register before the instruction at this slot. `None`
+    /// unless the distance is the same constant in all stretches that contain both slots.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
         let packet =
@@ -207,15 +206,17 @@ impl Registers {
         }
     }
 
-    /// Returns the stack frames that a pointer before an instruction may point into. Each is the
-    /// first slot of its function, with the offset in bytes from its frame pointer if constant.
+    /// Returns the stack frames into which a register may point before the instruction at a slot.
+    /// Each has the first slot of its function and the pointer's offset from the frame pointer, in
+    /// bytes, `None` if unknown.
     pub fn stack_frames(&self, slot: usize, register: u8) -> Vec<(usize, Option<i64>)> {
         let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
         let place = |instance: &Instance| {
             let known = instance.known.get(usize::from(register));
             let Some(&AbstractValue::Frame { depth: of, offset }) = known else { return None };
             let mut frame = instance.frame;
-            // Walk from the frame of the instruction to the frame that contains the target.
+            // Follow the callers from the instruction's frame to the frame that contains the
+            // target.
             for _ in of..instance.depth {
                 frame = self.frames.get(frame)?.1?;
             }

@@ -1,4 +1,4 @@
-//! Documentation of what the lifter supports.
+//! Tables for the documentation of supported helpers and maps.
 
 pub(super) mod guarantees;
 pub(super) mod matrix;

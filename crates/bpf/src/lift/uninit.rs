@@ -1,10 +1,10 @@
-//! Uninitialised stack bytes: privileged programs may read stack bytes that they have not written
+//! Uninitialised stack bytes. Privileged programs may read stack bytes that they have not written
 //! (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
 //!
-//! A function's frame reuses memory of earlier calls and of the kernel. So a byte that is read
-//! before it is written has an unknown value, a new one at every call. A first lifting of the
-//! program determines these bytes, see [`super::maps::uses`]. Programs that read only bytes that
-//! they have written need no second lifting.
+//! A function's frame reuses memory of earlier calls and of the kernel. A byte that is read before
+//! it is written therefore has an unknown value, which may differ in each call. A first lifting of
+//! the program finds these bytes, see [`super::maps::uses`]. A program that reads only bytes that
+//! it has written needs no second lifting.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -16,7 +16,7 @@ use crate::lift::state::frame_bytes::{FrameBytes, all};
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Records a read of bytes behind an address with this abstract value.
+    /// Records a read of `bytes` bytes at an address.
     pub(super) fn note_read(&mut self, address: AbstractValue, bytes: u64) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -40,7 +40,7 @@ impl Lifter<'_> {
         self.note_uninit(frame, unwritten);
     }
 
-    /// Returns the active frame of this depth.
+    /// Returns the active frame at this call depth.
     fn frame_at(&self, depth: u8) -> Option<FrameId> {
         let mut id = self.at.frame;
         while self.frames.get(id).depth != depth {
@@ -62,7 +62,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the number of bytes that a helper reads behind an argument, if known.
+    /// Returns the number of bytes that a helper reads at the address in a register; `None` if
+    /// unknown.
     fn read_through(&self, number: i32, register: u8) -> Option<u64> {
         let map = || match self.state.regs[1] {
             AbstractValue::Map(map) => self.object.maps.get(map as usize),
@@ -79,13 +80,14 @@ impl Lifter<'_> {
             (helper::MAP_POP_ELEM | helper::MAP_PEEK_ELEM, 2) | (helper::XDP_LOAD_BYTES, 3) => {
                 Some(0)
             }
-            // Only the callback reads.
+            // Only the callback reads memory.
             (helper::FOR_EACH_MAP_ELEM | helper::LOOP, _) => Some(0),
             _ => None,
         }
     }
 
-    /// Assigns unknown values to the uninitialised bytes that a function reads, at its start.
+    /// Assigns unknown values, at the start of a function, to the uninitialised bytes that it
+    /// reads.
     pub(super) fn draw_uninit(&mut self, unit: UnitId, function: usize, depth: u8) {
         let Some(bytes) = self.uninit(unit, function) else { return };
         self.ir.enter(depth);
@@ -94,9 +96,9 @@ impl Lifter<'_> {
             let below = STACK_BYTES - at;
             let what = format!("bytes at r10-{below} of the function, which it does not write");
             let emit = &mut self.ir.emit;
-            let any: Operand = emit.draw(&what, ValueFormat::Bytes, 64, u64::MAX);
+            let unknown: Operand = emit.draw(&what, ValueFormat::Bytes, 64, u64::MAX);
             let address = emit.add(frame, word(at));
-            emit.store(address, any);
+            emit.store(address, unknown);
         }
     }
 }

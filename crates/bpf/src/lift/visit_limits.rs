@@ -1,4 +1,4 @@
-//! Limits of the kernel on the number of visits of a block, by instruction.
+//! Limits of the kernel on the number of times that a run visits a block, by instruction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,15 +6,15 @@ use slowpath_ir::{BlockId, VisitLimit};
 
 use crate::lift::frame::ProgramPoint;
 
-/// A lifted block, or the point where one begins.
+/// A lifted block, given by its number or by its start point.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum BlockOrPoint {
     Block(BlockId),
     Point(ProgramPoint),
 }
 
-/// Maximum number of visits of a block since another block was visited, and the kernel feature that
-/// imposes it.
+/// Maximum number of visits of `block` between two visits of `since`, with the kernel feature that
+/// imposes the limit.
 #[derive(Clone, Debug)]
 pub(in crate::lift) struct Limit {
     pub block: BlockOrPoint,
@@ -24,7 +24,8 @@ pub(in crate::lift) struct Limit {
     pub condition: Option<String>,
 }
 
-/// Limits by instruction; if a block is lifted several times, the last limit counts.
+/// Limits by the instruction that imposes them. If a block is lifted several times, the last limit
+/// counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);
 
@@ -34,7 +35,7 @@ impl VisitLimits {
         self.0.insert(at, limit);
     }
 
-    /// Returns the limits, after all blocks have numbers.
+    /// Returns the limits with the numbers of the blocks. Drops limits of blocks that do not exist.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {
             BlockOrPoint::Block(id) => Some(id),

@@ -1,8 +1,9 @@
-//! Walks over a program: they select blocks and compute the abstract state at their start.
+//! Walks over a program, which select the blocks to lift and compute the abstract state at their
+//! start.
 //!
-//! [`fixpoint`] creates the lifted program, with one state for each block. [`explore`] follows
-//! single paths, as the kernel's verifier does, and creates no blocks. Both use only
-//! [`super::block`].
+//! [`fixpoint`] creates the lifted program, with one abstract state for each block. [`explore`]
+//! follows single paths, as the kernel's verifier does, and keeps no blocks. Both lift blocks with
+//! [`super::block`] only.
 
 pub(super) mod explore;
 pub(super) mod fixpoint;

@@ -13,7 +13,7 @@ use crate::{Btf, ObjectError};
 
 const HINT: &str = "define it as libbpf's bpf_helpers.h shows (SEC(\".maps\"))";
 
-/// Appends the maps of the section with this number to `maps`.
+/// Appends the maps of section `index` to `maps`.
 pub(super) fn read(
     elf: &Elf,
     index: usize,
@@ -52,8 +52,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the map definition of a variable of type `ty`. Returns it with the offset of its `values`
-/// in bytes, if it has any.
+/// Returns the map definition of a variable of type `ty`, and the offset of its member `values` in
+/// bytes, if it has this member.
 pub(crate) fn definition(
     btf: &Btf,
     name: &str,
@@ -72,8 +72,8 @@ impl Reader<'_> {
         ObjectError::map(self.name, what, HINT)
     }
 
-    /// Reads a definition; returns it with the offset of its `values` in bytes. Only an outer map
-    /// can have `values`.
+    /// Reads a definition and the offset of its member `values` in bytes. Only an outer map can
+    /// have this member.
     fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
         let btf = self.btf;
         let ty = btf.resolve(ty);
@@ -88,7 +88,7 @@ impl Reader<'_> {
                 u32::try_from(value)
                     .map_err(|_| self.fault(format!("{field} = {value} does not fit in 32 bits")))
             };
-            // The parameters of libbpf (`parse_btf_map_def`), which rejects all others as well.
+            // libbpf has these parameters (`parse_btf_map_def`) and rejects all others as well.
             match field {
                 "type" => def.kind = MapKind(small(self.number(member)?)?),
                 "max_entries" => def.max_entries = small(self.number(member)?)?,
@@ -113,7 +113,7 @@ impl Reader<'_> {
         if def.kind == MapKind(0) {
             return Err(self.fault("its definition has no type"));
         }
-        // User space reads and writes these values as 4-byte file descriptors, whatever type the
+        // User space reads and writes such values as 4-byte file descriptors, whatever type the
         // definition states.
         if def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY {
             def.value_size = 4;
@@ -123,14 +123,14 @@ impl Reader<'_> {
         Ok((def, values))
     }
 
-    /// Reads a number, which is the length of an array or the value of an enumeration constant.
+    /// Reads a number: the length of an array, or the value of the only constant of an enumeration.
     fn number(&self, member: &RawMember) -> Result<u64, ObjectError> {
         let btf = self.btf;
         let pointee = |ty| match btf.kind(btf.resolve(ty)) {
             Kind::Ptr(to) => btf.kind(btf.resolve(*to)),
             other => other,
         };
-        // BTF stores numbers only in types: `__uint(name, number)` is a pointer to an array of that
+        // BTF stores numbers only in types: `__uint(name, number)` is a pointer to an array of this
         // length, `__ulong` an enumeration.
         match pointee(member.ty) {
             Kind::Array { len, .. } => Ok((*len).into()),
@@ -150,7 +150,8 @@ impl Reader<'_> {
         Ok((Some(to), size))
     }
 
-    /// Reads the element type of `values`: the definition of inner maps, or `None` for programs.
+    /// Reads the element type of `values`: the definition of inner maps; `None` if the elements are
+    /// programs.
     fn values(
         &self,
         member: &RawMember,

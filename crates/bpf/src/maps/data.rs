@@ -19,7 +19,7 @@ pub struct Variable {
     pub size: u64,
 }
 
-/// Limit on the size of all data sections together, in bytes: their content must fit into memory.
+/// Maximum size of all data sections together, in bytes: their content must fit into memory.
 const LIMIT: u64 = 64 << 20;
 
 /// Returns true if a section of this name contains global data.
@@ -29,7 +29,8 @@ pub(crate) fn is_data_section(name: &str) -> bool {
         .any(|base| name.strip_prefix(base).is_some_and(|r| r.is_empty() || r.starts_with('.')))
 }
 
-/// Creates the map of a section. `before` is the total size of the sections read before, in bytes.
+/// Creates the map of section `index`. `before` is the total size of earlier data sections, in
+/// bytes.
 pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<PlacedMap, ObjectError> {
     let name = section.name.as_str();
     let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);

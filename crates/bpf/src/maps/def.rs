@@ -11,11 +11,11 @@ pub const READ_ONLY: u32 = 1 << 7;
 /// Flag of maps that user space can map into its memory (`BPF_F_MMAPABLE`).
 pub const MAPPABLE: u32 = 1 << 10;
 
-/// Pinning of the map under its own name (`LIBBPF_PIN_BY_NAME`): objects with the same pin share
-/// one map.
+/// Value of [`MapDef::pinning`] for pinning under the map's name (`LIBBPF_PIN_BY_NAME`): objects
+/// with the same pin share one map.
 pub const PIN_BY_NAME: u32 = 1;
 
-/// Value of iproute2 with the same effect as [`PIN_BY_NAME`] (`PIN_GLOBAL_NS`).
+/// iproute2's value of [`MapDef::pinning`] with the effect of [`PIN_BY_NAME`] (`PIN_GLOBAL_NS`).
 const IPROUTE2_GLOBAL: u32 = 2;
 
 /// A map definition.
@@ -35,7 +35,7 @@ pub struct MapDef {
     pub flags: u32,
     /// Extra parameter of some map types, such as the number of hash functions of a bloom filter.
     pub extra: u64,
-    /// Pinning: 0 for none, [`PIN_BY_NAME`]; other values are specific to a loader.
+    /// Pinning: 0 for none, [`PIN_BY_NAME`], or a value of a particular loader.
     pub pinning: u32,
     /// BTF type of the keys, if the definition states it.
     pub key_type: Option<TypeId>,
@@ -46,11 +46,11 @@ pub struct MapDef {
     pub special: Vec<Range<u32>>,
     /// Initial content of the only element, for global data.
     pub initial: Option<Vec<u8>>,
-    /// True if neither program nor user space writes the map at run time: [`MapDef::initial`] stays
-    /// valid.
+    /// True if neither programs nor user space write to the map at run time, so that
+    /// [`MapDef::initial`] stays valid.
     pub read_only: bool,
-    /// Values that the user states for bytes of [`MapDef::initial`]; of overlapping ones, the last
-    /// takes effect.
+    /// Values that the user states for bytes of [`MapDef::initial`]; the last of several
+    /// overlapping values counts.
     pub stated: Vec<StatedValue>,
     /// Definition of the inner maps, for maps of maps.
     pub inner: Option<Box<MapDef>>,
@@ -58,24 +58,24 @@ pub struct MapDef {
     pub slots: Vec<(u32, SlotRef)>,
 }
 
-/// A value that the user states for a variable or a part of one.
+/// A value that the user states for a variable or a part of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedValue {
-    /// The variable or its part, in the user's notation.
+    /// Name of the variable or part, in the user's notation.
     pub name: String,
     /// Offset of the first byte in the section.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Value, for messages; `None` if any value is possible.
+    /// Value, as text for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// Upper bound of each number, if any value is possible.
+    /// Upper bound on each number of the variable, if any value is possible.
     pub max: u64,
 }
 
 impl StatedValue {
-    /// Splits the bytes into numbers; returns the offset in the section and the size (1, 2, 4 or 8
-    /// bytes) of each.
+    /// Splits the bytes into numbers of 1, 2, 4 or 8 bytes; returns the offset in the section and
+    /// the size of each.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
         let (mut numbers, mut at) = (Vec::new(), 0);
         while at < self.size {
@@ -87,15 +87,15 @@ impl StatedValue {
         numbers
     }
 
-    /// Returns the input name of a number whose value is not fixed; `section` is the name of its
-    /// section.
+    /// Returns the name of the input with the value of a number that can have any value; `section`
+    /// is the name of its section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
-        let which = match u64::from(bytes) == self.size {
+        let part = match u64::from(bytes) == self.size {
             true => String::new(),
             false => format!(", byte {}", offset - self.offset),
         };
-        format!("{} in {section}{which}", self.name)
+        format!("{} in {section}{part}", self.name)
     }
 
     fn overlaps(&self, offset: u64, size: u64) -> bool {
@@ -113,8 +113,8 @@ pub enum SlotRef {
 }
 
 impl MapDef {
-    /// Fixes the numbers that can have any value: each gets the value that `value` returns for its
-    /// input name, or else keeps the object's initial value.
+    /// Fixes the numbers that can have any value. `value` returns the value for an input name;
+    /// without such a value, the number keeps its initial value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {
@@ -128,30 +128,31 @@ impl MapDef {
         }
     }
 
-    /// Returns the read-only data if all its bytes have the same value in every run.
+    /// Returns the initial content if all its bytes have the same value in every run.
     pub fn constant(&self) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
-        let open = self.stated.iter().any(|stated| stated.value.is_none());
-        (!open).then_some(initial)
+        let varies = self.stated.iter().any(|stated| stated.value.is_none());
+        (!varies).then_some(initial)
     }
 
-    /// Returns a range of the read-only data if its bytes have the same value in every run.
+    /// Returns a range of the initial content if its bytes have the same value in every run.
     pub fn constant_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
-        let open = |stated: &StatedValue| stated.value.is_none() && stated.overlaps(offset, size);
-        if self.stated.iter().any(open) {
+        let varies = |stated: &StatedValue| stated.value.is_none() && stated.overlaps(offset, size);
+        if self.stated.iter().any(varies) {
             return None;
         }
         let start = usize::try_from(offset).ok()?;
         initial.get(start..start.checked_add(usize::try_from(size).ok()?)?)
     }
 
-    /// Returns the pin name that all objects of a loader share, if the map is pinned.
+    /// Returns the name under which the map is pinned and shared between objects; `None` if it is
+    /// not.
     pub fn pin(&self) -> Option<&str> {
         matches!(self.pinning, PIN_BY_NAME | IPROUTE2_GLOBAL).then_some(self.name.as_str())
     }
 
-    /// Returns a map definition with this name; all other fields are empty.
+    /// Returns a map definition with this name, whose other fields are empty.
     pub fn new(name: &str) -> Self {
         MapDef {
             name: name.to_owned(),
@@ -173,7 +174,7 @@ impl MapDef {
         }
     }
 
-    /// Zeroes the special fields of a value, as user space reads it.
+    /// Zeroes the fields of a value that only the kernel may access, as reads by user space do.
     pub fn clear_special(&self, value: &mut [u8]) {
         for field in &self.special {
             if let Some(bytes) = value.get_mut(field.start as usize..field.end as usize) {

@@ -1,8 +1,8 @@
-//! Map types: `enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`.
+//! Map types (`enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`).
 
 use std::fmt;
 
-/// Map type, by the kernel's number.
+/// Map type, with the kernel's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapKind(pub u32);
 

@@ -1,9 +1,9 @@
-//! Maps defined by structures in a section `maps`, the form used before BTF.
+//! Maps that structures in a section `maps` define, the form used before BTF.
 //!
-//! Every producer has its own structure (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf
-//! 276). All start with type, key size, value size and number of elements; nearly all continue with
-//! flags. The rest is supported for iproute2 (id, pinning, inner id, inner index) and, for maps of
-//! maps, for the kernel samples (index of the inner map).
+//! Each tool has its own structure (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf 276).
+//! All start with type, key size, value size and number of elements; nearly all continue with
+//! flags. Later fields are read only for iproute2 (id, pinning, inner id, inner index) and for maps
+//! of maps of the kernel samples (index of the inner map).
 
 use super::def::MapDef;
 use super::kind::MapKind;
@@ -17,11 +17,11 @@ const IPROUTE2: u64 = 36;
 
 /// Pinning value of iproute2 for maps that only programs of one object share.
 const PIN_OBJECT_NS: u32 = 1;
-/// Pinning value that replaces [`PIN_OBJECT_NS`], because 1 means [`super::PIN_BY_NAME`] here. No
-/// loader uses this number.
+/// Replacement for [`PIN_OBJECT_NS`] in [`MapDef::pinning`], where 1 means [`super::PIN_BY_NAME`].
+/// No loader uses this number.
 const OWN_PIN: u32 = u32::MAX;
 
-/// Appends the maps of a section to `maps`.
+/// Appends the maps of section `index` to `maps`.
 pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
     let section = &elf.sections[index];
     let mut symbols: Vec<_> = elf
@@ -29,8 +29,8 @@ pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result
         .iter()
         .filter(|s| s.section() == Some(index) && !s.name.is_empty())
         .filter(|s| matches!(s.kind, SymbolKind::Object | SymbolKind::Untyped))
-        // Old objects lack symbol sizes, and their compilers left labels in the symbol table;
-        // labels are local.
+        // In old objects, symbols have no size, and the symbol table contains labels, which are
+        // local.
         .filter(|s| s.size > 0 || s.global)
         .collect();
     symbols.sort_by_key(|s| s.value);

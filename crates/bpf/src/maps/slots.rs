@@ -1,5 +1,5 @@
-//! Map slots that the object initialises: initialisers of program arrays and of maps of maps
-//! (relocations in `.maps`), and iproute2's sections named `MAP/SLOT`.
+//! Map slots that the object initialises: with initialisers of program arrays and of maps of maps
+//! (relocations in `.maps`), or with iproute2's section names `MAP/SLOT`.
 
 use super::def::SlotRef;
 use super::table::{MapTable, Numbers};
@@ -52,7 +52,7 @@ pub(super) fn from_relocations(
     Ok(())
 }
 
-/// Fills slots from the section names of all programs, `programs`.
+/// Fills the slots that the section names of programs name; `programs` are these names.
 pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     for (program, section) in programs.iter().enumerate() {
         let Some((map, slot)) = section.split_once('/') else { continue };
@@ -67,7 +67,7 @@ pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     }
 }
 
-/// Sorts the slots; the first of several values for one slot wins.
+/// Sorts the slots of each map; keeps the first of several values for one slot.
 pub(super) fn sort(table: &mut MapTable) {
     for map in &mut table.maps {
         map.def.slots.sort_by_key(|(slot, _)| *slot);

@@ -1,13 +1,13 @@
-//! Maps of an object, with the position of their definitions in the file.
+//! Table of an object's maps, with the positions of their definitions in the file.
 
 use super::def::MapDef;
 
-/// Reference of a numbered map to its inner map.
+/// Numbers by which a legacy map refers to its inner map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// iproute2: number of this map, number of the inner map (0 for none).
+    /// In iproute2: number of this map, and number of the inner map (0 for none).
     Id { id: u32, inner: u32 },
-    /// Kernel samples: position of the inner map among all maps of legacy sections.
+    /// In kernel samples: index of the inner map among all maps of legacy sections.
     Index { inner: u32 },
 }
 
@@ -19,9 +19,9 @@ pub(crate) struct PlacedMap {
     pub section: usize,
     /// Offset of the definition in the section, in bytes; 0 for global data.
     pub offset: u64,
-    /// Start and end of the list of slots in the section, in bytes, if the map has one.
+    /// Start and end of the definition's list of slots in the section, in bytes, if it has a list.
     pub values: Option<(u64, u64)>,
-    /// `id` and `inner_id` or `inner_idx` of producers that number their maps.
+    /// Numbers of the map, if its definition has some.
     pub numbered: Option<Numbers>,
 }
 
@@ -32,14 +32,14 @@ pub(crate) struct MapTable {
 }
 
 impl MapTable {
-    /// Returns the map whose definition starts at an offset of a section.
+    /// Returns the index of the map whose definition starts at an offset of a section.
     pub fn defined_at(&self, section: usize, offset: u64) -> Option<usize> {
         self.maps.iter().position(|map| {
             map.section == section && map.offset == offset && map.def.initial.is_none()
         })
     }
 
-    /// Returns the map that contains the data of a section.
+    /// Returns the index of the map that contains the data of a section.
     pub fn data_of(&self, section: usize) -> Option<usize> {
         self.maps.iter().position(|map| map.section == section && map.def.initial.is_some())
     }

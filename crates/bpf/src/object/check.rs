@@ -1,4 +1,4 @@
-//! Checks of control flow that the kernel makes for every function, reachable or not.
+//! Checks of control flow that the kernel makes in every function, reachable or not.
 
 use super::functions::Function;
 use super::references::{Reference, References};
@@ -9,8 +9,8 @@ use crate::insn::{Call, Insn};
 /// Kernel functions that do not return.
 const NO_RETURN: [&str; 2] = ["bpf_throw", "__bpf_trap"];
 
-/// Checks that jumps stay inside the function and hit the start of an instruction, and that control
-/// cannot fall off the end.
+/// Checks that jumps stay inside the function and lead to the start of an instruction, and that
+/// control cannot fall off the end.
 pub(super) fn function(
     function: &Function,
     code: &[Insn],

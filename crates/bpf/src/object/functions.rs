@@ -1,7 +1,7 @@
-//! Functions of an object: their symbols, and the selection of programs among them.
+//! Functions of an object, found by their symbols, and the selection of programs among them.
 //!
 //! As in libbpf, a global function outside `.text` is a program and every other function a
-//! subprogram. Beyond libbpf:
+//! subprogram. These rules go beyond libbpf:
 //!
 //! - If all code is in `.text`, its functions are the programs.
 //! - In a section without a global function, the static functions are the programs.
@@ -32,7 +32,7 @@ pub(crate) struct Function {
     pub code: Result<Vec<Insn>, ObjectError>,
 }
 
-/// Returns all functions, sorted by section and position.
+/// Returns all functions, sorted by section and offset.
 pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     let mut functions = Vec::new();
     let mut slots = 0;
@@ -100,7 +100,7 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     Ok(functions)
 }
 
-/// Returns the symbols of the functions of a section, sorted by position; one for each position.
+/// Returns the symbols of the functions in a section, sorted by offset; one for each offset.
 fn symbols<'a>(elf: &'a Elf, section: usize) -> Vec<&'a Symbol> {
     let of_kind = |kind: SymbolKind| {
         let here = elf.symbols.iter().filter(move |s| s.section() == Some(section));

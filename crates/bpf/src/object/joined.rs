@@ -1,7 +1,7 @@
-//! Concatenation of several objects: their programs, maps, functions and types.
+//! Concatenation of the programs, maps, functions and types of several objects.
 //!
-//! Used to analyse chains of programs and to merge several programs into one. Maps stay separate,
-//! unless the caller declares them shared.
+//! It serves the analysis of chains of programs, and the merging of several programs into one. Maps
+//! stay separate, unless the caller declares them shared.
 
 use std::collections::HashMap;
 
@@ -15,20 +15,20 @@ use crate::maps::{MapDef, SlotRef, Variable};
 /// An object to be joined with others.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Prefix that distinguishes sections, and maps of the same name, from those of other parts.
+    /// Prefix for the part's sections, and for its maps whose name occurs in several parts.
     pub name: &'a str,
     /// The object.
     pub object: &'a Object,
 }
 
-/// Result of joining several objects.
+/// Several objects joined into one.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// The joined object; its sections are named `PART:SECTION`.
     pub object: Object,
-    /// For each part, index of its first program in [`Object::programs`].
+    /// Index of each part's first program in [`Object::programs`].
     pub programs: Vec<usize>,
-    /// For each part, indices of its maps in [`Object::maps`].
+    /// Indices of each part's maps in [`Object::maps`].
     pub maps: Vec<Vec<usize>>,
 }
 
@@ -56,7 +56,7 @@ impl Object {
 
 struct Joiner {
     joined: Joined,
-    /// Part and index in that part, for each joined map.
+    /// Part and index in the part, by joined map.
     origins: Vec<(usize, usize)>,
 }
 
@@ -80,7 +80,8 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Assigns an index to each map of a part: that of a shared map, or a new one.
+    /// Returns the joined index of each map of a part, which is the index of a shared map or a new
+    /// one.
     fn place_maps(
         &mut self,
         number: usize,
@@ -99,7 +100,7 @@ impl Joiner {
         places
     }
 
-    /// Adds a part. `maps` has the new indices of its maps; `ambiguous` returns true if several
+    /// Adds a part. `maps` are the joined indices of its maps; `ambiguous` returns true if several
     /// parts have a map of this name.
     fn add(&mut self, part: &Part<'_>, maps: Vec<usize>, ambiguous: impl Fn(&str) -> bool) {
         let Object { license, programs, variables, btf, ext, functions, references, .. } =

@@ -1,5 +1,5 @@
-//! Type of a program, derived from the section name, else from the BTF type of the parameter, else
-//! from the function name.
+//! Type of a program, derived from the section name, the BTF type of the parameter or the function
+//! name, in this order.
 //!
 //! Source: libbpf's documentation of section names (`program_types.rst`), and the names that older
 //! tools used.
@@ -33,8 +33,8 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// First part of section names, up to the first character that is not a letter, and the program
-/// type it stands for.
+/// First word of section names, up to the first character that is not a letter, with its program
+/// type.
 const SECTIONS: &[(&str, ProgramKind)] = &[
     ("xdp", ProgramKind::Xdp),
     ("tc", ProgramKind::SchedCls),
@@ -73,11 +73,11 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netfilter", ProgramKind::Other("netfilter")),
 ];
 
-/// Context types and the program types they stand for.
+/// Context types, with their program types.
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
 
-/// Guesses the type of the function `name` in `section`.
+/// Guesses the type of the program `name` in `section`.
 pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind {
     by_section(section)
         .or_else(|| btf.and_then(|btf| by_context(btf, name)))

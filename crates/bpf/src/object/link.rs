@@ -1,12 +1,13 @@
-//! Linking of one program: the entry function and every function that it calls, in the order of
+//! Linking of one program: the entry function and all functions that it calls, in the order of
 //! libbpf, with all references resolved.
 //!
 //! An instruction that cannot be resolved becomes a call of [`POISON`] with an entry in
-//! [`BpfProgram::unresolved`]. This is a fault only if the program can reach the call.
+//! [`BpfProgram::unresolved`]. The call is a fault only if the program can reach it.
 
 use std::collections::HashMap;
 
 use super::check;
+use super::entry::ProgramEntry;
 use super::functions::Function;
 use super::parsed::Object;
 use super::program::{BpfProgram, Subprogram, Unresolved};
@@ -20,44 +21,23 @@ use crate::{Btf, ObjectError};
 /// Maximum size of a program in slots; the kernel's limit is a million instructions.
 const LIMIT: usize = 1 << 20;
 
-/// Error and hint for numbers that only a loader can have inserted.
+/// Error and hint for numbers that compilers do not write, only loaders.
 const RUNNING: (&str, &str) = (
     "a number that only a running kernel understands",
     "pass the compiler's output, not code taken from a kernel",
 );
 
 impl Object {
-    /// Builds the program with this index in [`Object::programs`]. `kernel` has the types of the
-    /// target kernel; without it, references that depend on these types stay unresolved.
+    /// Builds the program with this index in [`Object::programs`]. `kernel` contains the types of
+    /// the target kernel; without it, references to these types stay unresolved.
     pub fn link(&self, program: usize, kernel: Option<&Btf>) -> Result<BpfProgram, ObjectError> {
         let available = self.programs.len();
         let entry = self
             .programs
             .get(program)
             .ok_or(ObjectError::NoProgram { number: program, available })?;
-        let code = Linker::new(self, kernel).link(entry.function)?;
-        Ok(code.into_program(self, program))
-    }
-}
-
-/// State of linking a program.
-struct Linker<'a> {
-    object: &'a Object,
-    kernel: Option<&'a Btf>,
-    insns: Vec<Insn>,
-    unresolved: Vec<Unresolved>,
-    kfuncs: Vec<String>,
-    /// Functions placed so far, in order, each with its first slot.
-    placed: Vec<(usize, usize)>,
-    starts: HashMap<usize, usize>,
-    /// Calls whose target is still missing: slot, index of the function.
-    calls: Vec<(usize, usize)>,
-}
-
-impl<'a> Linker<'a> {
-    pub fn new(object: &'a Object, kernel: Option<&'a Btf>) -> Self {
-        Linker {
-            object,
+        let linker = Linker {
+            object: self,
             kernel,
             insns: Vec::new(),
             unresolved: Vec::new(),
@@ -65,15 +45,31 @@ impl<'a> Linker<'a> {
             placed: Vec::new(),
             starts: HashMap::new(),
             calls: Vec::new(),
-        }
+        };
+        linker.link(program, entry)
     }
+}
 
-    /// Links the program that starts with the function `entry`.
-    pub fn link(mut self, entry: usize) -> Result<LinkedCode, ObjectError> {
-        self.place(entry)?;
-        // Depth-first order: a callee is followed by its own callees, then by the caller's next
-        // callee.
-        let mut work = vec![(entry, 0)];
+/// State while a program is linked.
+struct Linker<'a> {
+    object: &'a Object,
+    kernel: Option<&'a Btf>,
+    insns: Vec<Insn>,
+    unresolved: Vec<Unresolved>,
+    kfuncs: Vec<String>,
+    /// Indices of the functions placed so far, in order, each with its first slot.
+    placed: Vec<(usize, usize)>,
+    starts: HashMap<usize, usize>,
+    /// Calls whose offset is still missing: slot, and index of the called function.
+    calls: Vec<(usize, usize)>,
+}
+
+impl<'a> Linker<'a> {
+    /// Links the program with this index in [`Object::programs`].
+    fn link(mut self, number: usize, entry: &ProgramEntry) -> Result<BpfProgram, ObjectError> {
+        self.place(entry.function)?;
+        // Depth-first order: after a function come its callees, each with its own callees.
+        let mut work = vec![(entry.function, 0)];
         while let Some((function, slot)) = work.pop() {
             let len = self.function(function).code.as_ref().map_or(0, Vec::len);
             for slot in slot..len {
@@ -98,12 +94,26 @@ impl<'a> Linker<'a> {
         }
         self.unresolved.sort_by_key(|u| u.insn);
         self.unresolved.dedup_by_key(|u| u.insn);
-        Ok(LinkedCode {
+        let subprogram = |&(index, first): &(usize, usize)| {
+            let function = self.function(index);
+            Subprogram {
+                name: function.name.clone(),
+                first,
+                global: function.global,
+                section: function.section_name.clone(),
+                section_slot: function.first,
+            }
+        };
+        Ok(BpfProgram {
+            number,
+            name: entry.name.clone(),
+            section: entry.section.clone(),
+            kind: entry.kind,
             lines: self.lines(),
+            subprograms: self.placed.iter().map(subprogram).collect(),
             insns: self.insns,
-            unresolved: self.unresolved,
             kfuncs: self.kfuncs,
-            functions: self.placed,
+            unresolved: self.unresolved,
         })
     }
 
@@ -142,7 +152,7 @@ impl<'a> Linker<'a> {
     }
 
     fn poison(&mut self, at: usize, what: String) {
-        // Replaces both halves of a 64-bit immediate, whichever half the fault is in.
+        // A fault in either half of a 64-bit immediate replaces both.
         let at = if self.insns[at] == Insn::SecondSlot { at.saturating_sub(1) } else { at };
         let poison = Insn::Call(Call::Helper(POISON));
         if matches!(self.insns[at], Insn::LoadImm64 { .. }) {
@@ -152,8 +162,9 @@ impl<'a> Linker<'a> {
         self.unresolved.push(Unresolved { insn: at, what });
     }
 
-    /// Resolves the reference of the instruction at this slot of a placed function. Returns the
-    /// index of the function that the instruction calls or takes the address of.
+    /// Resolves the reference of an instruction, at slot `slot` of the placed function `index`.
+    /// Returns the index of the function that the instruction calls or takes the address of, if
+    /// any.
     fn resolve(&mut self, index: usize, slot: usize) -> Result<Option<usize>, ObjectError> {
         let function = self.function(index);
         let at = self.starts.get(&index).copied().unwrap_or(0) + slot;
@@ -267,41 +278,5 @@ impl<'a> Linker<'a> {
             lines.extend(of.of_function(function.first, len));
         }
         lines
-    }
-}
-
-/// Linked code of a program.
-pub(super) struct LinkedCode {
-    pub insns: Vec<Insn>,
-    pub lines: Vec<Option<crate::LineInfo>>,
-    pub unresolved: Vec<Unresolved>,
-    pub kfuncs: Vec<String>,
-    pub functions: Vec<(usize, usize)>,
-}
-
-impl LinkedCode {
-    pub fn into_program(self, object: &Object, number: usize) -> BpfProgram {
-        let subprogram = |(index, first): (usize, usize)| {
-            let function = &object.functions[index];
-            Subprogram {
-                name: function.name.clone(),
-                first,
-                global: function.global,
-                section: function.section_name.clone(),
-                section_slot: function.first,
-            }
-        };
-        let entry = &object.programs[number];
-        BpfProgram {
-            number,
-            name: entry.name.clone(),
-            section: entry.section.clone(),
-            kind: entry.kind,
-            insns: self.insns,
-            lines: self.lines,
-            subprograms: self.functions.into_iter().map(subprogram).collect(),
-            kfuncs: self.kfuncs,
-            unresolved: self.unresolved,
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! A parsed object: all parts that do not depend on a kernel.
+//! A parsed object, with all parts that do not depend on a kernel.
 
 use super::entry::ProgramEntry;
 use super::functions::{self, Function};
@@ -17,7 +17,7 @@ pub struct Object {
     pub license: Option<String>,
     /// Programs, in the order of their sections.
     pub programs: Vec<ProgramEntry>,
-    /// Maps: those of legacy sections, those of `.maps`, then global data.
+    /// Maps: first from legacy sections, then from `.maps`, then global data.
     pub maps: Vec<MapDef>,
     /// Global variables.
     pub variables: Vec<Variable>,

@@ -1,4 +1,4 @@
-//! Linked programs: resolved instructions with their origin.
+//! Linked programs: resolved instructions with their source lines and functions.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct BpfProgram {
     /// Program type.
     pub kind: ProgramKind,
     /// Instructions by slot, as the kernel numbers them: the entry function, then the functions
-    /// that it can call. Maps are indices into [`Object::maps`].
+    /// that it can call. Map operands are indices into [`Object::maps`].
     pub insns: Vec<Insn>,
     /// Source line of each slot, if known.
     pub lines: Vec<Option<LineInfo>>,
@@ -27,8 +27,8 @@ pub struct BpfProgram {
     pub subprograms: Vec<Subprogram>,
     /// Names of the kernel functions that [`crate::insn::Call::Kfunc`] refers to by index.
     pub kfuncs: Vec<String>,
-    /// Unresolved instructions, sorted by slot. Each is a call of [`crate::insn::POISON`], a fault
-    /// only if the program can reach it.
+    /// Unresolved instructions, sorted by slot. Each is a call of [`crate::insn::POISON`], which is
+    /// a fault only if the program can reach it.
     pub unresolved: Vec<Unresolved>,
 }
 
@@ -43,7 +43,7 @@ pub struct Subprogram {
     pub global: bool,
     /// Name of the section that contains the function.
     pub section: String,
-    /// First slot of the function in that section.
+    /// First slot of the function in its section.
     pub section_slot: usize,
 }
 
@@ -52,18 +52,18 @@ pub struct Subprogram {
 pub struct Unresolved {
     /// Slot of the instruction.
     pub insn: usize,
-    /// Reference of the instruction, and the reason why it is unresolved.
+    /// Description of the instruction's reference, with the reason why it is unresolved.
     pub what: String,
 }
 
 impl BpfProgram {
-    /// Returns true if the program accepts fragmented packets (`xdp.frags`); it sees the first
-    /// fragment.
+    /// Returns true if the program accepts fragmented packets (`xdp.frags`), of which it sees the
+    /// first fragment.
     pub fn accepts_fragments(&self) -> bool {
         self.section.contains("xdp.frags")
     }
 
-    /// Returns true if the program runs on a cpumap or devmap entry, after another program
+    /// Returns true if the program runs on a cpumap or devmap entry, after another program has
     /// redirected the packet.
     pub fn runs_on_map_entry(&self) -> bool {
         let kinds = ["/cpumap", "/devmap", "_cpumap", "_devmap"];
@@ -76,14 +76,15 @@ impl BpfProgram {
         self.subprograms.get(after.checked_sub(1)?)
     }
 
-    /// Returns the section of the instruction at this slot, and its slot in that section, as
-    /// disassemblers of the object show it.
+    /// Returns the section of the instruction at this slot, and its slot in this section, which
+    /// disassemblers of the object show.
     pub fn place(&self, slot: usize) -> Option<(&str, usize)> {
         let function = self.function_of(slot)?;
         Some((&function.section, slot - function.first + function.section_slot))
     }
 
-    /// Describes a slot for messages: section, instruction and source line.
+    /// Describes the instruction at this slot for messages: section, slot in the section, and
+    /// source line.
     pub fn place_text(&self, slot: usize) -> String {
         let mut text = match self.place(slot) {
             Some((section, slot)) => format!("section {section}, instruction {slot}"),
@@ -102,7 +103,7 @@ impl BpfProgram {
     }
 
     /// Disassembles the instruction at this slot, with the names of maps and functions. Returns an
-    /// empty text for a second slot and beyond the end.
+    /// empty text for a second slot or a slot beyond the end.
     pub fn disassemble(&self, object: &Object, slot: usize) -> String {
         let mut text = String::new();
         if let Some(insn) = self.insns.get(slot).filter(|insn| **insn != Insn::SecondSlot) {

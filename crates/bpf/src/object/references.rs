@@ -1,7 +1,8 @@
-//! Relocations of code, resolved to the object's maps, data and functions.
+//! References of instructions to the object's maps, data and functions, from the relocations of
+//! code.
 //!
-//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. The meaning of a relocation follows
-//! from its instruction; the relocation type only distinguishes old and new compilers.
+//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. The instruction determines the meaning
+//! of a relocation; the relocation type only distinguishes old and new compilers.
 
 use std::collections::HashMap;
 
@@ -15,9 +16,9 @@ use crate::maps::{MapTable, is_data_section};
 pub(crate) enum Reference {
     /// A map, by index.
     Map(u32),
-    /// An offset in a map's data: that of the symbol, without the addend in the instruction.
+    /// An offset in a map's data: the symbol's offset, without the addend in the instruction.
     Data { map: u32, offset: u64 },
-    /// An offset in code: section, and the symbol's offset in bytes without the addend in the
+    /// An offset in code: the section, and the symbol's offset in bytes, without the addend in the
     /// instruction.
     Code { section: usize, offset: u64 },
     /// A function of the kernel, or a missing function.
@@ -26,7 +27,7 @@ pub(crate) enum Reference {
     Unknown(String),
 }
 
-/// Relocation types in code: none, and `R_BPF_64_64` and `R_BPF_64_32`.
+/// Relocation types in code: no type; `R_BPF_64_64` and `R_BPF_64_32`.
 const NONE: u32 = 0;
 const IN_CODE: [u32; 2] = [1, 10];
 
@@ -37,8 +38,8 @@ pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References 
     let mut references = References::new();
     for (index, section) in elf.sections.iter().enumerate().filter(|(_, s)| s.executable) {
         // A relocation without type and symbol has no effect; with a symbol, its type is unknown.
-        let says_something = |r: &&Relocation| r.kind != NONE || r.symbol != 0;
-        for relocation in section.relocations.iter().filter(says_something) {
+        let has_effect = |r: &&Relocation| r.kind != NONE || r.symbol != 0;
+        for relocation in section.relocations.iter().filter(has_effect) {
             let symbol = &elf.symbols[relocation.symbol];
             let slot = (relocation.offset / 8) as usize;
             let reference = if !relocation.offset.is_multiple_of(8) {

@@ -1,6 +1,6 @@
-//! Settings of an object for loaders that run several programs on one interface. In the section
-//! `.xdp_run_config`, a structure named `_` and the program's name contains a priority, and the
-//! actions as lengths of arrays.
+//! Settings for loaders that run several programs on one interface. In the section
+//! `.xdp_run_config`, a structure named `_` and the program's name contains the program's priority,
+//! and its actions as lengths of arrays.
 //!
 //! Source: "Processing program metadata" of libxdp's `protocol.org`.
 
@@ -10,14 +10,14 @@ use crate::{Btf, ObjectError, XDP_ACTIONS};
 
 const SECTION: &str = ".xdp_run_config";
 const HINT: &str = "define it as libxdp's xdp_helpers.h shows (XDP_RUN_CONFIG)";
-/// Default priority, and default action after which the next program runs.
+/// Default priority, and the action after which the next program runs by default.
 const PRIORITY: u32 = 50;
 const PASS: u32 = 2;
 
-/// Order of a program on an interface, and its return codes after which the next program runs.
+/// Priority of a program on an interface, and its return codes after which the next program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunConfig {
-    /// Programs run by ascending priority.
+    /// Priority; programs run in ascending order.
     pub priority: u32,
     /// Return codes after which the next program runs, in ascending order.
     pub continues_on: Vec<u32>,
@@ -30,7 +30,7 @@ impl Default for RunConfig {
 }
 
 impl Object {
-    /// Returns the settings of a program, or the defaults if the object has none.
+    /// Returns the settings of a program; the defaults if the object has none.
     ///
     /// # Errors
     /// Fails if the settings are invalid or the program does not exist.
@@ -76,7 +76,7 @@ fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
     })
 }
 
-/// Reads a number, which is the length of an array that a member points to.
+/// Returns a number, which is the length of the array that a member points to.
 fn number(btf: &Btf, member: &RawMember) -> Option<u32> {
     let Kind::Ptr(to) = btf.kind(btf.resolve(member.ty)) else { return None };
     match btf.kind(btf.resolve(*to)) {

@@ -1,8 +1,8 @@
-//! Variables that a loader can set: names, types, values, and the values that the user states.
+//! Variables that a loader can set: names, types and values; also the values that the user states.
 //!
 //! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds =
-//! 200`), and writable variables at any time. A plain `const` variable cannot be set: the compiler
-//! has put its value into the code.
+//! 200`), and writable variables at any time. They cannot set a plain `const` variable: the
+//! compiler has put its value into the code.
 
 use super::parsed::Object;
 use crate::btf::{Kind, TypeId};
@@ -11,18 +11,18 @@ use crate::maps::{StatedValue, Variable};
 use crate::{Btf, MapDef};
 use std::collections::BTreeSet;
 
-/// Maximum number of types to follow from a variable.
+/// Maximum nesting of types to examine.
 const DEPTH: u32 = 32;
 /// Maximum number of variables that an error message lists.
 const LISTED: usize = 20;
 /// Maximum size of a variable that can have any value, in bytes.
 const MOST_ANY: u64 = 4096;
-/// Maximum size of a value in messages, in bytes.
+/// Maximum size of a value that messages show, in bytes.
 const SHOWN: usize = 16;
-/// Text for "any value".
+/// Word for "any value" in the user's settings.
 const ANY: &str = "any";
 
-/// A variable or a part of one.
+/// A variable or a part of a variable.
 struct VariablePart {
     map: usize,
     offset: u64,
@@ -39,8 +39,8 @@ impl Object {
         !map.read_only || self.type_of(variable).is_none_or(|(btf, ty)| is_volatile(btf, ty, DEPTH))
     }
 
-    /// Returns the variables that loaders can set and whose addresses these instructions load, in
-    /// the order of the object's symbols.
+    /// Returns the variables that loaders can set and whose addresses `insns` load, in the order of
+    /// the object's symbols.
     pub fn loader_variables_in(&self, insns: &[Insn]) -> Vec<&Variable> {
         let addresses = insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::MapValue { map, offset }, .. } => {
@@ -62,14 +62,14 @@ impl Object {
     }
 
     /// Returns the assumptions of a result about a variable that the program reads, one sentence
-    /// each. `of` names the program if there are several.
-    pub fn settings_of(&self, variable: &Variable, of: Option<&str>) -> Vec<String> {
+    /// for each. `of` is the name of the program if the result is about several.
+    pub fn settings_of(&self, variable: &Variable, program: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
         let inside = |stated: &&StatedValue| {
             stated.offset >= variable.offset && stated.offset + stated.size <= end
         };
-        let of_program = of.map_or_else(String::new, |of| format!(" of {of}"));
+        let of_program = program.map_or_else(String::new, |program| format!(" of {program}"));
         let place = format!("in {}{of_program}", map.name);
         let when = if map.read_only { "" } else { " when a packet arrives" };
         let (mut sentences, mut covered) = (Vec::new(), 0);
@@ -81,20 +81,20 @@ impl Object {
         }
         if map.read_only && covered < variable.size.max(1) {
             let otherwise = if covered > 0 { "otherwise " } else { "" };
-            let object = if of.is_some() { "its object" } else { "the object" };
+            let object = if program.is_some() { "its object" } else { "the object" };
             let name = &variable.name;
             sentences.push(format!("{name} {place} is {otherwise}as {object} has it"));
         }
         sentences
     }
 
-    /// States the value of a variable: `NAME=VALUE`. The name can be followed by `.MEMBER` and
-    /// `[INDEX]`. The value is an integer, `true` or `false`, a constant of an enumeration, text in
-    /// double quotes, hexadecimal digits of all bytes, or `any`.
+    /// States the value of a variable, given as `NAME=VALUE`. The name can be followed by `.MEMBER`
+    /// and `[INDEX]`. The value is an integer, `true` or `false`, a constant of an enumeration,
+    /// text in double quotes, hexadecimal digits of all bytes, or `any`.
     ///
     /// # Errors
-    /// One line: the variable does not exist, loaders cannot set it, or the value does not fit its
-    /// type.
+    /// Returns one line if the variable does not exist, if loaders cannot set it, or if the value
+    /// does not fit its type.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let fail = |what: String| format!("{text}: {what}");
         let (name, value) =
@@ -109,7 +109,7 @@ impl Object {
         self.state(place, name, Some((bytes, shown)), 0).map_err(fail)
     }
 
-    /// Replaces the bytes of a read-only section and states the values of all its variables.
+    /// Replaces the bytes of a read-only section, and states the values of all its variables.
     pub fn set_section(&mut self, map: usize, bytes: &[u8]) {
         let stated = |v: &&Variable| v.map == map && v.size > 0 && self.is_loader_variable(v);
         let variables: Vec<Variable> = self.variables.iter().filter(stated).cloned().collect();
@@ -126,7 +126,7 @@ impl Object {
         }
     }
 
-    /// Returns the type of a variable, if the object has types.
+    /// Returns the type of a variable, with the type table; `None` if the object has no types.
     fn type_of(&self, variable: &Variable) -> Option<(&Btf, TypeId)> {
         let btf = self.btf.as_ref()?;
         let found = btf.find(&variable.name, |kind| matches!(kind, Kind::Var { .. }))?;
@@ -186,7 +186,7 @@ impl Object {
         Ok(place)
     }
 
-    /// Returns a member (`.NAME`) or an array element (`[INDEX]`).
+    /// Returns a part of a variable: a member (`.NAME`) or an array element (`[INDEX]`).
     fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
@@ -221,7 +221,7 @@ impl Object {
         }
     }
 
-    /// Returns the error for an unknown variable; it lists the variables of the object.
+    /// Returns the error for an unknown variable, which lists the variables of the object.
     fn unknown(&self) -> String {
         let loader_variables =
             self.variables.iter().filter(|variable| self.is_loader_variable(variable));
@@ -239,13 +239,13 @@ impl Object {
         }
     }
 
-    /// Returns the type of a place without qualifiers, with the type table that contains it.
+    /// Returns the type of a part without qualifiers, and the type table.
     fn resolved(&self, place: &VariablePart) -> Option<(&Btf, &Kind)> {
         let btf = self.btf.as_ref()?;
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// Returns the upper bound of each number of a place.
+    /// Returns the upper bound on each number of a part.
     fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,
@@ -253,7 +253,7 @@ impl Object {
         }
     }
 
-    /// Parses a value; returns its bytes and its text for messages.
+    /// Parses a value for a part; returns its bytes, and its text for messages.
     fn value(&self, place: &VariablePart, text: &str) -> Result<(Vec<u8>, String), String> {
         let size = place.size;
         let resolved = self.resolved(place);
@@ -312,7 +312,7 @@ impl Object {
         Ok((sized(number as u64, size), number.to_string()))
     }
 
-    /// Formats the current value of a place for messages.
+    /// Formats the current value of a part for messages.
     fn shown(&self, place: &VariablePart) -> String {
         let def = &self.maps[place.map];
         let start = place.offset as usize;
@@ -372,7 +372,7 @@ impl Object {
     }
 }
 
-/// Returns true if a type, its elements or one of its members is volatile.
+/// Returns true if a type, the type of its elements or of one of its members is volatile.
 fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     for left in (0..depth).rev() {
         ty = match btf.kind(ty) {
@@ -389,7 +389,7 @@ fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     false
 }
 
-/// Returns the low `size` bytes of a number, little-endian.
+/// Returns the low `size` bytes of a number, in little-endian order.
 fn sized(value: u64, size: u64) -> Vec<u8> {
     value.to_le_bytes().into_iter().take(size as usize).collect()
 }
@@ -407,7 +407,7 @@ fn integer(text: &str) -> Option<i128> {
     Some(if negative { -i128::from(number) } else { number.into() })
 }
 
-/// Parses two hexadecimal digits for each byte; ignores whitespace.
+/// Parses `size` bytes of two hexadecimal digits each; ignores whitespace.
 fn digits(text: &str, size: u64) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let wrong = || format!("it has {size} bytes; write {} hexadecimal digits", 2 * size);

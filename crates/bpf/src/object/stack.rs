@@ -1,9 +1,9 @@
-//! Stack usage of a program along its calls, and the kernel's limits on it.
+//! Stack usage of a program along its calls, checked against the kernel's limits.
 //!
-//! Source: `check_max_stack_depth`, `grow_stack_state` and `MAX_CALL_FRAMES` of the kernel's
+//! Sources: `check_max_stack_depth`, `grow_stack_state` and `MAX_CALL_FRAMES` of the kernel's
 //! `kernel/bpf/verifier.c` and `bpf_verifier.h`. Kernels with a JIT compiler round the stack of a
-//! function up to 16 bytes; older kernels and interpreters round up to 32. XDP programs have no
-//! private stacks.
+//! function up to a multiple of 16 bytes; older kernels and interpreters, to a multiple of 32. XDP
+//! programs have no private stacks.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::program::BpfProgram;
 use crate::insn::helper::{TAIL_CALL, helper_name};
 use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
 
-/// Limit on the stack along calls, in bytes (`MAX_BPF_STACK`).
+/// Maximum size of the stack along calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
-/// The callers of a function with tail calls must use less stack than this, in bytes.
+/// Exclusive limit on the stack of the callers of a function with tail calls, in bytes.
 const BEFORE_TAIL_CALL: u32 = 256;
 /// Maximum number of nested function calls (`MAX_CALL_FRAMES`).
 const FRAMES: usize = 8;
 /// Maximum number of instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const INSTRUCTIONS: usize = 1_000_000;
-/// Smallest unit that kernels round stack sizes up to, in bytes.
+/// Smallest unit to which kernels round stack sizes up, in bytes.
 const ROUNDED: u32 = 16;
-/// Largest unit that kernels round stack sizes up to, in bytes.
+/// Largest unit to which kernels round stack sizes up, in bytes.
 const ROUNDED_MOST: u32 = 32;
 
 /// Stack usage of a program.
@@ -31,11 +31,12 @@ pub struct StackUse {
     pub own: Vec<u32>,
     /// Call path with the largest stack, from the entry function.
     pub deepest: Vec<usize>,
-    /// Stack bytes along the deepest path, each function rounded up to a multiple of 32.
+    /// Stack bytes along the deepest path, where the size of each function is rounded up to a
+    /// multiple of 32.
     pub bytes: u32,
-    /// Reasons why every kernel rejects the program, one sentence each.
+    /// Reasons why all kernels reject the program, one sentence for each.
     pub refused: Vec<String>,
-    /// Reasons why some kernels reject the program, one sentence each.
+    /// Reasons why some kernels reject the program, one sentence for each.
     pub refused_by_some: Vec<String>,
 }
 
@@ -48,8 +49,8 @@ struct Function {
 }
 
 impl BpfProgram {
-    /// Computes the stack of each function and along calls. Counts accesses at a constant distance
-    /// from the frame pointer.
+    /// Computes the stack usage of each function and along calls. Counts accesses at a constant
+    /// distance from the frame pointer.
     pub fn stack_use(&self) -> StackUse {
         let functions: Vec<Function> =
             (0..self.subprograms.len()).map(|number| self.function(number)).collect();
@@ -59,19 +60,19 @@ impl BpfProgram {
         let mut found = StackUse { own, ..StackUse::default() };
         if self.insns.len() > INSTRUCTIONS {
             let number = self.insns.len();
-            let why =
+            let sentence =
                 format!("{number} instructions are more than the {INSTRUCTIONS} of a program");
-            found.refused.push(why);
+            found.refused.push(sentence);
         }
         let mut paths = Paths::new(&functions);
         if let Some(cycle) = paths.cycle(0, &mut Vec::new()) {
             found.refused.push(format!("functions call themselves: {}", named(&cycle)));
             return found;
         }
-        let weigh = |to: u32| move |function: &Function| function.bytes.next_multiple_of(to);
-        let most = |function: &Function| weigh(ROUNDED_MOST)(function).max(ROUNDED_MOST);
+        let rounded_to = |to: u32| move |function: &Function| function.bytes.next_multiple_of(to);
+        let most = |function: &Function| rounded_to(ROUNDED_MOST)(function).max(ROUNDED_MOST);
         (found.bytes, found.deepest) = paths.heaviest(&most);
-        let (least, path) = paths.heaviest(&weigh(ROUNDED));
+        let (least, path) = paths.heaviest(&rounded_to(ROUNDED));
         let too_deep = |bytes: u32, path: &[usize]| {
             let (calls, path) = (path.len(), named(path));
             format!("the stack of {calls} functions is {bytes} bytes, above {STACK}: {path}")
@@ -90,18 +91,18 @@ impl BpfProgram {
             let before = |bytes: &dyn Fn(&Function) -> u32| {
                 paths.heaviest_before(number, bytes).unwrap_or_default()
             };
-            let why = |bytes: u32| {
+            let sentence = |bytes: u32| {
                 format!(
                     "{} makes tail calls behind {bytes} bytes of stack of its callers, which have to \
                      be below {BEFORE_TAIL_CALL}",
                     name(&number)
                 )
             };
-            let (least, most) = (before(&weigh(ROUNDED)), before(&most));
+            let (least, most) = (before(&rounded_to(ROUNDED)), before(&most));
             if least >= BEFORE_TAIL_CALL {
-                found.refused.push(why(least));
+                found.refused.push(sentence(least));
             } else if most >= BEFORE_TAIL_CALL {
-                found.refused_by_some.push(why(most));
+                found.refused_by_some.push(sentence(most));
             }
         }
         found
@@ -114,7 +115,7 @@ impl BpfProgram {
         let targets: Vec<usize> =
             (start..end).filter_map(|slot| self.insns[slot].jump_target(slot)).collect();
         let number_at = |first: usize| self.subprograms.iter().position(|of| of.first == first);
-        // Constant distances of registers from the frame pointer.
+        // Constant distances from the frame pointer, by register.
         let mut known: BTreeMap<u8, i64> = BTreeMap::new();
         for slot in start..end {
             if targets.contains(&slot) {
@@ -154,7 +155,7 @@ impl BpfProgram {
                     });
                 }
                 Insn::LoadImm64 { value: Imm64::Function { .. }, .. } => {
-                    // A callback that runs later has its own stack.
+                    // A callback that runs after the program has its own stack.
                     if let Some(callee) = insn.function_target(slot).and_then(number_at)
                         && !self.runs_later(slot, end)
                     {
@@ -186,7 +187,8 @@ impl BpfProgram {
         found
     }
 
-    /// Returns true if the call after a slot registers its function as a callback that runs later.
+    /// Returns true if the next call after a slot registers its function as a callback that runs
+    /// after the program.
     fn runs_later(&self, slot: usize, end: usize) -> bool {
         let next = self.insns[slot..end].iter().find_map(|insn| match insn {
             Insn::Call(call) => Some(*call),
@@ -200,7 +202,7 @@ impl BpfProgram {
     }
 }
 
-/// Call paths from the entry function.
+/// Paths through calls, from the entry function.
 struct Paths<'a> {
     functions: &'a [Function],
     done: Vec<bool>,
@@ -211,7 +213,8 @@ impl<'a> Paths<'a> {
         Paths { functions, done: vec![false; functions.len()] }
     }
 
-    /// Returns a cycle of functions that call each other.
+    /// Returns a cycle of functions that call each other; `None` if none is reachable from `at`.
+    /// `path` leads to `at`.
     fn cycle(&mut self, at: usize, path: &mut Vec<usize>) -> Option<Vec<usize>> {
         if let Some(first) = path.iter().position(|before| *before == at) {
             return Some([&path[first..], &[at]].concat());
@@ -227,7 +230,7 @@ impl<'a> Paths<'a> {
         found
     }
 
-    /// Returns the largest sum of weights of any path, and the path.
+    /// Returns the path with the largest sum of weights, and this sum.
     fn heaviest(&self, weight: &dyn Fn(&Function) -> u32) -> (u32, Vec<usize>) {
         let mut known = vec![None; self.functions.len()];
         let Some((bytes, _)) = self.from(0, weight, &mut known) else { return (0, Vec::new()) };
@@ -261,8 +264,8 @@ impl<'a> Paths<'a> {
         known[at]
     }
 
-    /// Returns the largest sum of weights of the callers of a function; `None` if the entry
-    /// function does not reach it.
+    /// Returns the largest sum of weights on a path to a function, without the function's own
+    /// weight; `None` if the entry function does not reach it.
     fn heaviest_before(&self, to: usize, weight: &dyn Fn(&Function) -> u32) -> Option<u32> {
         let mut known = vec![None; self.functions.len()];
         self.before(0, to, weight, &mut known)

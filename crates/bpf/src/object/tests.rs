@@ -79,7 +79,7 @@ fn called_functions_follow_in_the_order_of_calls() {
 }
 
 #[test]
-fn a_program_that_calls_nothing_stands_alone() {
+fn a_program_without_calls_has_one_function() {
     let object = parse(FEATURES);
     let program = link(&object, "xdp_second_of_section");
     assert_eq!(program.subprograms.len(), 1);
@@ -144,7 +144,7 @@ fn untyped_legacy_objects_are_read() {
 }
 
 #[test]
-fn what_only_a_kernel_knows_is_unresolved_where_it_stands() {
+fn kernel_references_are_unresolved() {
     let object = parse(EXTERN);
     let program = link(&object, "uses_kernel");
     assert_eq!(program.kfuncs, ["bpf_xdp_metadata_rx_hash"]);
@@ -167,7 +167,7 @@ fn what_only_a_kernel_knows_is_unresolved_where_it_stands() {
 }
 
 #[test]
-fn objects_with_nothing_but_text_have_their_programs_there() {
+fn objects_with_only_text_have_programs_there() {
     let object = parse(include_bytes!("../../tests/data/text.bpf.o"));
     assert_eq!(
         summary(&object),
@@ -179,7 +179,7 @@ fn objects_with_nothing_but_text_have_their_programs_there() {
 }
 
 #[test]
-fn names_of_sections_tell_types() {
+fn section_names_determine_types() {
     let of = |section: &str| kind::guess(section, "f", None);
     for section in ["xdp", "xdp/x", "xdp.frags", "xdp.frags/devmap", "xdp_prog", "xdp1", "?xdp"] {
         assert_eq!(of(section), ProgramKind::Xdp, "{section}");
@@ -194,8 +194,8 @@ fn names_of_sections_tell_types() {
     assert_eq!(of("2/1"), ProgramKind::Unknown);
 }
 
-/// Replaces an instruction of the section `prog` of the legacy object; returns the error of
-/// linking. The section starts after the ELF header.
+/// Returns the error of linking the legacy object after an instruction of the section `prog`, which
+/// follows the ELF header, is replaced.
 fn with_insn(slot: usize, bytes: [u8; 8]) -> String {
     let mut data = LEGACY.to_vec();
     data[64 + slot * 8..][..8].copy_from_slice(&bytes);
@@ -231,7 +231,7 @@ fn faults_of_programs_name_section_and_instruction() {
 
 #[test]
 fn a_relocation_without_type_stays_unresolved_and_is_not_dropped() {
-    // Clear the relocation type of the first entry for `xdp/main`.
+    // Clear the relocation type of the first relocation of `xdp/main`.
     let read_u64 =
         |at: usize| u64::from_le_bytes(FEATURES[at..at + 8].try_into().expect("8 bytes"));
     let read_u16 = |at: usize| u16::from_le_bytes([FEATURES[at], FEATURES[at + 1]]);

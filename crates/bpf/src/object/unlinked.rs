@@ -1,5 +1,5 @@
-//! Code of objects that need not have programs: functions by name, and programs that may call
-//! unknown functions and use unknown variables.
+//! Code of objects without programs: functions by name, which may call unknown functions and use
+//! unknown variables.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,9 +10,9 @@ use crate::elf::{Elf, Relocation, Section, Symbol, SymbolKind};
 use crate::error::DAMAGED;
 use crate::insn::{Call, DecodeError, Imm64, Insn, decode};
 
-/// Opcode of a call through a register, which the kernel does not have.
+/// Opcode of a call through a register, which the kernel does not support.
 const CALL_REGISTER: u8 = 0x8d;
-/// A call of an unknown function.
+/// Encoding of a call of an unknown function.
 const CALL_UNKNOWN: [u8; 8] = [0x85, 0x10, 0, 0, 0xff, 0xff, 0xff, 0xff];
 /// Opcode of an instruction with two slots.
 const LOAD_IMM64: u8 = 0x18;
@@ -33,10 +33,10 @@ struct Function {
 /// A function or variable that an instruction refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Referent {
-    /// Name. A place within a variable, or without a name, has its distance in bytes from a symbol
-    /// or section added.
+    /// Name of the symbol. If no symbol starts at the address, the name of a symbol or section
+    /// before it, and the distance in bytes.
     pub name: String,
-    /// Kind of a variable.
+    /// Kind of the variable; [`VariableKind::Other`] for a function.
     pub kind: VariableKind,
 }
 
@@ -51,10 +51,10 @@ pub enum VariableKind {
     Other,
 }
 
-/// A function, and the functions that it calls.
+/// A function, with the functions that it calls.
 #[derive(Clone, Debug)]
 pub struct UnlinkedProgram {
-    /// The code: the entry function, then the others in the order of calls. A call of a function
+    /// Code of the entry function, then of the others in the order of calls. A call of a function
     /// that is not part of the program is a [`Call::Kfunc`].
     pub code: BpfProgram,
     /// Variables whose addresses instructions load, by slot.
@@ -69,7 +69,7 @@ impl UnlinkedObject {
     pub fn parse(data: &[u8]) -> Result<Self, ObjectError> {
         let elf = Elf::parse(data)?;
         let mut functions = BTreeMap::new();
-        // Functions that end in undefined behaviour at once have no code.
+        // Compilers write no code for functions that always have undefined behaviour.
         let code = |symbol: &&Symbol| symbol.kind == SymbolKind::Function && symbol.size > 0;
         for symbol in elf.symbols.iter().filter(code) {
             if let Some(section) = symbol.section().and_then(|number| elf.sections.get(number)) {
@@ -79,8 +79,8 @@ impl UnlinkedObject {
         Ok(UnlinkedObject { functions })
     }
 
-    /// Returns a function with the functions that it calls, as far as `own` accepts their names.
-    /// `None` if there is no such function.
+    /// Returns the function `entry` with all functions that it calls and whose names `own` accepts.
+    /// `None` if the object has no such function, or `own` does not accept it.
     pub fn program(&self, entry: &str, own: &dyn Fn(&str) -> bool) -> Option<UnlinkedProgram> {
         let find = |name: &str| self.functions.get(name).filter(|_| own(name));
         find(entry)?;
@@ -173,7 +173,7 @@ impl Function {
     }
 }
 
-/// Decodes a function. Calls through registers become calls of unknown functions.
+/// Decodes a function; calls through registers become calls of unknown functions.
 fn decoded(code: &[u8]) -> Result<Vec<Insn>, DecodeError> {
     let mut code = code.to_vec();
     let mut slot = 0;
@@ -202,7 +202,7 @@ impl Referent {
     }
 }
 
-/// Returns the function or variable that a relocation refers to.
+/// Returns the function or variable that a relocation of `insn` refers to.
 fn referent(elf: &Elf<'_>, relocation: &Relocation, insn: Insn) -> Option<Referent> {
     let symbol = elf.symbols.get(relocation.symbol)?;
     let section = (symbol.kind == SymbolKind::Section).then(|| symbol.section()).flatten();

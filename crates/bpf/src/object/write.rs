@@ -1,12 +1,12 @@
-//! Writing of object files: linked programs with the maps, data and types of their object, as a
-//! relocatable file for loaders.
+//! Writer of object files: stores linked programs with the maps, data and types of their object in
+//! a relocatable file for loaders.
 //!
 //! Entry functions are global and in the sections of their programs. Subprograms are in `.text`,
-//! where libbpf expects them. All maps are defined by BTF in `.maps`, whatever form the original
-//! had. `.BTF.ext` contains function types and source lines, but no CO-RE relocations: linking has
-//! applied them.
+//! where libbpf expects them. BTF in `.maps` defines all maps, whatever form the original
+//! definitions had. `.BTF.ext` contains function types and source lines, but no CO-RE relocations,
+//! which linking has applied.
 //!
-//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst` and `btf.rst`, and the forms that libbpf
+//! Sources: the kernel's `Documentation/bpf/llvm_reloc.rst` and `btf.rst`; the forms that libbpf
 //! 1.x accepts (`bpf_object__add_programs`, `bpf_program__record_reloc`).
 
 mod code;
@@ -27,12 +27,12 @@ use crate::SlotRef;
 use crate::btf::{self, FuncRecord, Strings};
 
 impl Object {
-    /// Encodes an object file with `programs` instead of the programs of this object. The programs
-    /// use the maps of this object, with their current definition and content. If a slot contains a
-    /// program, the file refers to the first of `programs` with its number.
+    /// Encodes an object file with `programs` in place of the programs of this object. They use the
+    /// maps of this object, with their current definitions and content. If a slot contains a
+    /// program, the file refers to the first of `programs` with the same number.
     ///
     /// Functions that several programs share are written once. Names that are in use, or that the
-    /// kernel rejects, are changed: `PART:MAP` becomes `PART_MAP`.
+    /// kernel rejects, change: `PART:MAP` becomes `PART_MAP`.
     ///
     /// # Errors
     /// Fails if a program does not have the form that [`Object::link`] produces, or has unresolved
@@ -82,8 +82,8 @@ impl Object {
         file.finish()
     }
 
-    /// Returns the names that [`Object::write`] gives to the maps, in their order; for global data,
-    /// the section names.
+    /// Returns the names of the maps in the output of [`Object::write`], in the order of
+    /// [`Object::maps`]. Global data has the names of its sections.
     pub fn written_names(&self) -> Vec<String> {
         maps::names(self)
     }
@@ -102,7 +102,7 @@ impl Object {
             let records = layout.by_section(plan, |function, offset| {
                 let origin = &function.program.subprograms[function.number];
                 let known = type_of(&origin.section, origin.section_slot, &origin.name);
-                // A new entry function gets the type of the entry function that it replaces.
+                // A new entry function gets the type of the original entry function.
                 let entry = self.programs.get(function.program.number);
                 let entry = entry.filter(|_| function.section.is_some());
                 let known = known.or_else(|| {

@@ -1,4 +1,4 @@
-//! Common parts of calls of helpers and kernel functions: costs, and knowledge about arguments.
+//! Common parts of helper and kernel function calls: costs, and abstract values of arguments.
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -14,8 +14,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Counts a call. The cost class consists of the helper's name and the type of the map, if any.
-    /// Returns the helper's name.
+    /// Adds the cost of a call and returns the helper's name. The cost class consists of that name
+    /// and the type of `map`, if any.
     pub(in crate::lift) fn call_cost(&mut self, at: ProgramPoint, map: Option<MapKind>) -> String {
         let name = self.code.called(self.unit(at), at.slot);
         let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
@@ -28,7 +28,8 @@ impl Lifter<'_> {
     }
 
     /// Returns the number of bytes from the address in an argument register to the end of the stack
-    /// frame or map value. The verifier has checked that accesses stay inside.
+    /// frame or map value; `None` if the address is unknown. The verifier checks that the helper
+    /// accesses no bytes after this end.
     pub(in crate::lift) fn room_at(&self, register: u8) -> Option<u32> {
         let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
         match self.state.regs[usize::from(register)] {
@@ -42,9 +43,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the size in an argument register, which must be a constant.
+    /// Returns the size in an argument register; an error if it is not a constant, or is too large.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// Limit on the size in bytes: every 8 bytes need an operation.
+        /// Maximum size in bytes: every 8 bytes need an operation.
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),

@@ -1,4 +1,4 @@
-//! Calls of the program's own functions, which are inlined, and returns.
+//! Calls of the program's own functions, which lifting inlines, and returns from them.
 
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
@@ -41,7 +41,7 @@ impl Lifter<'_> {
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);
         // A function cannot return a pointer into a stack frame (`prepare_func_exit` of the
-        // kernel's verifier), but it can return one into a map element.
+        // kernel's verifier). It can return a pointer into a map element.
         if let AbstractValue::Frame { .. } | AbstractValue::Unknown = self.state.regs[0] {
             self.state.regs[0] = AbstractValue::MaybeMapValue;
         }

@@ -1,5 +1,5 @@
-//! End of a program: the run ends, or a handover passes the packet to another program, depending on
-//! the return code.
+//! End of a program: depending on the return code, the run ends, or a handover passes the packet to
+//! another program.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -9,7 +9,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
 
 impl Lifter<'_> {
-    /// Lifts the end of a program. The handovers before `number` do not apply.
+    /// Lifts the end of a program whose handovers before `number` do not apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);
@@ -31,14 +31,14 @@ impl Lifter<'_> {
         Next::Branch(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
     }
 
-    /// Enters the next program.
+    /// Enters the program that receives the packet from handover `number`.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
         let lost = || Cause::new("a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
         if let Some(network) = network {
             self.transmit(at, &network);
         }
-        // The kernel resets the tail call count for the next program.
+        // The tail call count starts at zero in each program that the kernel runs.
         let count = self.ir.start_zero("tail calls", 64);
         self.ir.emit.copy(count, Operand::constant(64, 0));
         let unit = self.code.unit_of(self.object, to, self.options)?;
@@ -48,9 +48,9 @@ impl Lifter<'_> {
         Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
     }
 
-    /// Returns a handover of the program at a point, by number.
+    /// Returns handover `number` of the program at a point.
     fn handover(&self, at: ProgramPoint, number: u32) -> Option<&Handover> {
         let from = self.code.program(self.frames.get(at.frame).run).number;
-        self.options.handovers.iter().filter(|each| each.from == from).nth(number as usize)
+        self.options.handovers.iter().filter(|handover| handover.from == from).nth(number as usize)
     }
 }

@@ -1,6 +1,6 @@
-//! Helpers that call a function of the program: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and
-//! `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a
-//! loop.
+//! Helpers that call back a function of the program: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and
+//! `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). Lifting inlines the callback
+//! into a loop.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
@@ -29,7 +29,8 @@ struct LoopRegisters {
     context: Reg,
     /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
-    /// Disturbance count of the map when the loop began, see [`crate::lift::maps::iteration`].
+    /// Number of disturbances of the map at the start of the loop, see
+    /// [`crate::lift::maps::iteration`].
     disturbances_at_start: Reg,
 }
 
@@ -48,12 +49,13 @@ impl Lifter<'_> {
         }
     }
 
-    /// Register with the first slot of the callback, if it is one of several functions.
+    /// Returns the register with the first slot of the callback, for a call with several possible
+    /// callbacks.
     fn callback_register(&mut self, at: ProgramPoint) -> Reg {
         self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
     }
 
-    /// Lifts the call of such a helper: sets up the loop.
+    /// Lifts the call of a helper that calls back: sets up the loop.
     pub(in crate::lift) fn loop_start(
         &mut self,
         at: ProgramPoint,
@@ -62,8 +64,8 @@ impl Lifter<'_> {
         self.state.keep_arguments(at);
         let registers = self.loop_registers(at);
         if let AbstractValue::OneOfFunctions(_) = self.state.regs[2] {
-            let (callback, given) = (self.callback_register(at), self.ir.value(2));
-            self.ir.emit.copy(callback, given);
+            let (callback, address) = (self.callback_register(at), self.ir.value(2));
+            self.ir.emit.copy(callback, address);
         }
         let mut possible = Operand::constant(1, 1);
         let flags = self.ir.value(4);
@@ -71,18 +73,18 @@ impl Lifter<'_> {
         let wrong_flags = self.ir.emit.not(wrong_flags);
         let (limit, error) = if number == LOOP {
             self.call_cost(at, None);
-            let most = match self.state.regs[1] {
+            let max_iterations = match self.state.regs[1] {
                 AbstractValue::Const(iterations) => iterations.min(MAX_LOOPS),
                 _ => MAX_LOOPS,
             };
-            self.limit_callbacks(at, number, most);
+            self.limit_callbacks(at, number, max_iterations);
             self.iterations()
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
-            // `max_entries` may be unknown; no map has more elements than it can express.
-            let most = map.most_elements().unwrap_or(u32::MAX);
-            self.limit_callbacks(at, number, most.into());
+            // If `max_entries` is unknown, its largest value is the limit.
+            let max_iterations = map.most_elements().unwrap_or(u32::MAX);
+            self.limit_callbacks(at, number, max_iterations.into());
             let iterations;
             (iterations, possible) = self.elements(&map, registers.disturbances_at_start)?;
             (iterations, word(0))
@@ -106,41 +108,43 @@ impl Lifter<'_> {
         Ok(Next::Assume(possible, test))
     }
 
-    /// Returns the number of iterations of `bpf_loop`, and the error if the number is too large.
+    /// Returns the number of iterations of `bpf_loop`, and the error if there are too many
+    /// iterations.
     ///
-    /// The helper uses the low 32 bits of the number and returns a negative error. The verifier
-    /// inlines the helper if the flags are the constant zero and the callback is the same on all
-    /// paths. The inlined code compares all 64 bits, and returns the low 32 bits of the error
+    /// The helper uses the low 32 bits of `r1` and returns a negative error. The verifier inlines
+    /// the helper if the flags are the constant zero and the callback is the same on all paths. The
+    /// inlined code compares all 64 bits of `r1`, and returns the low 32 bits of the error
     /// zero-extended (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`,
     /// Linux 6.18).
     fn iterations(&mut self) -> (Operand, Operand) {
         /// Error that the inlined code returns.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
         let known = self.state.regs[4];
-        let given = self.ir.value(1);
+        let requested = self.ir.value(1);
         let flags = self.ir.value(4);
         let emit = &mut self.ir.emit;
         let one_callback = matches!(self.state.regs[2], AbstractValue::Function(_));
         let inline = match known {
             AbstractValue::Const(0) if one_callback => Operand::constant(1, 1),
             AbstractValue::Const(flags) if flags != 0 => Operand::constant(1, 0),
-            // The verifier may know the flags and the callback more precisely.
+            // The verifier may know more about the flags and the callback than this analysis.
             _ => {
-                let none = emit.eq(flags, word(0));
-                let coin = emit.unknown_bit("whether the verifier knows the flags", &["no", "yes"]);
-                emit.and(none, coin)
+                let no_flags = emit.eq(flags, word(0));
+                let verifier_knows =
+                    emit.unknown_bit("whether the verifier knows the flags", &["no", "yes"]);
+                emit.and(no_flags, verifier_knows)
             }
         };
-        let low = emit.extract(given, 0, 32);
+        let low = emit.extract(requested, 0, 32);
         let low = emit.zero_extend(low, 64);
-        let iterations = emit.select(inline, given, low);
-        let many = emit.ult(word(MAX_LOOPS), iterations);
+        let iterations = emit.select(inline, requested, low);
+        let too_many = emit.ult(word(MAX_LOOPS), iterations);
         let error = emit.select(inline, word(INLINE), errno(E2BIG));
-        (iterations, emit.select(many, error, word(0)))
+        (iterations, emit.select(too_many, error, word(0)))
     }
 
-    /// Returns the number of elements to visit, and a condition under which the map can have this
-    /// many.
+    /// Returns the number of elements to visit, and a condition that holds whenever the map can
+    /// have this many elements.
     fn elements(
         &mut self,
         map: &MapOperand,
@@ -165,7 +169,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the later blocks of the loop.
+    /// Lifts the block of the loop that the phase of `at` selects; [`Lifter::loop_start`] lifts the
+    /// first block.
     pub(in crate::lift) fn loop_step(
         &mut self,
         at: ProgramPoint,
@@ -196,7 +201,7 @@ impl Lifter<'_> {
                     return Ok(Next::To(enter));
                 };
                 let key = self.key_of_round(&used);
-                // The order of elements is arbitrary.
+                // The kernel visits elements in any order, so the next key is unknown.
                 self.havoc(key, used.def.key_size, "the element's key");
                 let element = self.element(&used, key);
                 let mut possible = self.walk_to(&used, element);
@@ -236,7 +241,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the selection among several callbacks: one block for each.
+    /// Lifts the block that tests for one of several possible callbacks.
     fn which_callback(&mut self, at: ProgramPoint, callback: u32) -> Result<Next, Cause> {
         let known = self.state.argument(at.with(Phase::Start), 2);
         let unit = self.unit(at);
@@ -250,13 +255,13 @@ impl Lifter<'_> {
         if later == 0 {
             return Ok(Next::To(this));
         }
-        let given = self.callback_register(at);
-        let same = self.ir.emit.eq(given, word(slot as u64));
+        let actual = self.callback_register(at);
+        let same = self.ir.emit.eq(actual, word(slot as u64));
         let next = callback + 1 + later.trailing_zeros();
         Ok(Next::Branch(same, this, at.with(Phase::SelectCallback(next))))
     }
 
-    /// Enters the callback with this number.
+    /// Starts an iteration: passes the arguments and enters the callback.
     fn call_back(&mut self, at: ProgramPoint, number: i32, callback: u32) -> Result<Next, Cause> {
         let LoopRegisters { count, context, map, .. } = self.loop_registers(at);
         let call = at.with(Phase::Start);
@@ -293,9 +298,9 @@ impl Lifter<'_> {
         Ok(Some(self.map_in(1)?).filter(|used| used.class == MapClass::Hash))
     }
 
-    /// Returns the address of the key that a callback receives.
+    /// Returns the address of the buffer for the key that a callback receives.
     fn key_of_round(&mut self, used: &MapOperand) -> Operand {
-        // Nested calls have separate keys.
+        // Nested iterations need separate buffers.
         let depth = self.frames.get(self.at.frame).depth;
         let name = format!("{}.key.{depth}", used.layout.name);
         let scratch = self.ir.region(&name, RegionKind::Stack);
@@ -303,17 +308,16 @@ impl Lifter<'_> {
     }
 
     /// Returns true if the current call is inside a callback that iterates over this map. An update
-    /// there moves elements to other positions in the table, whether visited or not. The kernel
-    /// follows the moved elements and may never finish (`bpf_for_each_hash_elem`). Deletions do not
-    /// move elements.
+    /// there can move elements, visited or not, to later positions in the table. The kernel may
+    /// then visit elements forever (`bpf_for_each_hash_elem`). Deletions do not move elements.
     pub(in crate::lift) fn is_iterating_over(&self, map: MapId) -> bool {
-        let mut around = self.frames.get(self.at.frame).ret;
-        while let Some(point) = around {
+        let mut return_point = self.frames.get(self.at.frame).ret;
+        while let Some(point) = return_point {
             let frame = self.frames.get(point.frame);
             let insn = self.code.program(frame.unit).insns.get(point.slot);
-            let through = insn == Some(&Insn::Call(Call::Helper(FOR_EACH_MAP_ELEM)));
+            let iterates = insn == Some(&Insn::Call(Call::Helper(FOR_EACH_MAP_ELEM)));
             let call = point.with(Phase::Start);
-            if point.phase == Phase::LoopNext && through {
+            if point.phase == Phase::LoopNext && iterates {
                 let same = match self.state.argument(call, 1) {
                     AbstractValue::Map(number) => MapId::of_object(number) == map,
                     AbstractValue::InnerMap(outer) => MapId::inner_of(outer) == map,
@@ -323,19 +327,20 @@ impl Lifter<'_> {
                     return true;
                 }
             }
-            around = frame.ret;
+            return_point = frame.ret;
         }
         false
     }
 
-    /// Passes an argument to a callback.
+    /// Sets argument register `number` for a callback.
     fn pass(&mut self, number: u8, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(number);
         self.ir.emit.copy(reg, value);
         self.state.regs[usize::from(number)] = known;
     }
 
-    /// Passes key and value of an element of the map in `r1`; `r1` stays the map.
+    /// Passes key, value and context to the callback of `bpf_for_each_map_elem`; `r1` already holds
+    /// the map.
     fn element_arguments(
         &mut self,
         iteration: Operand,

@@ -1,5 +1,5 @@
-//! Sending of a packet to another device: a new buffer and context, padding, and bytes that the
-//! network may change.
+//! Transmission of a packet to another device, which receives it in a new buffer with a new
+//! context. Short packets may be padded, and the network may change bytes.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -15,16 +15,16 @@ use crate::lift::options::Network;
 const SHORTEST: u64 = 60;
 /// Minimum length of a packet in bytes.
 const ETH_HLEN: u64 = 14;
-/// Bytes before a packet that programs can access: head room and metadata.
+/// Number of bytes before a packet that programs can access: head room and metadata.
 const IN_FRONT: u64 = 256;
-/// Size of a VLAN tag in bytes, and the number of tags to skip.
+/// Size of a VLAN tag in bytes, and number of tags that are skipped.
 const TAG: u64 = 4;
 const TAGS: u64 = 2;
 /// EtherTypes (IEEE 802) in the byte order of a 2-byte load.
 const IPV4: u64 = 0x0008;
 const IPV6: u64 = 0xdd86;
 const VLAN: [u64; 2] = [0x0081, 0xa888];
-/// Offset of the EtherType, and offsets of fields in the headers after it.
+/// Offsets of the EtherType and of fields of the IP header after it, in a packet without VLAN tags.
 const TYPE: u64 = 12;
 const IPV4_TTL: u64 = 14 + 8;
 const IPV4_CHECKSUM: u64 = 14 + 10;
@@ -48,16 +48,16 @@ impl Lifter<'_> {
         self.state.forget_packet();
     }
 
-    /// Assigns a context field of the receiving device a new unknown value.
-    fn new_field(&mut self, name: &str, offset: u64, between: (u64, u64)) {
-        let value = self.ir.emit.draw_between(name, ValueFormat::Number, 32, between);
+    /// Assigns an unknown value of the given range to a context field of the receiving device.
+    fn new_field(&mut self, name: &str, offset: u64, range: (u64, u64)) {
+        let value = self.ir.emit.draw_between(name, ValueFormat::Number, 32, range);
         let context = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(context, word(offset));
         self.ir.emit.store(address, value);
     }
 
-    /// Pads a short packet with unknown bytes, or not: hardware interfaces pad, virtual ones do
-    /// not.
+    /// Pads a short packet with unknown bytes on some runs: hardware interfaces pad, virtual
+    /// interfaces do not.
     fn pad(&mut self, data: Operand) {
         let end = self.context_pointer(DATA_END);
         let length = self.ir.emit.sub(end, data);
@@ -77,8 +77,8 @@ impl Lifter<'_> {
         self.set_context_pointer(DATA_END, end);
     }
 
-    /// Assigns unknown values to the bytes that the network changes. Bytes behind the end of the
-    /// packet are not visible.
+    /// Assigns unknown values to the bytes that the network changes. Programs cannot see assigned
+    /// bytes behind the end of the packet.
     fn change(&mut self, data: Operand, network: &Network) {
         for range in &network.changes {
             let (mut offset, end) = (u64::from(range.start), u64::from(range.end));
@@ -95,8 +95,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to the fields that routers change: hop count, and the checksum of the
-    /// IPv4 header.
+    /// Assigns unknown values to the fields that routers change: the hop count, and the checksum of
+    /// the IPv4 header.
     fn route(&mut self, data: Operand) {
         let ttl = self.unknown("time to live", 1);
         let checksum = self.unknown("header checksum", 2);
@@ -110,11 +110,11 @@ impl Lifter<'_> {
                 (IPV4, IPV4_CHECKSUM, checksum),
                 (IPV6, IPV6_HOP_LIMIT, hops),
             ];
-            for (wanted, offset, value) in changes {
-                let is = self.ir.emit.eq(ty, Operand::constant(16, wanted));
-                let is = self.ir.emit.and(is, tagged);
+            for (ethertype, offset, value) in changes {
+                let matches = self.ir.emit.eq(ty, Operand::constant(16, ethertype));
+                let matches = self.ir.emit.and(matches, tagged);
                 let address = self.ir.emit.add(data, word(offset + skipped));
-                self.ir.emit.store_if(is, address, value);
+                self.ir.emit.store_if(matches, address, value);
             }
             let [first, second] = VLAN.map(|tag| self.ir.emit.eq(ty, Operand::constant(16, tag)));
             let tag = self.ir.emit.or(first, second);
@@ -122,8 +122,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to the bytes before the packet: they were not transmitted, but moving
-    /// the head exposes them.
+    /// Assigns unknown values to the bytes before the packet, which are not transmitted. A program
+    /// can see them after it moves the head.
     fn forget_in_front(&mut self, data: Operand) {
         if !self.moves_head() && !self.reads_metadata() {
             return;
@@ -135,7 +135,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown value of `bytes` bytes.
+    /// Returns an unknown value of `bytes` bytes, at most 8.
     fn unknown(&mut self, name: &str, bytes: u8) -> Operand {
         let width = 8 * bytes;
         self.ir.emit.draw(name, ValueFormat::Bytes, width, u64::MAX >> (64 - u32::from(width)))

@@ -1,4 +1,4 @@
-//! `bpf_tail_call`: jumps to the program in a slot of a program array, or continues if the slot is
+//! `bpf_tail_call` jumps to the program in a slot of a program array, or continues if the slot is
 //! empty (`bpf_tail_call` of `kernel/bpf/core.c`).
 
 use slowpath_ir::{Emit, Operand};
@@ -11,7 +11,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
 use crate::maps::{MapKind, SlotRef};
 
-/// `MAX_TAIL_CALL_CNT`.
+/// Maximum number of tail calls in a run (`MAX_TAIL_CALL_CNT` of the kernel).
 const MAX_TAIL_CALLS: u64 = 33;
 
 impl Lifter<'_> {
@@ -46,12 +46,12 @@ impl Lifter<'_> {
         }
         self.state.keep_arguments(at);
         let count = self.ir.start_zero("tail calls", 64);
-        // The kernel counts all tail calls of a run together, for all program arrays.
+        // The kernel has one counter for the tail calls of a run through all program arrays.
         let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
         Ok(Next::Branch(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
-    /// Returns the programs in a program array, by slot.
+    /// Returns the filled slots of a program array, each with the index of its program.
     fn slots(&self, map: u32) -> Result<Vec<(u32, usize)>, Cause> {
         let def = self.map_def(map)?;
         let Some(content) = self.options.contents.get(&def.name) else {
@@ -80,7 +80,8 @@ impl Lifter<'_> {
         content.entries.iter().map(slot).collect()
     }
 
-    /// Lifts the blocks that select a slot and enter its program.
+    /// Lifts the block that tests for a slot or enters the slot's program, as the phase of `at`
+    /// says.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
         match at.phase {
@@ -120,7 +121,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Resets the state for a program that replaces the function of a frame.
+    /// Resets the abstract state for a program that replaces the function at this call depth.
     pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));

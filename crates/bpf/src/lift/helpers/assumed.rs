@@ -5,10 +5,11 @@ use crate::lift::error::Cause;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Functions that run a callback before they return, although their types do not show it.
+/// Functions that run a callback before they return, although the types of their parameters do not
+/// show it.
 const CALL_BACK: &[&str] = &["bpf_find_vma", "bpf_rbtree_add_impl", "bpf_user_ringbuf_drain"];
 
-/// Functions that register a callback; it runs later and not for the packet.
+/// Functions that register a callback; it does not run during the run for the packet.
 const LATER: &[&str] = &[
     "bpf_task_work_schedule_resume_impl",
     "bpf_task_work_schedule_signal_impl",
@@ -16,18 +17,18 @@ const LATER: &[&str] = &[
     "bpf_wq_set_callback_impl",
 ];
 
-/// Kernel function that throws an exception: it ends the program through an exception callback, or
-/// as if all functions returned.
+/// Kernel function that throws an exception. The program then ends through an exception callback,
+/// or as if all its functions returned.
 const THROW: &str = "bpf_throw";
 
 impl Lifter<'_> {
-    /// Records the assumption that a function is harmless.
+    /// Records the user's assumption that a function is harmless; `reason` is the user's.
     ///
     /// # Errors
     /// Fails if the function runs a callback, whose work would not be counted.
     pub(super) fn assume_harmless(&mut self, name: &str, reason: &str) -> Result<(), Cause> {
-        if let Some(why) = self.never_harmless(name) {
-            let what = format!("--assume cannot take {name} for harmless: {why}");
+        if let Some(objection) = self.never_harmless(name) {
+            let what = format!("--assume cannot take {name} for harmless: {objection}");
             return Err(Cause::new(
                 what,
                 "remove it from the file; docs/support.md lists what is supported",
@@ -43,7 +44,7 @@ impl Lifter<'_> {
     /// Returns the hint for an unsupported function.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
-            Some(why) => format!("{why}; docs/support.md lists what is supported"),
+            Some(objection) => format!("{objection}; docs/support.md lists what is supported"),
             None => format!(
                 "docs/support.md lists what is; [helper.{name}] in a file given with --assume takes \
                  it for harmless"
@@ -51,15 +52,15 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the reason why the current call does more than return a value, if it does.
+    /// Returns the reason why no user can declare the current call harmless; `None` if a user can.
     fn never_harmless(&self, name: &str) -> Option<&'static str> {
         if name == THROW {
             return Some("it does not return, and may run a function of the program at the end");
         }
-        let given = || {
+        let passes_function = || {
             self.state.regs[1..6].iter().any(|known| matches!(known, AbstractValue::Function(_)))
         };
-        let runs = CALL_BACK.contains(&name) || self.takes_function(name) || given();
+        let runs = CALL_BACK.contains(&name) || self.takes_function(name) || passes_function();
         (runs && !LATER.contains(&name))
             .then_some("it runs a function of the program, whose instructions count")
     }

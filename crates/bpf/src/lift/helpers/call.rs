@@ -1,5 +1,4 @@
-//! Calls of helpers: looks up the helper in the table and lifts the call, once for each map that it
-//! may use.
+//! Lifting of helper calls, with one copy of the call for each map that it may use.
 
 use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
@@ -23,13 +22,13 @@ impl Lifter<'_> {
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    /// Returns the maps that a call may use, if they differ between paths; one bit for each as in
-    /// [`AbstractValue::OneOfMaps`].
+    /// Returns the maps that a call may use, if they differ between paths: one bit for each map, as
+    /// in [`AbstractValue::OneOfMaps`].
     fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         match self.state.regs[helper::map_register(number)] {
             AbstractValue::OneOfMaps(maps) => Some(maps),
-            // Compilers share a register or stack slot between a map pointer and a number, on paths
-            // that do not use the map.
+            // A compiler may use a register or stack slot for a map pointer on some paths, and for
+            // a number on paths that do not use the map.
             AbstractValue::Unknown | AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
                 self.named_maps(at, number)
             }
@@ -38,7 +37,7 @@ impl Lifter<'_> {
     }
 
     /// Returns all maps that the program refers to and that the kernel's verifier accepts for the
-    /// call; `None` if any is unclear.
+    /// call; `None` if the set of maps is not certain.
     fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         let unit = self.frames.get(at.frame).unit;
         let mut maps = 0;
@@ -60,7 +59,7 @@ impl Lifter<'_> {
         (maps != 0).then_some(maps)
     }
 
-    /// Lifts the selection of the map: one block for each map that the call may use.
+    /// Lifts the block that tests for one of the maps that the call may use.
     pub(in crate::lift) fn which_map(
         &mut self,
         at: ProgramPoint,
@@ -86,7 +85,7 @@ impl Lifter<'_> {
         Ok(Next::Branch(same, this, at.with(Phase::SelectMap(next))))
     }
 
-    /// Lifts the call on one of its maps.
+    /// Lifts the copy of the call that uses this map.
     pub(in crate::lift) fn on_map(
         &mut self,
         at: ProgramPoint,
@@ -103,8 +102,8 @@ impl Lifter<'_> {
         self.note_stack_arguments(number);
         let name = linked_code::name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
-            (Some(Lift::Refused(why)), None) => {
-                let what = format!("{name} is not supported: {why}");
+            (Some(Lift::Refused(reason)), None) => {
+                let what = format!("{name} is not supported: {reason}");
                 return Err(Cause::new(what, self.assume_hint(&name)));
             }
             (None, None) => {
@@ -133,7 +132,7 @@ impl Lifter<'_> {
             }
             Lift::Loop => self.loop_start(at, number),
             Lift::TailCall => self.tail_call_start(at),
-            Lift::Refused(why) => Err(Cause::new(why, INTERNAL)),
+            Lift::Refused(reason) => Err(Cause::new(reason, INTERNAL)),
         }
     }
 }
@@ -144,7 +143,8 @@ fn looked_up(class: MapClass) -> bool {
     !matches!(class, MapClass::Programs | MapClass::Stream | MapClass::Queue)
 }
 
-/// Returns true if programs can update and delete elements of maps of this class (same source).
+/// Returns true if programs can update and delete elements of maps of this class
+/// (`check_map_func_compatibility`).
 fn changed(class: MapClass) -> bool {
     matches!(class, MapClass::Array | MapClass::Hash | MapClass::Trie)
 }

@@ -1,10 +1,8 @@
-//! Results of calls that the program does not determine: one of several values, or a number or an
-//! error.
+//! Unknown results of calls: one of several values, or a number or an error.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
-use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
 /// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
@@ -12,14 +10,14 @@ pub(in crate::lift) const XDP_ABORTED: u64 = 0;
 
 pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
 
-/// Name of a call's result in witnesses.
+/// Name of a call's result in reports.
 pub(in crate::lift) const RETURNED: &str = "return value";
-/// Name of the result of a call that returns a number or an error.
+/// Name of the number in reports, for a call that returns a number or an error.
 pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
 impl Lifter<'_> {
-    /// Returns one of `values`; `result` is its name in reports.
+    /// Returns an unknown choice of `values`; reports call it `result`.
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
         let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
@@ -31,17 +29,19 @@ impl Lifter<'_> {
         })
     }
 
-    /// Returns an unknown choice of `values`, which may include errors, as result of a call.
+    /// Returns an unknown choice of `values`, which may include errors, for the result of a call.
     pub(in crate::lift) fn one_of(&mut self, values: &'static [i64]) -> Operand {
         self.any_of(RETURNED, values)
     }
 
-    /// Returns the error of a call: one of `errors`, of which the first is zero for success.
+    /// Returns an unknown choice of `errors` for the result of a call; `errors[0]` is zero and
+    /// stands for success.
     pub(in crate::lift) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
         self.any_of(ERROR, errors)
     }
 
-    /// Returns `number` or one of `errors`, of which the first is zero for success.
+    /// Returns `number`, or an unknown choice of `errors`; `errors[0]` is zero and selects
+    /// `number`.
     pub(in crate::lift) fn number_or_error(
         &mut self,
         number: Operand,
@@ -52,31 +52,8 @@ impl Lifter<'_> {
         self.ir.emit.select(fine, number, error)
     }
 
-    /// Assigns unknown values to bytes behind an argument if the condition holds; `what` is their
-    /// name in reports.
-    pub(in crate::lift) fn havoc_if(
-        &mut self,
-        cond: Operand,
-        address: Operand,
-        bytes: u32,
-        what: &str,
-    ) {
-        for (offset, size) in chunks(bytes) {
-            let last = offset + u64::from(size) - 1;
-            let part = match bytes {
-                0..=8 => what.to_owned(),
-                _ => format!("bytes {offset} to {last} of {what}"),
-            };
-            let max = u64::MAX >> (64 - 8 * u32::from(size));
-            let emit = &mut self.ir.emit;
-            let any = emit.draw(&part, ValueFormat::Bytes, 8 * size, max);
-            let destination = emit.add(address, word(offset));
-            emit.store_if(cond, destination, any);
-        }
-    }
-
-    /// Stores an unknown number from 0 to `max`, of `bytes` bytes, if the condition holds; `what`
-    /// is its name in reports.
+    /// Stores an unknown number from 0 to `max`, of `bytes` bytes, if the condition holds; reports
+    /// call it `what`.
     pub(in crate::lift) fn number_if(
         &mut self,
         cond: Operand,

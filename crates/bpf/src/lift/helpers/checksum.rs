@@ -1,4 +1,4 @@
-//! `bpf_csum_diff` (`net/core/filter.c`).
+//! Semantics of `bpf_csum_diff` (`net/core/filter.c`).
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
@@ -24,7 +24,7 @@ impl Size {
         }
     }
 
-    /// Returns true if there are any bytes; `None` if that is unknown.
+    /// Returns true if the size is not zero; `None` if this is unknown.
     fn any(self) -> Option<bool> {
         match self {
             Size::Constant(bytes) => Some(bytes > 0),
@@ -33,12 +33,12 @@ impl Size {
     }
 }
 
-/// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement sums
-/// of 32-bit words plus a seed. As in Linux since 6.13, the result is folded to 16 bits, and sizes
-/// need not be multiples of 4; the last word is padded with zeros.
+/// Lifts `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones'
+/// complement sums of 32-bit words plus a seed. As in Linux since 6.13, the result is folded to 16
+/// bits. Sizes need not be multiples of 4; the last word is padded with zeros.
 ///
-/// Every architecture's `csum_partial` sums 32-bit words with end-around carry. In 64 or 32 bits, a
-/// sum other than zero has the same representation.
+/// Architectures may sum in 64 or 32 bits (`csum_partial`), always with end-around carry. Apart
+/// from zero, the result does not depend on the width.
 pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
@@ -51,7 +51,7 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     let r5 = lifter.ir.value(5);
     let emit = &mut lifter.ir.emit;
     let seed = emit.extract(r5, 0, 32);
-    // The kernel computes one of three sums, depending on which sizes are zero.
+    // Depending on the sizes that are zero, the kernel computes one of three sums.
     let sum = match (from_size.any(), to_size.any()) {
         (Some(false), _) => partial(emit, to, to_size, seed),
         (Some(true), Some(false)) => removed(emit, from, from_size, seed),
@@ -75,22 +75,22 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// Returns the size in a register, for the address in another register; `None` if the size is
-/// neither constant nor small.
+/// Returns the size in `register` of the bytes at the address in register `address`; `None` if the
+/// size is neither constant nor small.
 fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
-    /// Limit in bytes for sizes that are not constant.
+    /// Maximum number of bytes if the size is not constant.
     const SMALL: u32 = 128;
     if let Ok(bytes) = lifter.constant_size(register) {
         return Some(Size::Constant(bytes));
     }
-    let most = lifter.room_at(address).filter(|&most| most <= SMALL)?;
+    let room = lifter.room_at(address).filter(|&room| room <= SMALL)?;
     let bytes = lifter.ir.value(register);
     let emit = &mut lifter.ir.emit;
     let low = emit.extract(bytes, 0, 32);
-    Some(Size::UpTo(emit.zero_extend(low, 64), most))
+    Some(Size::UpTo(emit.zero_extend(low, 64), room))
 }
 
-/// Returns the condition that there are any bytes.
+/// Returns the condition that the size is not zero.
 fn present(emit: &mut Emitter, size: Size) -> Operand {
     match size {
         Size::Constant(bytes) => Operand::constant(1, (bytes > 0).into()),
@@ -101,29 +101,29 @@ fn present(emit: &mut Emitter, size: Size) -> Operand {
     }
 }
 
-/// Subtracts the sum of some bytes from a seed.
+/// Returns the seed minus the sum of the bytes at `from`.
 fn removed(emit: &mut Emitter, from: Operand, size: Size, seed: Operand) -> Operand {
     let seed = emit.not(seed);
     let sum = partial(emit, from, size, seed);
     emit.not(sum)
 }
 
-/// Adds the sum of some bytes to a seed, and subtracts the sum of others.
+/// Returns the seed plus the sum of the bytes at `to`, minus the sum of the bytes at `from`.
 fn both(
     emit: &mut Emitter,
     (from, from_size): (Operand, Size),
     (to, to_size): (Operand, Size),
     seed: Operand,
 ) -> Operand {
-    let added = partial(emit, to, to_size, seed);
-    let removed = partial(emit, from, from_size, Operand::constant(32, 0));
-    let removed = emit.not(removed);
-    let (added, removed) = (emit.zero_extend(added, 64), emit.zero_extend(removed, 64));
-    let sum = emit.add(added, removed);
+    let sum_to = partial(emit, to, to_size, seed);
+    let sum_from = partial(emit, from, from_size, Operand::constant(32, 0));
+    let sum_from = emit.not(sum_from);
+    let (sum_to, sum_from) = (emit.zero_extend(sum_to, 64), emit.zero_extend(sum_from, 64));
+    let sum = emit.add(sum_to, sum_from);
     fold(emit, sum, 32)
 }
 
-/// Adds 32-bit words in memory to a seed, with end-around carry.
+/// Returns the seed plus the sum of the 32-bit words at an address, with end-around carry.
 fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> Operand {
     let mut sum = emit.zero_extend(seed, 64);
     let most = size.most();
@@ -140,15 +140,16 @@ fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> O
     fold(emit, sum, 32)
 }
 
-/// Zeroes the bytes of `value` beyond `size`; `value` is `bytes` long and starts at `offset`.
+/// Zeroes the bytes of `value` at and after offset `size`. `value` holds the `bytes` bytes from
+/// `offset`.
 fn inside(
     emit: &mut Emitter,
     value: Operand,
     offset: u64,
     (size, bytes): (Operand, u8),
 ) -> Operand {
-    let any = emit.ult(word(offset), size);
-    let value = emit.select(any, value, word(0));
+    let is_inside = emit.ult(word(offset), size);
+    let value = emit.select(is_inside, value, word(0));
     (1..u64::from(bytes)).fold(value, |value, kept| {
         let ends = emit.eq(size, word(offset + kept));
         let low = emit.and(value, word((1 << (8 * kept)) - 1));
@@ -156,7 +157,7 @@ fn inside(
     })
 }
 
-/// Folds a sum to its low `bits` by adding the carry.
+/// Folds a sum to `bits` bits by adding the higher bits to the lower ones.
 fn fold(emit: &mut Emitter, mut sum: Operand, bits: u8) -> Operand {
     // Two rounds suffice: for a few thousand words, the first carry is less than 2^16, the second
     // at most 1.

@@ -3,6 +3,7 @@
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
+use super::environment::MAX_ERRNO;
 use super::socket;
 use crate::errno::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
 use crate::lift::error::Cause;
@@ -11,40 +12,35 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Upper bound on the size of `struct nf_conn` in bytes.
+/// Upper bound on `sizeof(struct nf_conn)`, in bytes.
 const CONNECTION: u32 = 512;
 
-/// Offsets in `struct bpf_ct_opts`, and of the only field of `struct bpf_flowtable_opts`.
+/// Offsets of fields in `struct bpf_ct_opts`, and of the only field of `struct bpf_flowtable_opts`.
 const CT_ERROR: u64 = 4;
 const CT_DIRECTION: u64 = 9;
 const FLOW_ERROR: u64 = 0;
 
-/// `bpf_ct_insert_entry(connection)`: null, or the connection with changed fields.
-pub(super) fn insert(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    socket::object(lifter, at)
-}
-
-/// `bpf_ct_set_status(connection, status)`, `bpf_ct_change_status(connection, status)`.
+/// Lifts `bpf_ct_set_status(connection, status)` and `bpf_ct_change_status(connection, status)`.
 pub(super) fn status(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EBUSY])
 }
 
-/// `bpf_ct_change_timeout(connection, timeout)`.
+/// Lifts `bpf_ct_change_timeout(connection, timeout)`.
 pub(super) fn change_timeout(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EPERM, -ETIME])
 }
 
-/// `bpf_ct_set_timeout(connection, timeout)`.
+/// Lifts `bpf_ct_set_timeout(connection, timeout)`.
 pub(super) fn set_timeout(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0])
 }
 
-/// `bpf_ct_set_nat_info(connection, address, port, manipulation)`.
+/// Lifts `bpf_ct_set_nat_info(connection, address, port, manipulation)`.
 pub(super) fn nat(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EINVAL, -ENOMEM])
 }
 
-/// Lifts a call that assigns unknown values to the fields of a connection.
+/// Lifts a call that changes fields of a connection to unknown values and returns one of `results`.
 fn changed(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,
@@ -58,15 +54,16 @@ fn changed(
     Ok(())
 }
 
-/// `bpf_xdp_ct_alloc(ctx, tuple, tuple_size, opts, opts_size)`.
+/// Lifts `bpf_xdp_ct_alloc(ctx, tuple, tuple_size, opts, opts_size)`.
 pub(super) fn allocate(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    let found = handed_out(lifter, at);
+    let found = new_object(lifter, at);
     failure(lifter, found, (4, 5), CT_ERROR)
 }
 
-/// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)`: also writes the direction.
+/// Lifts `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)`, which also writes the
+/// connection's direction into the options.
 pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    let found = handed_out(lifter, at);
+    let found = new_object(lifter, at);
     failure(lifter, found, (4, 5), CT_ERROR)?;
     if lifter.constant_size(5)? > CT_DIRECTION as u32 {
         let options = lifter.ir.value(4);
@@ -76,28 +73,26 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
+/// Lifts `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
 pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    let found = handed_out(lifter, at);
+    let found = new_object(lifter, at);
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
-/// Sets `r0` to an object or null; returns the condition that it is an object.
-fn handed_out(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
+/// Sets `r0` to a new object or null; returns the condition that it is an object.
+fn new_object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::return_new_object(lifter, None)
 }
 
-/// Writes an error to the options if the call returned null. `options` and `size` are the registers
-/// of their address and size.
+/// Writes an unknown error to offset `field` of the options if `found` is false, because the call
+/// returned null. Registers `options` and `size` hold the options' address and size.
 fn failure(
     lifter: &mut Lifter<'_>,
     found: Operand,
     (options, size): (u8, u8),
     field: u64,
 ) -> Result<(), Cause> {
-    /// Largest error number.
-    const MAX_ERRNO: u64 = 4095;
     let bytes = lifter.constant_size(size)?;
     let known = lifter.state.regs[usize::from(options)];
     if u64::from(bytes) >= field + 4 {

@@ -9,8 +9,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`: the kernel may be built without
-/// cookies.
+/// Lifts `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`. It may return an error because
+/// the kernel was built without cookies.
 pub(super) fn check(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -ENOENT, -EINVAL, -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOTSUPP]);
@@ -18,7 +18,7 @@ pub(super) fn check(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// `bpf_tcp_raw_check_syncookie_ipv4(iph, th)` and its IPv6 variant.
+/// Lifts `bpf_tcp_raw_check_syncookie_ipv4(iph, th)` and its IPv6 variant.
 pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -EACCES, -EPROTONOSUPPORT, -EOPNOTSUPP]);
@@ -26,9 +26,9 @@ pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     Ok(())
 }
 
-/// `bpf_tcp_gen_syncookie(sk, iph, iph_len, th, th_len)`, `bpf_tcp_raw_gen_syncookie_ipv4(iph, th,
-/// th_len)` and its IPv6 variant: 32 bits of cookie and, above them, a 16-bit segment size other
-/// than zero; or an error.
+/// Lifts `bpf_tcp_gen_syncookie(sk, iph, iph_len, th, th_len)`,
+/// `bpf_tcp_raw_gen_syncookie_ipv4(iph, th, th_len)` and its IPv6 variant. The result is an error,
+/// or 32 bits of cookie below a 16-bit segment size that is not zero.
 pub(super) fn make(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Smallest and largest segment size.
     const SIZES: (u64, u64) = (1, u16::MAX as u64);

@@ -1,6 +1,6 @@
 //! Helpers whose results come from the environment: clocks, random numbers, the processor.
 
-use slowpath_ir::{Emit, InputKind, Op, ValueFormat};
+use slowpath_ir::{Emit, InputId, InputKind, Op, ValueFormat};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -10,40 +10,45 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MAX_CPUS;
 use crate::lift::state::value::AbstractValue;
 
-/// Largest error number.
-const MAX_ERRNO: u64 = 4095;
+/// Largest error number that the kernel returns (`MAX_ERRNO`).
+pub(super) const MAX_ERRNO: u64 = 4095;
 
-/// `bpf_ktime_get_ns()` and its variants: monotonic, never less than the last result.
+/// Lifts `bpf_ktime_get_ns()` and its variants.
 pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Upper bound on nanoseconds since boot: more than a century.
     const START_MAX: u64 = (1 << 62) - 1;
-    /// Upper bound on nanoseconds between two calls of a run: more than a second.
-    const STEP_MAX: u64 = u32::MAX as u64;
-    let name = lifter.call_cost(at, None);
-    let (now, start) = lifter.ir.start_unknown(&name, 64, START_MAX);
-    let step = lifter.ir.emit.draw(RETURNED, ValueFormat::Time(start), 64, STEP_MAX);
-    let later = lifter.ir.emit.add(now, step);
-    lifter.ir.emit.copy(now, later);
-    lifter.result(now.into(), AbstractValue::NotStack);
-    Ok(())
+    increasing(lifter, at, START_MAX, RETURNED, ValueFormat::Time)
 }
 
-/// `bpf_jiffies64()`: never less than the last result.
+/// Lifts `bpf_jiffies64()`.
 pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Upper bound at 1000 jiffies per second: more than a century.
     const START_MAX: u64 = (1 << 42) - 1;
+    let name = "jiffies since it was called before";
+    increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
+}
+
+/// Lifts a helper that never returns less than at its previous call. Reports call the step since
+/// that call `step_name` and print it in the format that belongs to the start's input.
+fn increasing(
+    lifter: &mut Lifter<'_>,
+    at: ProgramPoint,
+    start_max: u64,
+    step_name: &str,
+    format: fn(InputId) -> ValueFormat,
+) -> Result<(), Cause> {
+    /// Upper bound between two calls of a run: more than four seconds.
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
-    let (now, _) = lifter.ir.start_unknown(&name, 64, START_MAX);
-    let result = "jiffies since it was called before";
-    let step = lifter.ir.emit.draw(result, ValueFormat::Number, 64, STEP_MAX);
+    let (now, start) = lifter.ir.start_unknown(&name, 64, start_max);
+    let step = lifter.ir.emit.draw(step_name, format(start), 64, STEP_MAX);
     let later = lifter.ir.emit.add(now, step);
     lifter.ir.emit.copy(now, later);
     lifter.result(now.into(), AbstractValue::NotStack);
     Ok(())
 }
 
-/// `bpf_get_prandom_u32()`.
+/// Lifts `bpf_get_prandom_u32()`.
 pub(super) fn random(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let value = lifter.ir.emit.draw(RETURNED, ValueFormat::Number, 64, u32::MAX.into());
@@ -51,7 +56,7 @@ pub(super) fn random(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Returns a number that is the same throughout a run.
+/// Lifts a helper that returns the same number, at most `max`, throughout a run.
 fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), Cause> {
     let name = lifter.call_cost(at, None);
     let input = lifter.ir.input(&name, 64, 0, max, InputKind::Unknown);
@@ -61,30 +66,26 @@ fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_get_smp_processor_id()`: less than the largest possible `CONFIG_NR_CPUS`.
+/// Lifts `bpf_get_smp_processor_id()`: less than the largest possible `CONFIG_NR_CPUS`.
 pub(super) fn processor(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, u64::from(MAX_CPUS) - 1)
 }
 
-/// `bpf_get_numa_node_id()`: less than the largest possible `MAX_NUMNODES`.
+/// Lifts `bpf_get_numa_node_id()`: less than the largest possible `MAX_NUMNODES`.
 pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, 1023)
 }
 
-/// A helper that returns 0 or an error and has no effect visible to the program.
+/// Lifts a helper that returns 0 or an error and has no effect visible to the program.
 pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    may_fail(lifter);
-    Ok(())
-}
-
-fn may_fail(lifter: &mut Lifter<'_>) {
     let error = lifter.ir.emit.draw(RETURNED, ValueFormat::Error, 64, MAX_ERRNO);
     let result = lifter.ir.emit.sub(word(0), error);
     lifter.result(result, AbstractValue::NotStack);
+    Ok(())
 }
 
-/// A helper that returns any value and has no effect visible to the program.
+/// Lifts a helper that returns any value and has no effect visible to the program.
 pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let value = lifter.ir.emit.draw(RETURNED, ValueFormat::Signed, 64, u64::MAX);
@@ -92,7 +93,7 @@ pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause
     Ok(())
 }
 
-/// A helper without result or effect visible to the program.
+/// Lifts a helper without result or effect visible to the program.
 pub(super) fn nothing(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.result(word(0), AbstractValue::NotStack);

@@ -1,6 +1,6 @@
-//! Kernel functions that programs call by name, in a table as for helpers.
+//! Kernel functions that programs call by name; a table lists them all.
 
-use super::{conntrack, environment};
+use super::{conntrack, environment, socket};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::{Lifter, Next};
@@ -26,7 +26,7 @@ const fn kfunc(
 pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
     kfunc("bpf_ct_change_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
     kfunc("bpf_ct_change_timeout", conntrack::change_timeout, "0, -EPERM or -ETIME; the connection is anything afterwards"),
-    kfunc("bpf_ct_insert_entry", conntrack::insert, "null or a connection with any content"),
+    kfunc("bpf_ct_insert_entry", socket::object, "null or a connection with any content"),
     kfunc("bpf_ct_release", environment::nothing, "no effect that the program sees"),
     kfunc("bpf_ct_set_nat_info", conntrack::nat, "0, -EINVAL or -ENOMEM; the connection is anything afterwards"),
     kfunc("bpf_ct_set_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
@@ -50,8 +50,7 @@ impl Lifter<'_> {
     pub(in crate::lift) fn kfunc(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let name = self.code.called(self.unit(at), at.slot);
         self.note_arguments();
-        // No helper has number 0: assume that the function may read all memory behind its
-        // arguments.
+        // Number 0 stands for an unlisted function, which may read all memory behind its arguments.
         self.note_stack_arguments(0);
         self.rely_on_equal(&name);
         match (find(&name), self.options.assumed(&name)) {
@@ -69,7 +68,7 @@ impl Lifter<'_> {
         Ok(Next::On)
     }
 
-    /// Assigns unknown values to bytes behind an argument.
+    /// Assigns unknown values to the memory at the address in an argument register.
     fn written(&mut self, register: u8, bytes: u32, what: &str) {
         let (address, known) = (self.ir.value(register), self.state.regs[usize::from(register)]);
         self.havoc(address, bytes, what);
@@ -77,20 +76,20 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.
+/// Lifts `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.
 fn receive_time(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 8, "timestamp");
     environment::zero_or_error(lifter, at)
 }
 
-/// `bpf_xdp_metadata_rx_hash(ctx, hash, type)`.
+/// Lifts `bpf_xdp_metadata_rx_hash(ctx, hash, type)`.
 fn receive_hash(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 4, "hash");
     lifter.written(3, 4, "type");
     environment::zero_or_error(lifter, at)
 }
 
-/// `bpf_xdp_metadata_rx_vlan_tag(ctx, protocol, tag)`.
+/// Lifts `bpf_xdp_metadata_rx_vlan_tag(ctx, protocol, tag)`.
 fn receive_vlan(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 2, "protocol");
     lifter.written(3, 2, "tag");

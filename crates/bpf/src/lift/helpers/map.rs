@@ -18,11 +18,11 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Update flags: only if the element is absent, only if it is present.
+/// Update flags: only if the element does not exist, and only if it exists.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
-/// Checks that values are small enough to copy: every 8 bytes need an operation.
+/// Fails if the map's values are too large to copy: every 8 bytes need an operation.
 pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
@@ -38,32 +38,20 @@ pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
 
-/// `bpf_map_lookup_elem(map, key)`: the address of the value, or null.
+/// Lifts `bpf_map_lookup_elem(map, key)`: the address of the value, or null.
 pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
     let key = lifter.ir.value(2);
     let known = match (map.class, lifter.state.regs[1]) {
         (MapClass::Maps, AbstractValue::Map(outer)) => AbstractValue::InnerMap(outer),
-        (
-            MapClass::Array
-            | MapClass::Hash
-            | MapClass::Trie
-            | MapClass::RedirectTargets
-            | MapClass::RedirectTargetsByKey,
-            AbstractValue::Map(map),
-        ) => AbstractValue::MapValue { map, offset: Some(0), old: false },
-        (
-            MapClass::Array
-            | MapClass::Hash
-            | MapClass::Trie
-            | MapClass::RedirectTargets
-            | MapClass::RedirectTargetsByKey,
-            _,
-        ) => AbstractValue::MaybeMapValue,
         (MapClass::Maps | MapClass::Programs | MapClass::Stream | MapClass::Queue, _) => {
             return Err(cannot(&map, "nothing can be looked up in"));
         }
+        (_, AbstractValue::Map(map)) => {
+            AbstractValue::MapValue { map, offset: Some(0), old: false }
+        }
+        _ => AbstractValue::MaybeMapValue,
     };
     lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
@@ -78,7 +66,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         Some((_, found)) if lifter.has_unknown_elements(&map) => {
             let place = lifter.any_place();
             let exists = lifter.any_existence();
-            // The prefix length of the key must still be valid.
+            // The lookup also fails if the key's prefix length is invalid.
             let fine =
                 if map.class == MapClass::Trie { lifter.prefix_fits(&map, key) } else { found };
             (place, lifter.ir.emit.and(exists, fine))
@@ -107,7 +95,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// `bpf_map_update_elem(map, key, value, flags)`: 0 or a negative error.
+/// Lifts `bpf_map_update_elem(map, key, value, flags)`: 0 or a negative error.
 pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
@@ -144,9 +132,9 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Flags of an update, one condition each.
+/// Conditions on the flags of an update.
 struct Flags {
-    /// Some flag is unknown to the map type.
+    /// A flag is set that the map type does not know.
     wrong: Operand,
     /// `BPF_NOEXIST` alone.
     new: Operand,
@@ -196,7 +184,7 @@ impl Flags {
     }
 }
 
-/// `array_map_update_elem`, `bpf_percpu_array_update` (`arraymap.c`).
+/// Lifts `array_map_update_elem` and `bpf_percpu_array_update` (`arraymap.c`).
 fn update_array(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let flags = Flags::of(lifter, map);
     let value = lifter.ir.value(3);
@@ -212,36 +200,36 @@ fn update_array(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) 
     lifter.result(error, AbstractValue::NotStack);
 }
 
-/// `htab_map_update_elem` and its variants for LRU and per-CPU maps (`hashtab.c`).
+/// Lifts `htab_map_update_elem` and its variants for LRU and per-CPU maps (`hashtab.c`).
 fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let (known_flags, value) = (lifter.state.regs[4], lifter.ir.value(3));
     let flags = Flags::of(lifter, map);
-    // LRU maps evict before they look for the element, except for per-CPU updates with `BPF_EXIST`.
-    // Eviction can fail on every CPU while other CPUs insert.
-    let mut starved = Operand::constant(1, 0);
+    // An LRU map evicts an element before it looks for the key, except in per-CPU updates with
+    // `BPF_EXIST`. Eviction fails if other CPUs insert at the same time.
+    let mut no_victim = Operand::constant(1, 0);
     if map.evicts() {
         let room = format!("room in {}", map.def.name);
         let emit = &mut lifter.ir.emit;
-        let mut idle = flags.wrong;
+        let mut keeps_all = flags.wrong;
         if map.overwrites_in_place() {
-            idle = emit.or(idle, flags.exist);
+            keeps_all = emit.or(keeps_all, flags.exist);
         }
-        let looks = emit.not(idle);
-        let none = emit.unknown_bit(&room, &["yes", "no: -ENOMEM"]);
-        starved = emit.and(looks, none);
-        let some = emit.not(none);
-        let makes = emit.and(looks, some);
-        lifter.evict(map, makes);
+        let evicts = emit.not(keeps_all);
+        let failed = emit.unknown_bit(&room, &["yes", "no: -ENOMEM"]);
+        no_victim = emit.and(evicts, failed);
+        let succeeded = emit.not(failed);
+        let evicted = emit.and(evicts, succeeded);
+        lifter.evict(map, evicted);
     }
     let exists = lifter.exists(map, element);
-    let full = if map.evicts() { starved } else { lifter.full(map) };
+    let full = if map.evicts() { no_victim } else { lifter.full(map) };
     let emit = &mut lifter.ir.emit;
     let mut no_room = word(0);
     let mut replaced = word(0);
     if map.def.flags & NO_PREALLOC != 0 {
         let failed = emit.unknown_bit("memory for the element", &["yes", "no: -ENOMEM"]);
         no_room = emit.select(failed, errno(ENOMEM), word(0));
-        // Values of other map types, and locked values, are overwritten in place.
+        // In other map types and with `BPF_F_LOCK`, the kernel overwrites the old value in place.
         if map.def.kind == MapKind::HASH {
             let unlocked = emit.not(flags.locked);
             let failed = emit.and(failed, unlocked);
@@ -252,17 +240,17 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let inserted = emit.select(flags.exist, errno(ENOENT), no_room);
     let replaced = emit.select(flags.new, errno(EEXIST), replaced);
     let error = emit.select(exists, replaced, inserted);
-    let error = emit.select(starved, errno(ENOMEM), error);
+    let error = emit.select(no_victim, errno(ENOMEM), error);
     let wrong = emit.or(flags.wrong, flags.no_lock);
     let error = emit.select(wrong, errno(EINVAL), error);
     let done = emit.eq(error, word(0));
     let absent = emit.not(exists);
-    let comes = emit.and(done, absent);
-    lifter.count(map, comes, Operand::constant(1, 0));
+    let inserted_new = emit.and(done, absent);
+    lifter.count(map, inserted_new, Operand::constant(1, 0));
     lifter.disturb(map, element, done);
-    // LRU maps write the value of a new element before they check the existence flags. The evicted
-    // element is gone and overwritten even if the update fails. This is visible only if slots are
-    // tracked.
+    // An LRU map writes the value of a new element before it checks the existence flags. The
+    // evicted element is gone and overwritten even if the update fails. This is visible only if
+    // slots are tracked.
     let early = map.evicts() && !map.overwrites_in_place() && map.layout.moved.is_some();
     let emit = &mut lifter.ir.emit;
     let fails = emit.or(wrong, full);
@@ -279,7 +267,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     lifter.outdate(map, known_flags);
 }
 
-/// `bpf_map_delete_elem(map, key)`: 0 or a negative error.
+/// Lifts `bpf_map_delete_elem(map, key)`: 0 or a negative error.
 pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
@@ -313,8 +301,8 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     }
 }
 
-/// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if the map has
-/// no entry for the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
+/// Lifts `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if the map
+/// has no entry for the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
 pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     const ACTIONS: u64 = 3;
     const BROADCAST: u64 = 8;
@@ -324,8 +312,8 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     if !matches!(map.class, MapClass::RedirectTargets | MapClass::RedirectTargetsByKey) {
         return Err(cannot(&map, "packets cannot be redirected with"));
     }
-    let many = matches!(map.def.kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
-    let allowed = if many { ACTIONS | BROADCAST | EXCLUDE_INGRESS } else { ACTIONS };
+    let is_devmap = matches!(map.def.kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
+    let allowed = if is_devmap { ACTIONS | BROADCAST | EXCLUDE_INGRESS } else { ACTIONS };
     let (key, flags) = (lifter.ir.value(2), lifter.ir.value(3));
     let index = lifter.ir.emit.extract(key, 0, 32);
     let element = match map.layout.keying {
@@ -340,12 +328,12 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     let broadcast = emit.and(flags, word(BROADCAST));
     let single = emit.eq(broadcast, word(0));
     let broadcast = emit.not(single);
-    let found = if many { emit.or(exists, broadcast) } else { exists };
+    let found = if is_devmap { emit.or(exists, broadcast) } else { exists };
     let fallback = emit.and(flags, word(ACTIONS));
     let action = emit.select(found, word(XDP_REDIRECT), fallback);
-    let strange = emit.and(flags, word(!allowed));
-    let fine = emit.eq(strange, word(0));
-    let result = emit.select(fine, action, word(XDP_ABORTED));
+    let invalid_flags = emit.and(flags, word(!allowed));
+    let flags_valid = emit.eq(invalid_flags, word(0));
+    let result = emit.select(flags_valid, action, word(XDP_ABORTED));
     lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

@@ -14,14 +14,14 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Maximum length of a text.
+/// Maximum length of a text in bytes.
 const INT_MAX: u64 = i32::MAX as u64;
 
-/// `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`). Fails for invalid
-/// flags, for a length beyond the packet, and for an index beyond the map. Otherwise the result
-/// depends on user space: whether it listens and has room.
+/// Lifts `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`). Fails for
+/// invalid flags, for a length beyond the packet, and for an index beyond the map. Otherwise the
+/// result depends on user space: whether it listens and has room.
 pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_F_INDEX_MASK`; as index, it means `BPF_F_CURRENT_CPU`.
+    /// `BPF_F_INDEX_MASK`; as an index, this value means `BPF_F_CURRENT_CPU`.
     const INDEX: u64 = 0xffff_ffff;
     /// `BPF_F_CTXLEN_MASK`.
     const LENGTH: u64 = 0xf_ffff << 32;
@@ -32,7 +32,7 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     }
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);
-    let open = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
+    let user_space = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
     let packet = lifter.packet_length();
     let flags = lifter.ir.value(3);
     let emit = &mut lifter.ir.emit;
@@ -42,11 +42,11 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let bytes = emit.binary(BinaryOp::Lshr, bytes, word(32));
     let too_many = emit.ult(packet, bytes);
     let index = emit.extract(flags, 0, 32);
-    let here = emit.eq(index, Operand::constant(32, INDEX));
-    let mut result = open;
+    let this_cpu = emit.eq(index, Operand::constant(32, INDEX));
+    let mut result = user_space;
     if let Some(size) = map.fixed_size() {
         let inside = emit.ult(index, Operand::constant(32, size.into()));
-        let inside = emit.or(inside, here);
+        let inside = emit.or(inside, this_cpu);
         result = emit.select(inside, result, errno(E2BIG));
     }
     let result = emit.select(too_many, errno(EFAULT), result);
@@ -55,8 +55,9 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// `bpf_trace_printk(fmt, size, ...)`, `bpf_trace_vprintk(fmt, size, data, len)`: the length of the
-/// text, or an error if the format does not fit its arguments or buffers are exhausted.
+/// Lifts `bpf_trace_printk(fmt, size, ...)` and `bpf_trace_vprintk(fmt, size, data, len)`. The
+/// result is the length of the text, or an error if the format does not fit its arguments or
+/// buffers are exhausted.
 pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     // The length is a function of the arguments.
@@ -68,9 +69,9 @@ pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_snprintf(str, size, fmt, data, len)`. The text is unknown. The result is the length of the
-/// full text, truncated part and final NUL included, or an error; after an error, nothing is
-/// written.
+/// Lifts `bpf_snprintf(str, size, fmt, data, len)`. The text is unknown. The result is the length
+/// of the text before truncation, with the final NUL, or an error. After an error, the buffer is
+/// unchanged.
 pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let buffer = match lifter.state.regs[2] {
@@ -93,8 +94,8 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     Ok(())
 }
 
-/// `bpf_probe_read_kernel(dst, size, address)`: reads unknown values, or zeros if the memory is not
-/// readable.
+/// Lifts `bpf_probe_read_kernel(dst, size, address)`: reads unknown values, or zeros if the memory
+/// is not readable.
 pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;

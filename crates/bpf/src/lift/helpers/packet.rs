@@ -1,6 +1,6 @@
 //! Helpers that move the ends of the packet or copy its bytes (`net/core/filter.c`).
 //!
-//! Head room and tail room are options, see [`crate::lift::Receive`].
+//! The options give head room and tail room, see [`crate::lift::Receive`].
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
@@ -23,25 +23,26 @@ const LONGEST: u64 = u16::MAX as u64;
 /// Limit of the kernel on offsets and lengths (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
-/// Upper bound on the distance that any end of a packet can move: half the range of [`NEAR_BITS`]
-/// bits.
+/// Upper bound on the distance by which one call can move an end of a packet: half the range of
+/// [`NEAR_BITS`] bits.
 const NEAR: u64 = 1 << (NEAR_BITS - 1);
 const NEAR_BITS: u8 = 18;
 
-/// Bias that keeps positions relative to the received packet non-negative: no end moves this far.
+/// Bias that keeps positions relative to the received packet non-negative: no end of the packet
+/// moves this far.
 const PLACES: u64 = 1 << 20;
 
-/// Registers with the room around a packet that was sent to another device, plus one; 0 before
-/// sending.
+/// Names of registers with the room around a packet that was sent to another device, and its
+/// length, each plus one. Before the packet is sent, they are 0.
 const SENT_HEAD: &str = "head room behind the network, plus one";
 const SENT_TAIL: &str = "tail room behind the network, plus one";
 const SENT_LENGTH: &str = "length behind the network, plus one";
 
-/// Distance by which an end of the packet is to be moved.
+/// Requested distance by which an end of the packet moves.
 struct Distance {
-    /// Sign-extended to 64 bits; valid if `small` is set.
+    /// Distance, sign-extended to 64 bits; meaningless unless `small` is set.
     value: Operand,
-    /// True if the distance is possible for some packet.
+    /// Condition: a packet exists whose end can move this far.
     small: Operand,
 }
 
@@ -53,7 +54,7 @@ impl Lifter<'_> {
         self.ir.emit.sub(end, data)
     }
 
-    /// Returns the signed 32-bit distance in `r2`.
+    /// Returns the signed 32-bit distance that the program passes in `r2`.
     fn distance(&mut self) -> Distance {
         if let AbstractValue::Const(value) = self.state.regs[2] {
             let value = i64::from(value as u32 as i32);
@@ -67,24 +68,24 @@ impl Lifter<'_> {
         }
         let r2 = self.ir.value(2);
         let emit = &mut self.ir.emit;
-        let given = emit.extract(r2, 0, 32);
-        // A value of few bits minus a constant: so the engine sees that adding it to an address
-        // stays close to the packet.
-        let above = emit.add(given, Operand::constant(32, NEAR));
+        let requested = emit.extract(r2, 0, 32);
+        // Compute the distance as a value of few bits minus a constant, so that the engine sees
+        // that the distance plus an address stays close to the packet.
+        let above = emit.add(requested, Operand::constant(32, NEAR));
         let small = emit.ult(above, Operand::constant(32, 2 * NEAR));
         let low = emit.extract(above, 0, NEAR_BITS);
         let low = emit.zero_extend(low, 64);
         Distance { value: emit.sub(low, word(NEAR)), small }
     }
 
-    /// Returns the number of bytes that a distance appends, zero if the call fails; `None` if the
-    /// distance never appends bytes.
+    /// Returns the number of bytes that a move of the tail by `distance` appends, zero if the call
+    /// fails; `None` if it never appends bytes.
     fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
         let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = distance {
             return ((value as i64) > 0).then(|| emit.select(ok, distance, word(0)));
         }
-        // The bits below the sign represent a number less than `NEAR`.
+        // The bits below the sign bit are a number less than `NEAR`.
         let sign = emit.extract(distance, 63, 1);
         let bytes = emit.extract(distance, 0, NEAR.ilog2() as u8);
         let bytes = emit.zero_extend(bytes, 64);
@@ -92,14 +93,14 @@ impl Lifter<'_> {
         Some(emit.select(ok, grows, word(0)))
     }
 
-    /// Returns how far the head can move before the start of the received packet, in bytes, 64
-    /// bits.
+    /// Returns the head room of the current device: the number of bytes before the start of the
+    /// received packet.
     fn room_before(&mut self) -> Operand {
         let before = self.room_before_first();
         self.since_sent(SENT_HEAD, before)
     }
 
-    /// Returns the head room on the device that received the packet first.
+    /// Returns the head room, in bytes, on the device that received the packet first.
     fn room_before_first(&mut self) -> Operand {
         let receive = self.options.receive;
         let environment = self.packet_environment();
@@ -108,13 +109,13 @@ impl Lifter<'_> {
         if low == high {
             return word(low);
         }
-        // Head room includes metadata. If the range does not guarantee that, the input is the room
+        // Head room includes metadata. If the range does not guarantee this, the input is the room
         // before the metadata.
         let metadata = u64::from(environment.metadata.1) > low;
         low = if metadata { 0 } else { low };
         let input = match receive.tail {
             TailRoom::Buffer(bytes) => {
-                // The room is limited by the packet's length and by the known range.
+                // The packet's length and the known range limit the room.
                 let (least, most) = (receive.length.0.into(), u64::from(receive.length.1));
                 let buffer = u64::from(bytes);
                 let limit = buffer.saturating_sub(least).min(high).max(low);
@@ -147,7 +148,7 @@ impl Lifter<'_> {
         input
     }
 
-    /// Returns the packet length on the device that received the packet first, 64 bits.
+    /// Returns the packet length, in bytes, on the device that received the packet first.
     fn length_first(&mut self) -> Operand {
         let (least, most) = self.options.receive.length;
         let ir = &mut self.ir;
@@ -156,7 +157,8 @@ impl Lifter<'_> {
         ir.emit.unknown_input(length, 64)
     }
 
-    /// Returns how far the tail can move beyond the end of the received packet, in bytes, 64 bits.
+    /// Returns the tail room of the current device: the number of bytes after the end of the
+    /// received packet.
     fn room_behind(&mut self) -> Operand {
         let behind = match self.options.receive.tail {
             TailRoom::TrimOnly => word(0),
@@ -175,7 +177,7 @@ impl Lifter<'_> {
         self.since_sent(SENT_TAIL, behind)
     }
 
-    /// Returns the number of bytes of a buffer after a packet, 64 bits.
+    /// Returns the number of bytes after the packet in a buffer of `buffer` bytes.
     fn left(&mut self, buffer: u16, before: Operand, length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let taken = emit.add(before, length);
@@ -184,8 +186,8 @@ impl Lifter<'_> {
         emit.select(full, word(0), left)
     }
 
-    /// Returns the number of the current device: the register `name` if the packet was sent to
-    /// another device, otherwise `first`.
+    /// Returns the current device's value of a quantity. This is the register `name` minus one if
+    /// the packet was sent to another device, otherwise `first`.
     fn since_sent(&mut self, name: &str, first: Operand) -> Operand {
         if !self.rooms_differ() {
             return first;
@@ -197,15 +199,16 @@ impl Lifter<'_> {
         emit.select(never, first, number)
     }
 
-    /// Returns true if packets have other head or tail room on the devices that they are sent to.
+    /// Returns true if a sent packet may have different head or tail room than on the first device.
     fn rooms_differ(&self) -> bool {
-        let (first, beyond) = (self.options.receive, self.options.receive_after_network);
-        let fixed = beyond.head.0 == beyond.head.1 && matches!(beyond.tail, TailRoom::Buffer(_));
-        let same = fixed && (beyond.head, beyond.tail) == (first.head, first.tail);
+        let (first, after) = (self.options.receive, self.options.receive_after_network);
+        let fixed = after.head.0 == after.head.1 && matches!(after.tail, TailRoom::Buffer(_));
+        let same = fixed && (after.head, after.tail) == (first.head, first.tail);
         self.is_sent() && !same
     }
 
-    /// Places a sent packet in a new buffer, possibly with metadata of its sender.
+    /// Places a sent packet in a new buffer, with unknown metadata if the receiving device may add
+    /// some.
     pub(in crate::lift) fn place_sent(&mut self) {
         let receive = self.options.receive_after_network;
         let data = self.context_pointer(DATA);
@@ -227,9 +230,9 @@ impl Lifter<'_> {
         let meta = if receive.supports_metadata {
             meta
         } else {
-            let yes = self.ir.emit.unknown_bit(METADATA_SUPPORT, &["no", "yes"]);
+            let supported = self.ir.emit.unknown_bit(METADATA_SUPPORT, &["no", "yes"]);
             let behind = self.ir.emit.add(data, word(1));
-            self.ir.emit.select(yes, meta, behind)
+            self.ir.emit.select(supported, meta, behind)
         };
         self.set_context_pointer(DATA_META, meta);
         if !self.rooms_differ() {
@@ -239,8 +242,8 @@ impl Lifter<'_> {
         let before = if low == high {
             word(low)
         } else if u64::from(receive.metadata.1) > low {
-            let more = self.ir.emit.draw_between(HEAD_ROOM, ValueFormat::Number, 64, (0, high));
-            self.ir.emit.add(more, metadata)
+            let room = self.ir.emit.draw_between(HEAD_ROOM, ValueFormat::Number, 64, (0, high));
+            self.ir.emit.add(room, metadata)
         } else {
             self.ir.emit.draw_between(HEAD_ROOM, ValueFormat::Number, 64, (low, high))
         };
@@ -248,8 +251,8 @@ impl Lifter<'_> {
         let behind = match receive.tail {
             TailRoom::TrimOnly => word(0),
             TailRoom::Bytes(least, most) => {
-                let between = (least.into(), most.into());
-                self.ir.emit.draw_between(TAIL_ROOM, ValueFormat::Number, 64, between)
+                let range = (least.into(), most.into());
+                self.ir.emit.draw_between(TAIL_ROOM, ValueFormat::Number, 64, range)
             }
             TailRoom::Buffer(bytes) => self.left(bytes, before, length),
         };
@@ -260,8 +263,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the condition that an address is in the head room, after `metadata` bytes if there
-    /// may be metadata.
+    /// Returns the condition that an address is in the head room, behind `metadata` bytes if the
+    /// packet may have metadata.
     fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
         let packet = self.received();
         let before = self.room_before();
@@ -273,24 +276,24 @@ impl Lifter<'_> {
         self.at_most(first, place)
     }
 
-    /// Returns the number of metadata bytes, 64 bits (`xdp_get_metalen` of `include/net/xdp.h`).
+    /// Returns the number of metadata bytes (`xdp_get_metalen` of `include/net/xdp.h`).
     fn metadata_length(&mut self, data: Operand, meta: Operand) -> Operand {
         let length = self.ir.emit.sub(data, meta);
         if self.supports_metadata() {
             return length;
         }
-        let no = self.ir.emit.ult(data, meta);
-        self.ir.emit.select(no, word(0), length)
+        let unsupported = self.ir.emit.ult(data, meta);
+        self.ir.emit.select(unsupported, word(0), length)
     }
 
     /// Returns true if the drivers of all devices on the path support metadata.
     fn supports_metadata(&self) -> bool {
-        let beyond = !self.is_sent() || self.options.receive_after_network.supports_metadata;
-        self.options.receive.supports_metadata && beyond
+        let others = !self.is_sent() || self.options.receive_after_network.supports_metadata;
+        self.options.receive.supports_metadata && others
     }
 
-    /// Returns an address relative to the received packet, biased by [`PLACES`]; its range is more
-    /// precise.
+    /// Returns an address as an offset from the received packet plus [`PLACES`]. Offsets have more
+    /// precise ranges than addresses.
     fn place(&mut self, address: Operand) -> Operand {
         let packet = self.received();
         let behind = self.ir.emit.sub(address, packet);
@@ -308,8 +311,8 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_xdp_adjust_head(ctx, delta)` (`bpf_xdp_adjust_head` of `net/core/filter.c`). Metadata moves
-/// with the head; the packet keeps at least an Ethernet header.
+/// Lifts `bpf_xdp_adjust_head(ctx, delta)`. Metadata moves with the head; the packet keeps at least
+/// an Ethernet header.
 pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
@@ -323,7 +326,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let metadata = lifter.may_have_metadata().then_some(length);
     let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::TrimOnly);
     let outwards = !matches!(value, Operand::Const { value, .. } if value as i64 >= 0);
-    // Moving inwards needs no check: all drivers reserve room for `struct xdp_frame`.
+    // A move towards the tail needs no check: all drivers reserve room for `struct xdp_frame`.
     let mut inside = Operand::constant(1, 1);
     if bounded || outwards {
         inside = lifter.in_front(moved, metadata);
@@ -337,12 +340,12 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let rest = lifter.at_most(moved, last);
     let ok = lifter.ir.emit.and(inside, rest);
     let mut ok = lifter.ir.emit.and(ok, small);
-    if let Some(cut) = receive.max_head_trim {
-        let farthest = lifter.ir.emit.add(packet, word(cut.into()));
+    if let Some(max_trim) = receive.max_head_trim {
+        let farthest = lifter.ir.emit.add(packet, word(max_trim.into()));
         let near = lifter.at_most(moved, farthest);
         ok = lifter.ir.emit.and(ok, near);
     }
-    // Selecting between two addresses keeps both recognisable as addresses.
+    // The engine recognises a selection between two addresses as an address.
     let meta_moved = lifter.ir.emit.add(meta, value);
     let meta_moved = lifter.ir.emit.select(ok, meta_moved, meta);
     if lifter.moves_metadata() {
@@ -357,7 +360,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// Moves `length` bytes of metadata, a multiple of 4.
+/// Moves `length` bytes of metadata from `meta` to `to`; `length` is a multiple of 4.
 fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Operand) {
     let emit = &mut lifter.ir.emit;
     let offsets = || (0..METADATA).step_by(4);
@@ -375,7 +378,7 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
     }
 }
 
-/// `bpf_xdp_adjust_tail(ctx, delta)`. Appended bytes are zero.
+/// Lifts `bpf_xdp_adjust_tail(ctx, delta)`. Appended bytes are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);
@@ -399,7 +402,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
             };
             lifter.at_most(place, last)
         }
-        // The end is always inside the room.
+        // A move towards the head stays inside the tail room.
         TailRoom::Bytes(..) if matches!(value, Operand::Const { value, .. } if value as i64 <= 0) => {
             Operand::constant(1, 1)
         }
@@ -432,8 +435,8 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// `bpf_xdp_adjust_meta(ctx, delta)` (`net/core/filter.c`). The length of metadata is a multiple of
-/// 4, at most [`METADATA`] bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
+/// Lifts `bpf_xdp_adjust_meta(ctx, delta)`. The length of metadata is a multiple of 4, at most
+/// [`METADATA`] bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
 pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
@@ -447,16 +450,16 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let inside = lifter.ir.emit.and(inside, small);
     let length = lifter.ir.emit.sub(data, moved);
     let short = lifter.at_most(length, word(METADATA));
-    let odd = lifter.ir.emit.and(length, word(3));
-    let aligned = lifter.ir.emit.eq(odd, word(0));
+    let remainder = lifter.ir.emit.and(length, word(3));
+    let aligned = lifter.ir.emit.eq(remainder, word(0));
     let valid = lifter.ir.emit.and(short, aligned);
     let mut ok = lifter.ir.emit.and(inside, valid);
     let mut error = lifter.ir.emit.select(inside, errno(EACCES), errno(EINVAL));
     if !lifter.supports_metadata() {
-        let no = lifter.ir.emit.ult(data, meta);
-        let yes = lifter.ir.emit.not(no);
-        ok = lifter.ir.emit.and(ok, yes);
-        error = lifter.ir.emit.select(no, errno(ENOTSUPP), error);
+        let unsupported = lifter.ir.emit.ult(data, meta);
+        let supported = lifter.ir.emit.not(unsupported);
+        ok = lifter.ir.emit.and(ok, supported);
+        error = lifter.ir.emit.select(unsupported, errno(ENOTSUPP), error);
     }
     let meta = lifter.ir.emit.select(ok, moved, meta);
     lifter.set_context_pointer(DATA_META, meta);
@@ -466,7 +469,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     Ok(())
 }
 
-/// `bpf_xdp_get_buff_len(ctx)`, for packets in one piece.
+/// Lifts `bpf_xdp_get_buff_len(ctx)`, for packets in one buffer.
 pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);
@@ -475,8 +478,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Returns the address of `bytes` bytes at offset `r2` of the packet, and the error if they are not
-/// inside the packet.
+/// Returns the address of `bytes` bytes at offset `r2` of the packet, and the error that the call
+/// returns if they are not inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
@@ -495,13 +498,13 @@ fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     (address, emit.select(near, error, errno(EFAULT)))
 }
 
-/// Copies bytes between the packet and the buffer in `r3`. Their number in `r4` is constant or
-/// bounded by the buffer. `direction` converts (packet, buffer) to (source, destination).
+/// Copies `r4` bytes between the packet and the buffer in `r3`. `r4` must be constant or bounded by
+/// the buffer's size. `direction` converts (packet, buffer) to (source, destination).
 fn transfer(
     lifter: &mut Lifter<'_>,
     direction: impl Fn(Operand, Operand) -> (Operand, Operand),
 ) -> Result<(), Cause> {
-    /// Limit in bytes for a number that is not constant; the bytes are copied one by one.
+    /// Maximum number of bytes if `r4` is not constant; they are copied one by one.
     const SINGLE: u32 = 256;
     let buffer = lifter.ir.value(3);
     let error = match lifter.constant_size(4) {
@@ -534,7 +537,7 @@ fn transfer(
     Ok(())
 }
 
-/// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
+/// Lifts `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);
@@ -544,7 +547,7 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     Ok(())
 }
 
-/// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
+/// Lifts `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);

@@ -1,6 +1,6 @@
-//! Arguments that `bpf_trace_printk` and `bpf_trace_vprintk` print according to their format: the
-//! values themselves, or memory that they point to (`bpf_bprintf_prepare` of
-//! `kernel/bpf/helpers.c`, Linux 6.18). Used for the record of calls.
+//! Arguments that `bpf_trace_printk` and `bpf_trace_vprintk` print: the values themselves, or
+//! memory that they point to, depending on the format (`bpf_bprintf_prepare` of
+//! `kernel/bpf/helpers.c`, Linux 6.18). The record of calls contains them.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +11,24 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Characters between a percent sign and its conversion specifier.
+/// Characters that may stand between a percent sign and the conversion specifier.
 const BETWEEN: &[u8] = b"0123456789-+ .lh#";
 /// Conversion specifiers of numbers.
 const NUMBERS: &[u8] = b"diuxXc";
 
-/// Argument that a conversion of a format prints.
+/// Form of an argument, given by its conversion in the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrintedArgument {
     /// The value itself, a number or an address.
     Value,
-    /// Memory of this many bytes that the argument points to.
-    Behind(u32),
-    /// Text that the argument points to.
+    /// A pointer to this many bytes.
+    Memory(u32),
+    /// A pointer to text.
     Text,
 }
 
-/// Returns the arguments that a format prints, in order; `None` for an unknown conversion.
+/// Returns the forms of the arguments that a format prints, in order; `None` for an unknown
+/// conversion.
 pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     let text = format.split(|&byte| byte == 0).next()?;
     let mut bytes = text.iter().copied().peekable();
@@ -45,8 +46,8 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
                 Some(b'i' | b'I') => {
                     bytes.next();
                     match bytes.next()? {
-                        b'4' => PrintedArgument::Behind(4),
-                        b'6' => PrintedArgument::Behind(16),
+                        b'4' => PrintedArgument::Memory(4),
+                        b'6' => PrintedArgument::Memory(16),
                         _ => return None,
                     }
                 }
@@ -63,27 +64,28 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
 pub(super) struct RuntimeFormat {
     /// Number of arguments, 64 bits.
     pub count: Operand,
-    /// 1 if the format may print memory behind an argument.
-    pub others: Operand,
+    /// Condition: the format may print memory that an argument points to.
+    pub prints_memory: Operand,
 }
 
 impl Lifter<'_> {
-    /// Returns the format in the first two arguments, if it is constant data.
+    /// Returns the format that the first two arguments pass, if it is constant data.
     pub(super) fn constant_format(&self) -> Option<&[u8]> {
         let start = self.constant_data(1)?;
         let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
         start.get(..size)
     }
 
-    /// Returns the data that an argument points to, if the data is constant.
+    /// Returns the data that an argument points to, up to the end of its map; `None` unless the
+    /// data is constant.
     pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
         let known = self.state.regs[usize::from(register)];
         let AbstractValue::Data { map, offset: Some(offset) } = known else { return None };
         self.object.maps.get(map as usize)?.constant()?.get(usize::try_from(offset).ok()?..)
     }
 
-    /// Counts the registers from `first` on that the block writes before the current instruction.
-    /// Other registers may be uninitialised.
+    /// Returns the number of consecutive registers, from `first`, that the block writes before the
+    /// current instruction. The other registers may be uninitialised.
     pub(super) fn registers_set(&self, first: u8) -> u64 {
         let unit = self.unit(self.at);
         let insns = &self.code.program(unit).insns;
@@ -104,37 +106,38 @@ impl Lifter<'_> {
         (first..).take_while(|register| set.contains(register)).count() as u64
     }
 
-    /// Determines the arguments of a format with these bytes, by examining one byte after another.
-    pub(super) fn asked_by(&mut self, format: &[Operand]) -> RuntimeFormat {
+    /// Returns the arguments that a format of these bytes prints; examines one byte after the
+    /// other.
+    pub(super) fn parse_format(&mut self, format: &[Operand]) -> RuntimeFormat {
         let no = Operand::constant(1, 0);
-        let (mut count, mut others, mut open) = (word(0), no, no);
+        let (mut count, mut prints_memory, mut open) = (word(0), no, no);
         for &byte in format {
             let between = self.one_of_bytes(byte, BETWEEN);
             let number = self.one_of_bytes(byte, NUMBERS);
             let emit = &mut self.ir.emit;
             let percent = emit.eq(byte, Operand::constant(8, b'%'.into()));
             let closed = emit.not(open);
-            let begins = emit.and(closed, percent);
-            let goes_on = emit.and(open, between);
+            let begin = emit.and(closed, percent);
+            let continues = emit.and(open, between);
             let other = emit.not(between);
             let ends = emit.and(open, other);
             let counts = emit.and(ends, number);
-            let one = emit.zero_extend(counts, 64);
-            count = emit.add(count, one);
+            let increment = emit.zero_extend(counts, 64);
+            count = emit.add(count, increment);
             let known = emit.or(number, percent);
             let unknown = emit.not(known);
             let unknown = emit.and(ends, unknown);
-            others = emit.or(others, unknown);
-            open = emit.or(begins, goes_on);
+            prints_memory = emit.or(prints_memory, unknown);
+            open = emit.or(begin, continues);
         }
-        RuntimeFormat { count, others }
+        RuntimeFormat { count, prints_memory }
     }
 
     fn one_of_bytes(&mut self, byte: Operand, bytes: &[u8]) -> Operand {
         let emit = &mut self.ir.emit;
         let mut any = Operand::constant(1, 0);
-        for &one in bytes {
-            let same = emit.eq(byte, Operand::constant(8, one.into()));
+        for &candidate in bytes {
+            let same = emit.eq(byte, Operand::constant(8, candidate.into()));
             any = emit.or(any, same);
         }
         any
@@ -144,17 +147,17 @@ impl Lifter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use PrintedArgument::{Behind, Text, Value};
+    use PrintedArgument::{Memory, Text, Value};
 
     #[test]
-    fn formats_ask_for_what_the_kernel_reads() {
+    fn formats_determine_arguments() {
         let known: [(&[u8], &[PrintedArgument]); 9] = [
             (b"plain\0", &[]),
             (b"100%%\0", &[]),
             (b"%d %5lu %-08llx%c\n\0", &[Value; 4]),
             (b"%s is %s", &[Text, Text]),
             (b"%p, %px %pK %pS %p", &[Value; 5]),
-            (b"%pI4 %pi6 %d", &[Behind(4), Behind(16), Value]),
+            (b"%pI4 %pi6 %d", &[Memory(4), Memory(16), Value]),
             (b"%d\0%s", &[Value]),
             (b"%%d%u", &[Value]),
             (b"", &[]),

@@ -1,7 +1,8 @@
 //! Queues and stacks (`kernel/bpf/queue_stack_maps.c`).
 //!
-//! Elements are numbered in the order of insertion: those present at the start from 0 on, oldest
-//! first. The lifted program tracks the numbers of the oldest and of the next element.
+//! Elements are numbered in the order of insertion. The elements present at the start have the
+//! numbers from 0, oldest first. The lifted program tracks the numbers of the oldest and of the
+//! next element.
 
 use slowpath_ir::{Emit, Operand, Reg, ValueFormat};
 
@@ -20,11 +21,11 @@ use crate::maps::MapKind;
 /// Push flag: a full queue drops its oldest element.
 const BPF_EXIST: u64 = 2;
 
-/// Bounds of a queue.
+/// Registers with the bounds of a queue.
 struct Ends {
     /// Number of the oldest element.
     oldest: Reg,
-    /// Number of the next element to be pushed.
+    /// Number that the next pushed element will have.
     next: Reg,
 }
 
@@ -34,7 +35,7 @@ impl Lifter<'_> {
         let oldest = self.ir.start_zero(&format!("{name}.oldest"), 64);
         let next = self.ir.extra(&format!("{name}.next"), 64);
         if self.has_unknown_elements(map) {
-            // After changes by other CPUs, only the number of elements matters.
+            // After changes by other CPUs, only the number of elements matters, not their numbers.
             let what = format!("elements in {name}");
             let emit = &mut self.ir.emit;
             let count = emit.draw(&what, ValueFormat::Number, 64, map.def.max_entries.into());
@@ -44,7 +45,8 @@ impl Lifter<'_> {
         Ends { oldest, next }
     }
 
-    /// Returns the map of a call on a queue. Queues inside maps of maps are not supported.
+    /// Returns the map of a call on a queue, and adds the call's cost. Queues inside maps of maps
+    /// are not supported; `what` is the start of the error.
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));
@@ -57,8 +59,8 @@ impl Lifter<'_> {
     }
 }
 
-/// `bpf_map_push_elem(map, value, flags)`: 0, or an error if the queue is full. With `BPF_EXIST`, a
-/// full queue drops its oldest element.
+/// Lifts `bpf_map_push_elem(map, value, flags)`: 0, or an error if the queue is full. With
+/// `BPF_EXIST`, a full queue drops its oldest element.
 pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.queue(at, "nothing can be pushed to")?;
     let (value, flags) = (lifter.ir.value(2), lifter.ir.value(3));
@@ -67,17 +69,17 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     let count = emit.sub(next, oldest);
     let room = emit.ult(count, word(map.def.max_entries.into()));
     let full = emit.not(room);
-    let plain = emit.eq(flags, word(0));
+    let no_flags = emit.eq(flags, word(0));
     let replaces = emit.eq(flags, word(BPF_EXIST));
     let no_room = emit.select(full, errno(E2BIG), word(0));
-    let otherwise = emit.select(replaces, word(0), errno(EINVAL));
-    let error = emit.select(plain, no_room, otherwise);
+    let other_flags = emit.select(replaces, word(0), errno(EINVAL));
+    let error = emit.select(no_flags, no_room, other_flags);
     let done = emit.eq(error, word(0));
-    let gone = emit.and(done, full);
-    let gone = emit.zero_extend(gone, 64);
-    let first = emit.add(oldest, gone);
-    let come = emit.zero_extend(done, 64);
-    let behind = emit.add(next, come);
+    let dropped = emit.and(done, full);
+    let dropped = emit.zero_extend(dropped, 64);
+    let first = emit.add(oldest, dropped);
+    let inserted = emit.zero_extend(done, 64);
+    let behind = emit.add(next, inserted);
     let address = lifter.value_address(&map, next.into());
     lifter.copy_if(done, address, value, map.def.value_size);
     lifter.ir.emit.copy(oldest, first);
@@ -86,13 +88,14 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// `bpf_map_pop_elem(map, value)`: removes the oldest element of a queue, the newest of a stack. If
-/// the map is empty, returns an error and clears the value.
+/// Lifts `bpf_map_pop_elem(map, value)`: removes the oldest element of a queue, the newest of a
+/// stack. If the map is empty, returns an error and clears the value.
 pub(super) fn pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, true)
 }
 
-/// `bpf_map_peek_elem(map, value)`: as `bpf_map_pop_elem`, but does not remove the element.
+/// Lifts `bpf_map_peek_elem(map, value)`: like `bpf_map_pop_elem`, but the element stays in the
+/// map.
 pub(super) fn peek(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, false)
 }
@@ -104,31 +107,31 @@ fn take(lifter: &mut Lifter<'_>, at: ProgramPoint, pops: bool) -> Result<(), Cau
     let stack = map.def.kind == MapKind::STACK;
     let emit = &mut lifter.ir.emit;
     let empty = emit.eq(oldest, next);
-    let there = emit.not(empty);
+    let present = emit.not(empty);
     let newest = emit.sub(next, word(1));
     let number: Operand = if stack { newest } else { oldest.into() };
     let source = lifter.value_address(&map, number);
-    let any = lifter.has_unknown_elements(&map);
+    let is_unknown = lifter.has_unknown_elements(&map);
     for (offset, size) in chunks(map.def.value_size) {
-        let found = any.then(|| lifter.any_bytes(size));
+        let unknown = is_unknown.then(|| lifter.any_bytes(size));
         let emit = &mut lifter.ir.emit;
         let from = emit.add(source, word(offset));
-        let piece = found.unwrap_or_else(|| emit.load(from, size));
-        let piece = emit.select(there, piece, Operand::constant(8 * size, 0));
+        let piece = unknown.unwrap_or_else(|| emit.load(from, size));
+        let piece = emit.select(present, piece, Operand::constant(8 * size, 0));
         let to = emit.add(value, word(offset));
         emit.store(to, piece);
     }
     lifter.state.clobber(known);
     let emit = &mut lifter.ir.emit;
     if pops && stack {
-        let rest = emit.select(there, newest, next);
+        let rest = emit.select(present, newest, next);
         emit.copy(next, rest);
     } else if pops {
-        let gone = emit.zero_extend(there, 64);
-        let rest = emit.add(oldest, gone);
+        let removed = emit.zero_extend(present, 64);
+        let rest = emit.add(oldest, removed);
         emit.copy(oldest, rest);
     }
-    let result = emit.select(there, word(0), errno(ENOENT));
+    let result = emit.select(present, word(0), errno(ENOENT));
     lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

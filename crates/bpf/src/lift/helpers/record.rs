@@ -1,13 +1,14 @@
-//! Record of the calls of a run, in order and with their arguments, for comparing two programs.
+//! Record of the calls of a run, in order and with their arguments, for the comparison of two
+//! programs.
 //!
-//! A helper may have effects outside the packet and the maps. Its calls store their number, their
-//! arguments and the memory that they read in a separate region ([`crate::lift::Layout::calls`]).
-//! Other calls are not recorded, and neither are queries of the time, of a random number, or of the
-//! CPU. If not all memory that a call reads is known, the run relies on the call being equal
-//! ([`slowpath_ir::Op::Rely`]); a sentence states this.
+//! A helper may have effects outside the packet and the maps. Its calls store the helper's number,
+//! the arguments and the memory that the helper reads in a separate region
+//! ([`crate::lift::Layout::calls`]). Other calls are not recorded, nor are queries of the time, of
+//! a random number, or of the CPU. If a call may read memory that is not recorded, the run relies
+//! on equal calls in both programs ([`slowpath_ir::Op::Rely`]); a sentence states this.
 //!
-//! Atomic operations on shared memory are recorded as well, because a separate load and store would
-//! not be equivalent.
+//! Atomic operations on shared memory are recorded as well: a separate load and store would not be
+//! equivalent.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -20,7 +21,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::linked_code;
 use crate::lift::state::value::AbstractValue;
 
-/// Maximum number of bytes that are recorded behind a pointer.
+/// Maximum number of bytes that are recorded for a pointer.
 const MOST: u32 = 512;
 
 /// A recorded argument, by register number.
@@ -32,19 +33,20 @@ enum Argument {
     Whole(u8),
     /// This many bytes at the address in the register.
     Bytes(u8, u32),
-    /// Bytes at the address in the first register; the second has their number.
+    /// Bytes at the address in the first register; the second register contains the number of
+    /// bytes.
     Sized(u8, u8),
 }
 
 use Argument::{Bytes, Low, Sized, Whole};
 
-/// Recorded part of a call.
+/// Parts of a call that are recorded.
 enum Recorded {
-    /// Nothing.
+    /// None: the call is not recorded.
     Not,
     /// The helper's number and these arguments.
     With(&'static [Argument]),
-    /// Unknown: the effect of the call is not modelled.
+    /// Unknown parts, because the effect of the call is not modelled.
     Unknown,
 }
 
@@ -80,15 +82,15 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// Format argument of the print helpers.
+/// Recorded arguments for the format of the print helpers.
 const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
 /// Register of the first `bpf_trace_printk` argument after the format.
 const FIRST_PRINTED: u8 = 3;
 /// Maximum number of `bpf_trace_printk` arguments after the format.
 const PRINTED: usize = 3;
 
-/// Helpers that need no record: all their effects are in the packet and in maps, or they have no
-/// effects and a result independent of the arguments.
+/// Helpers that need no record. All their effects are in the packet and in maps, or they have no
+/// effects and a result that does not depend on the arguments.
 const UNRECORDED: &[i32] = &[
     helper::KTIME_GET_NS,
     helper::GET_PRANDOM_U32,
@@ -132,7 +134,7 @@ impl Lifter<'_> {
         }
         if let helper::MAP_LOOKUP_ELEM | helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM = number
         {
-            // LRU maps track which elements were used last.
+            // A lookup in an LRU map also changes the order of eviction.
             let map = self.map_in(1)?;
             if map.evicts() {
                 let key = map.def.key_size;
@@ -166,13 +168,13 @@ impl Lifter<'_> {
     fn record_printed(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_printk");
         let Some(format) = self.constant_format() else { return self.record_open_format(NUMBER) };
-        let arguments = printed_arguments(format).filter(|asked| asked.len() <= PRINTED);
+        let arguments = printed_arguments(format).filter(|forms| forms.len() <= PRINTED);
         let arguments: Option<Vec<Argument>> = arguments.and_then(|arguments| {
             let with_registers = (FIRST_PRINTED..).zip(arguments);
-            let all = with_registers.map(|(register, asked)| match asked {
+            let all = with_registers.map(|(register, form)| match form {
                 PrintedArgument::Value => Some(Whole(register)),
-                PrintedArgument::Behind(bytes) => Some(Bytes(register, bytes)),
-                // In constant data, equal addresses have equal text.
+                PrintedArgument::Memory(bytes) => Some(Bytes(register, bytes)),
+                // At equal addresses of constant data, the text is equal.
                 PrintedArgument::Text => self.constant_data(register).map(|_| Whole(register)),
             });
             all.collect()
@@ -183,8 +185,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the output of `bpf_trace_printk` if the format is not constant data; usually, it is
-    /// on the stack.
+    /// Records the output of `bpf_trace_printk` if the format is not constant data, but usually on
+    /// the stack.
     fn record_open_format(&mut self, number: i32) {
         let size = self.constant_size(2).ok().filter(|&size| size <= MOST);
         let Some(size) = size else { return self.rely_on_equal(&linked_code::name(number)) };
@@ -196,34 +198,34 @@ impl Lifter<'_> {
                 emit.load(place, 1)
             })
             .collect();
-        let RuntimeFormat { count, others } = self.asked_by(&format);
-        let there = self.registers_set(FIRST_PRINTED);
+        let RuntimeFormat { count, prints_memory } = self.parse_format(&format);
+        let available = self.registers_set(FIRST_PRINTED);
         let emit = &mut self.ir.emit;
-        let more = emit.ult(word(there), count);
-        let others = emit.or(others, more);
-        self.rely(others, not_compared(&linked_code::name(number)));
+        let more = emit.ult(word(available), count);
+        let incomplete = emit.or(prints_memory, more);
+        self.rely(incomplete, not_compared(&linked_code::name(number)));
         let mut words = vec![word(number as u32 as u64), word(size.into()), count];
         for byte in format {
             words.push(self.ir.emit.zero_extend(byte, 64));
         }
         for (before, register) in (0..PRINTED as u64).zip(FIRST_PRINTED..) {
-            if before >= there {
+            if before >= available {
                 words.push(word(0));
                 continue;
             }
             let value = self.ir.value(register);
             let emit = &mut self.ir.emit;
-            let asked = emit.ult(word(before), count);
-            words.push(emit.select(asked, value, word(0)));
+            let printed = emit.ult(word(before), count);
+            words.push(emit.select(printed, value, word(0)));
         }
-        self.leave_words(&words);
+        self.append_words(&words);
     }
 
     /// Records the output of `bpf_trace_vprintk`, if the array contains only numbers and addresses.
     fn record_printed_array(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_vprintk");
-        let asked = self.constant_format().and_then(printed_arguments);
-        if asked.is_some_and(|asked| asked.iter().all(|asked| *asked == PrintedArgument::Value)) {
+        let forms = self.constant_format().and_then(printed_arguments);
+        if forms.is_some_and(|forms| forms.iter().all(|form| *form == PrintedArgument::Value)) {
             let array = [Sized(3, 4), Low(4)];
             self.record(NUMBER, &[&FORMAT[..], &array].concat());
         } else {
@@ -231,35 +233,36 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records an atomic operation. `place` is the abstract value of the address.
+    /// Records an atomic operation; `known` is the abstract value of the address.
     pub(in crate::lift) fn record_atomic(
         &mut self,
         insn: Insn,
         address: Operand,
-        place: AbstractValue,
+        known: AbstractValue,
     ) {
-        /// Marks an atomic operation; no helper has this number.
+        /// Number of atomic operations in the record; no helper has this number.
         const ATOMIC: u64 = 1 << 32;
-        if !self.options.records_calls || matches!(place, AbstractValue::Frame { .. }) {
+        if !self.options.records_calls || matches!(known, AbstractValue::Frame { .. }) {
             return;
         }
-        // The encoded operation without its register numbers.
+        // The encoded instruction without its register numbers.
         let bytes = encode(&[insn]);
         let [opcode, _, _, _, rest @ ..] = bytes.as_slice() else { return };
         let operation =
             rest.iter().fold(u64::from(*opcode), |word, &byte| word << 8 | u64::from(byte));
-        self.leave_words(&[word(ATOMIC), word(operation), address]);
+        self.append_words(&[word(ATOMIC), word(operation), address]);
     }
 
-    /// Makes the run rely on equal effects and results of a call that is not recorded.
+    /// Makes the run rely on the assumption that this call, which is not recorded, has equal
+    /// effects and results in both programs.
     pub(in crate::lift) fn rely_on_equal(&mut self, name: &str) {
         if self.options.records_calls {
             self.rely(Operand::constant(1, 1), not_compared(name));
         }
     }
 
-    /// Makes the run rely on `bpf_perf_event_output` copying no packet bytes, because they are not
-    /// recorded.
+    /// Makes the run rely on the assumption that `bpf_perf_event_output` copies no packet bytes,
+    /// which are not recorded.
     fn rely_on_no_packet(&mut self) {
         /// `BPF_F_CTXLEN_MASK`.
         const LENGTH: u64 = 0xf_ffff << 32;
@@ -286,15 +289,15 @@ impl Lifter<'_> {
                 Bytes(register, bytes) => self.record_bytes(number, register, bytes, &mut words),
                 Sized(register, size) => match self.constant_size(size) {
                     Ok(bytes) => self.record_bytes(number, register, bytes, &mut words),
-                    Err(_) => self.record_some(number, (register, size), &mut words),
+                    Err(_) => self.record_sized(number, (register, size), &mut words),
                 },
             }
         }
-        self.leave_words(&words);
+        self.append_words(&words);
     }
 
-    /// Appends words to the record.
-    fn leave_words(&mut self, words: &[Operand]) {
+    /// Appends words to the region of the record.
+    fn append_words(&mut self, words: &[Operand]) {
         let Some(region) = self.ir.calls else { return };
         let base = self.ir.base(region);
         let next = self.ir.start_zero("bytes of calls", 64);
@@ -323,8 +326,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the bytes of a small buffer, up to the number in another register.
-    fn record_some(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
+    /// Records the bytes of a small buffer; a register contains their number.
+    fn record_sized(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
         let Some(most) = self.room_at(register).filter(|&most| most <= MOST) else {
             self.rely_on_equal(&linked_code::name(number));
             return;
@@ -348,11 +351,11 @@ mod tests {
     use super::*;
     use crate::lift::helpers::table::{HELPERS, Lift};
 
-    /// Helpers without a record; paths that call them cannot be proved equivalent.
+    /// Helpers without a record: paths that call them cannot be proved equivalent.
     const NOT_COMPARED: [&str; 2] = ["bpf_probe_read_kernel", "bpf_snprintf"];
 
     #[test]
-    fn every_helper_is_recorded_or_needs_not_be() {
+    fn every_helper_is_recorded_or_needs_no_record() {
         let elsewhere = [
             helper::MAP_LOOKUP_ELEM,
             helper::MAP_UPDATE_ELEM,

@@ -1,5 +1,5 @@
-//! Ring buffers (`kernel/bpf/ringbuf.c`). The fill level depends on the reader in user space.
-//! Records larger than the ring never fit.
+//! Ring buffers (`kernel/bpf/ringbuf.c`). The fill level is unknown, because it depends on the
+//! reader in user space. Records larger than the ring never fit.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
@@ -22,7 +22,7 @@ impl Lifter<'_> {
         Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
     }
 
-    /// Returns the size of a ring in bytes: a power of two, and at least one page; the page size
+    /// Returns the size of a ring in bytes: a power of two, and at least one page, whose size
     /// depends on the machine.
     fn ring_size(&mut self, map: &MapOperand) -> Operand {
         /// Smallest and largest binary logarithm of the page size.
@@ -47,13 +47,14 @@ impl Lifter<'_> {
         self.ir.emit.binary(BinaryOp::Shl, word(1), exponent)
     }
 
-    /// Returns the condition that a record of `size` bytes does not fit (`__bpf_ringbuf_reserve`).
+    /// Returns the condition that the ring has no room for a record of `size` bytes
+    /// (`__bpf_ringbuf_reserve`).
     fn no_room_for(&mut self, map: &MapOperand, size: Operand) -> Operand {
         /// Largest page size in bytes; loaders round rings up to a page.
         const LARGEST_PAGE: u64 = 1 << 16;
-        /// Bytes that a record needs beside its content: its header, and one word that always stays
-        /// free.
-        const MORE: u64 = 16;
+        /// Number of bytes that a record needs besides its content: its header, and one word that
+        /// always stays free.
+        const OVERHEAD: u64 = 16;
         let room = format!("room in {}", map.def.name);
         let full = self.ir.emit.unknown_bit(&room, &["yes", "no"]);
         if map.def.max_entries == 0 {
@@ -61,15 +62,16 @@ impl Lifter<'_> {
         }
         let ring = u64::from(map.def.max_entries).next_power_of_two().max(LARGEST_PAGE);
         let emit = &mut self.ir.emit;
-        let too_large = emit.ult(word(ring - MORE), size);
+        let too_large = emit.ult(word(ring - OVERHEAD), size);
         emit.or(full, too_large)
     }
 }
 
-/// `bpf_ringbuf_query(map, flags)`: the size of the ring, or an unknown value that the reader and
-/// other CPUs change.
+/// Lifts `bpf_ringbuf_query(map, flags)`: the size of the ring, or a position or fill level, which
+/// are unknown because the reader and other CPUs change them.
 pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`; then the positions of consumer and producer.
+    /// Flags `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`, and the flags for the positions of
+    /// consumer and producer.
     const AVAIL_DATA: u64 = 0;
     const RING_SIZE: u64 = 1;
     const POSITIONS: [u64; 2] = [2, 3];
@@ -79,8 +81,8 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     let size = lifter.ring_size(&map);
     let emit = &mut lifter.ir.emit;
     let any = emit.draw(RETURNED, ValueFormat::Number, 64, u64::MAX);
-    let more = emit.ult(size, any);
-    let data = emit.select(more, size, any);
+    let too_large = emit.ult(size, any);
+    let data = emit.select(too_large, size, any);
     let mut result = word(0);
     for position in POSITIONS {
         let this = emit.eq(flags, word(position));
@@ -94,9 +96,10 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// `bpf_ringbuf_reserve(map, size, flags)`: null, or a record with unknown content.
+/// Lifts `bpf_ringbuf_reserve(map, size, flags)`: null, or a record with unknown content.
 pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Binary logarithm of the distance between records: more than the kernel reserves at once.
+    /// Binary logarithm of the distance between records, which exceeds the largest record of the
+    /// kernel.
     const RECORD_BITS: u64 = 26;
     let map = lifter.ring()?;
     lifter.call_cost(at, None);
@@ -119,8 +122,8 @@ pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error if the ring is full or the flags
-/// are invalid.
+/// Lifts `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error if the ring is full or the
+/// flags are invalid.
 pub(super) fn output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
     const FLAGS: u64 = 3;

@@ -13,7 +13,7 @@ use crate::lift::state::value::AbstractValue;
 /// Maximum interface index and MTU.
 const INT_MAX: u64 = i32::MAX as u64;
 
-/// `bpf_redirect(ifindex, flags)`: XDP accepts no flags.
+/// Lifts `bpf_redirect(ifindex, flags)`, which accepts no flags in XDP programs.
 pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let flags = lifter.ir.value(2);
@@ -24,10 +24,10 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     Ok(())
 }
 
-/// `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)` (`bpf_xdp_check_mtu`): compares the
-/// packet length, or `*mtu_len` if it is not zero, with the MTU of a device, and writes the MTU.
-/// The MTU and the length of the device's link layer header are unknown. Any device but the
-/// receiving one (index 0) may not exist.
+/// Lifts `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)` (`bpf_xdp_check_mtu`). It compares
+/// the packet length, or `*mtu_len` if this is not zero, with the MTU of a device, and writes the
+/// MTU to `*mtu_len`. The MTU and the length of the device's link layer header are unknown. Every
+/// device except the receiving one (index 0) may be missing.
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Upper bound on `hard_header_len` of `struct net_device`, which has 16 bits.
     const HEADER_MAX: u64 = u16::MAX as u64;
@@ -41,19 +41,19 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     let missing = lifter.error_of(&[0, -ENODEV]);
     let emit = &mut lifter.ir.emit;
     let index = emit.extract(index, 0, 32);
-    let own = emit.eq(index, Operand::constant(32, 0));
-    let missing = emit.select(own, word(0), missing);
+    let receiving = emit.eq(index, Operand::constant(32, 0));
+    let missing = emit.select(receiving, word(0), missing);
     let no_flags = emit.eq(flags, word(0));
     let error = emit.select(no_flags, missing, errno(EINVAL));
     let fine = emit.eq(error, word(0));
     let mtu = emit.draw("mtu_len", ValueFormat::Number, 32, INT_MAX);
     let header = emit.draw("length of the device's header", ValueFormat::Number, 32, HEADER_MAX);
     let most = emit.add(mtu, header);
-    let given = emit.load(place, 4);
-    let with_header = emit.add(given, header);
-    let none_given = emit.eq(given, Operand::constant(32, 0));
+    let requested = emit.load(place, 4);
+    let with_header = emit.add(requested, header);
+    let none_requested = emit.eq(requested, Operand::constant(32, 0));
     let packet = emit.extract(packet, 0, 32);
-    let length = emit.select(none_given, packet, with_header);
+    let length = emit.select(none_requested, packet, with_header);
     let difference = emit.extract(difference, 0, 32);
     let length = emit.add(length, difference);
     let too_long = emit.binary(BinaryOp::Slt, most, length);
@@ -65,7 +65,7 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     Ok(())
 }
 
-/// Offsets in `struct bpf_fib_lookup` (`uapi/linux/bpf.h`) and its size, in bytes.
+/// Offsets of fields in `struct bpf_fib_lookup` (`uapi/linux/bpf.h`), and its size, in bytes.
 mod fib {
     pub const FAMILY: u64 = 0;
     pub const MTU_RESULT: u64 = 6;
@@ -81,7 +81,7 @@ mod fib {
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
 
-/// `BPF_FIB_LKUP_RET_*`.
+/// Names of the result codes, by number.
 const CODES: [&str; 10] = [
     "BPF_FIB_LKUP_RET_SUCCESS",
     "BPF_FIB_LKUP_RET_BLACKHOLE",
@@ -99,8 +99,9 @@ const NO_NEIGH: u64 = 7;
 const FRAG_NEEDED: u64 = 8;
 const NO_SRC_ADDR: u64 = 9;
 
-/// `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of `BPF_FIB_LKUP_RET_*`
-/// or an error. The routing table is unknown. The written fields depend on how far the lookup gets.
+/// Lifts `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of
+/// `BPF_FIB_LKUP_RET_*`, or an error. The routing table is unknown. The result code determines the
+/// fields that the kernel writes.
 pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_FIB_LOOKUP_MASK`.
     const FLAGS: u64 = 0x3f;
@@ -130,7 +131,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     let error = emit.select(invalid, errno(EINVAL), error);
     let fine = emit.eq(error, word(0));
     let result = emit.select(fine, code, error);
-    // A smaller structure always gives an error, and nothing is written.
+    // For a smaller structure, the kernel always returns an error and writes nothing.
     let shorter = matches!(lifter.state.regs[3], AbstractValue::Const(size) if size < fib::SIZE);
     if !shorter {
         write_route(lifter, params, (fine, code), (v4, flags));
@@ -140,8 +141,8 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     Ok(())
 }
 
-/// Writes the results of a lookup to its parameters. The lookup succeeds if `fine` is set, and
-/// returns `code`; `v4` is set for IPv4 addresses.
+/// Writes the results of a lookup to its parameters. `fine` is set if the call returns `code`
+/// instead of an error; `v4` is set for IPv4 addresses.
 fn write_route(
     lifter: &mut Lifter<'_>,
     params: Operand,
@@ -152,26 +153,26 @@ fn write_route(
     const TBID: u8 = 3;
     const SRC: u8 = 4;
     let emit = &mut lifter.ir.emit;
-    let mut is = |number| {
+    let mut has_code = |number| {
         let same = emit.eq(code, word(number));
         emit.and(fine, same)
     };
-    let (success, no_neighbour) = (is(SUCCESS), is(NO_NEIGH));
-    let (too_long, no_source) = (is(FRAG_NEEDED), is(NO_SRC_ADDR));
+    let (success, no_neighbour) = (has_code(SUCCESS), has_code(NO_NEIGH));
+    let (too_long, no_source) = (has_code(FRAG_NEEDED), has_code(NO_SRC_ADDR));
     let found = emit.or(success, no_neighbour);
     let found = emit.or(found, no_source);
-    let told = emit.or(success, too_long);
+    let writes_mtu = emit.or(success, too_long);
     let mut flag = |bit| emit.extract(flags, bit, 1);
     let (skip_neighbour, table, source) = (flag(SKIP_NEIGH), flag(TBID), flag(SRC));
     let place = |lifter: &mut Lifter<'_>, field| lifter.ir.emit.add(params, word(field));
 
     let at = place(lifter, fib::MTU_RESULT);
-    lifter.number_if(told, at, (2, u16::MAX.into()), "params->mtu_result");
+    lifter.number_if(writes_mtu, at, (2, u16::MAX.into()), "params->mtu_result");
     let at = place(lifter, fib::IFINDEX);
     lifter.number_if(found, at, (4, INT_MAX), "params->ifindex");
     let at = place(lifter, fib::RT_METRIC);
     lifter.havoc_if(found, at, 4, "params->rt_metric");
-    // The gateway of an IPv4 route can have an IPv6 address.
+    // An IPv4 route can have a gateway with an IPv6 address.
     let gateway6 = lifter.ir.emit.unknown_bit("family of the gateway", &["the route's", "IPv6"]);
     let emit = &mut lifter.ir.emit;
     let change = emit.and(v4, gateway6);
@@ -190,20 +191,20 @@ fn write_route(
     let at = place(lifter, fib::DST + 4);
     lifter.havoc_if(long, at, 12, "params->ipv6_dst");
     let emit = &mut lifter.ir.emit;
-    let sourced = emit.and(found, source);
+    let has_source = emit.and(found, source);
     let v6 = emit.not(v4);
-    let sourced6 = emit.and(sourced, v6);
+    let has_source6 = emit.and(has_source, v6);
     let at = place(lifter, fib::SRC);
-    lifter.havoc_if(sourced, at, 4, "params->ipv4_src");
+    lifter.havoc_if(has_source, at, 4, "params->ipv4_src");
     let at = place(lifter, fib::SRC + 4);
-    lifter.havoc_if(sourced6, at, 12, "params->ipv6_src");
-    // The kernel clears the table number before the lookup, and the VLAN fields in the same bytes
-    // on success.
+    lifter.havoc_if(has_source6, at, 12, "params->ipv6_src");
+    // The kernel clears the table number before the lookup. On success, it clears the VLAN fields,
+    // which share the bytes of the table number.
     let at = place(lifter, fib::VLAN);
-    let looked = lifter.ir.emit.unknown_bit("whether a table was asked", &["no", "yes"]);
+    let table_queried = lifter.ir.emit.unknown_bit("whether a table was asked", &["no", "yes"]);
     let emit = &mut lifter.ir.emit;
     let taken = emit.and(fine, table);
-    let taken = emit.and(taken, looked);
+    let taken = emit.and(taken, table_queried);
     let cleared = emit.or(success, taken);
     emit.store_if(cleared, at, Operand::constant(32, 0));
     let emit = &mut lifter.ir.emit;

@@ -12,15 +12,16 @@ use crate::lift::state::value::AbstractValue;
 /// Binary logarithm of the distance between objects: more than the size of any object.
 const OBJECT_BITS: u64 = 16;
 
-/// A helper that returns null or an object with unknown content, which the program does not write
-/// to.
+/// Lifts a helper that returns null or an object with unknown content, to which the program does
+/// not write. `bpf_sk_fullsock(sk)` and `bpf_tcp_sock(sk)` return the same socket as another
+/// structure. A new object models this, because the fields of the structures do not overlap.
 pub(super) fn object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     return_new_object(lifter, None);
     Ok(())
 }
 
-/// `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its variants (`bpf_sk_lookup` of
+/// Lifts `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its variants (`bpf_sk_lookup` of
 /// `net/core/filter.c`, Linux 6.18). Returns null if flags are set, if the tuple is neither IPv4
 /// nor IPv6, or if the network namespace is invalid. Otherwise returns null or a socket with
 /// unknown content.
@@ -35,18 +36,18 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     let [v4, v6] = TUPLES.map(|bytes| emit.eq(size, Operand::constant(32, bytes)));
     let family = emit.or(v4, v6);
     let no_flags = emit.eq(flags, word(0));
-    // A negative 32-bit number selects the namespace of the device.
-    let callers = emit.extract(space, 31, 1);
+    // A negative 32-bit number stands for the namespace of the device.
+    let own_namespace = emit.extract(space, 31, 1);
     let number = emit.ult(space, word(1 << 31));
-    let exists = emit.or(callers, number);
+    let exists = emit.or(own_namespace, number);
     let possible = emit.and(family, no_flags);
     let possible = emit.and(possible, exists);
     return_new_object(lifter, Some(possible));
     Ok(())
 }
 
-/// Sets `r0` to an object that no earlier call returned, or to null; always to null unless
-/// `possible` holds. Returns the condition that it is an object.
+/// Sets `r0` to null or, only if `possible` holds, to an object that no earlier call returned.
+/// Returns the condition that it is an object.
 pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let base = lifter.ir.base(region);
@@ -65,10 +66,4 @@ pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operan
     let next = lifter.ir.emit.add(count, Operand::constant(16, 1));
     lifter.ir.emit.copy(count, next);
     found
-}
-
-/// `bpf_sk_fullsock(sk)`, `bpf_tcp_sock(sk)`: null, or the same socket as another structure.
-/// Modelled as a new object: the program does not write to either, and their fields do not overlap.
-pub(super) fn same(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    object(lifter, at)
 }

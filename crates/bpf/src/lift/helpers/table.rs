@@ -1,4 +1,4 @@
-//! The table of helpers. Each entry has the function that lifts a call.
+//! The table of helpers, with the function that lifts the calls of each helper.
 
 use super::{checksum, cookies, environment, map, output, packet, queue, ring, routing, socket};
 use crate::insn::helper::{self};
@@ -9,13 +9,13 @@ use crate::lift::lifter::Lifter;
 /// Way to lift a call of a helper.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
-    /// A function that sets `r0` and applies the helper's effects.
+    /// With a function that sets `r0` and applies the helper's effects.
     Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
-    /// A loop around a callback.
+    /// As a loop around a callback.
     Loop,
-    /// A jump to another program.
+    /// As a jump to another program.
     TailCall,
-    /// Unsupported, for this reason.
+    /// Not at all, for this reason.
     Refused(&'static str),
 }
 
@@ -34,11 +34,11 @@ const fn plain(
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
-const fn refused(name: &str, why: &'static str) -> Helper {
-    Helper { number: helper::number(name), lift: Lift::Refused(why), note: why }
+const fn refused(name: &str, reason: &'static str) -> Helper {
+    Helper { number: helper::number(name), lift: Lift::Refused(reason), note: reason }
 }
 
-/// All helpers known here, sorted by number.
+/// All supported helpers, and the unsupported ones with a known reason, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_map_lookup_elem", map::lookup, "null or the element's value; the same key finds the same element"),
@@ -66,8 +66,8 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_map_peek_elem", queue::peek, "as bpf_map_pop_elem; the element stays"),
     plain("bpf_spin_lock", environment::nothing, "other CPUs change no value of the map until it is unlocked"),
     plain("bpf_spin_unlock", environment::nothing, "other CPUs may change values of the map again"),
-    plain("bpf_sk_fullsock", socket::same, "null or the same socket"),
-    plain("bpf_tcp_sock", socket::same, "null or the same socket"),
+    plain("bpf_sk_fullsock", socket::object, "null or the same socket"),
+    plain("bpf_tcp_sock", socket::object, "null or the same socket"),
     plain("bpf_get_listener_sock", socket::object, "null or a socket with any content"),
     plain("bpf_skc_lookup_tcp", socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
     plain("bpf_tcp_check_syncookie", cookies::check, "0, -ENOENT, -EINVAL, -EPROTONOSUPPORT; -EOPNOTSUPP or -ENOTSUPP without cookies in the kernel"),
@@ -100,7 +100,7 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_ktime_get_tai_ns", environment::any, "any time"),
 ];
 
-/// Looks up a helper.
+/// Returns the table's entry for the helper with this number.
 pub(in crate::lift) fn find(number: i32) -> Option<&'static Helper> {
     let index = HELPERS.binary_search_by_key(&number, |helper| helper.number).ok()?;
     Some(&HELPERS[index])

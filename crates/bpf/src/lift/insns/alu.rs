@@ -11,7 +11,7 @@ use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Lifts an arithmetic instruction; returns its cost class. `None` for other instructions.
+    /// Lifts an arithmetic instruction and returns its cost class; `None` for other instructions.
     pub(in crate::lift) fn arithmetic(
         &mut self,
         insn: Insn,
@@ -32,7 +32,7 @@ impl Lifter<'_> {
             Insn::Swap { kind, size, dst } => {
                 let value = self.low(dst, size.bits());
                 let value = match kind {
-                    // Programs run on little-endian machines: nothing to swap.
+                    // Programs run on little-endian machines, so the bytes stay in place.
                     SwapKind::Le => value,
                     SwapKind::Be | SwapKind::Always => swap_bytes(&mut self.ir.emit, value, size),
                 };
@@ -78,7 +78,7 @@ impl Lifter<'_> {
             AluOp::Mul => (BinaryOp::Mul, false, "alu.mul"),
             AluOp::Div => (BinaryOp::Udiv, true, "alu.div"),
             AluOp::Sdiv => (BinaryOp::Sdiv, true, "alu.div"),
-            // In the IR as well, a remainder by zero is the dividend.
+            // A remainder by zero is the dividend in the IR as well.
             AluOp::Mod => (BinaryOp::Urem, false, "alu.div"),
             AluOp::Smod => (BinaryOp::Srem, false, "alu.div"),
             AluOp::Or => (BinaryOp::Or, false, "alu"),
@@ -101,10 +101,7 @@ impl Lifter<'_> {
     /// Returns the abstract value of the result of an operation.
     fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
-        let b = match src {
-            Source::Reg(reg) => self.known(reg),
-            Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
-        };
+        let b = self.known_source(src);
         let constant = || match (a, b) {
             (AbstractValue::Const(a), AbstractValue::Const(b)) => fold(width, op, a, b),
             (_, AbstractValue::Const(b)) if op == AluOp::Mov => fold(width, op, 0, b),
@@ -145,7 +142,7 @@ impl Lifter<'_> {
         self.ir.emit.extract(value, 0, bits)
     }
 
-    /// Returns the value of an operand: the low bits of a register, or a sign-extended immediate.
+    /// Returns the low `bits` bits of an operand: of a register, or of a sign-extended immediate.
     pub(in crate::lift) fn source(&mut self, src: Source, bits: u8) -> Operand {
         match src {
             Source::Reg(reg) => self.low(reg, bits),
@@ -153,7 +150,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Sets a register to a zero-extended value.
+    /// Sets a register to a value, zero-extended to 64 bits.
     fn set_extended(
         &mut self,
         dst: Register,
@@ -170,7 +167,15 @@ impl Lifter<'_> {
         self.state.regs[usize::from(reg.number())]
     }
 
-    /// Sets a register.
+    /// Returns the abstract value of an operand.
+    pub(in crate::lift) fn known_source(&self, src: Source) -> AbstractValue {
+        match src {
+            Source::Reg(reg) => self.known(reg),
+            Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
+        }
+    }
+
+    /// Sets a register to a value with the abstract value `known`.
     pub(in crate::lift) fn set(
         &mut self,
         dst: Register,
@@ -181,7 +186,7 @@ impl Lifter<'_> {
             return Err(Cause::new("a write to the frame pointer r10", VERIFIER));
         }
         self.state.regs[usize::from(dst.number())] = known;
-        // Write constants as such: then no data flow analysis is needed to recognise them.
+        // A constant that is written as a constant needs no data flow analysis later.
         let value = match known {
             AbstractValue::Const(constant) => Operand::constant(64, constant),
             _ => value,
@@ -192,8 +197,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the result of an operation on constants; `None` for divisions, whose operands are never
-/// constant in compiled programs.
+/// Returns the result of an operation on constants; `None` for divisions, because compilers
+/// evaluate divisions of constants.
 fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     let mask = u64::MAX >> (64 - u32::from(width.bits()));
     let (a, b) = (a & mask, b & mask);
@@ -215,7 +220,7 @@ fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     Some(value & mask)
 }
 
-/// Reverses the bytes of a value.
+/// Reverses the bytes of a value of this size.
 pub(in crate::lift) fn swap_bytes(emit: &mut Emitter, value: Operand, size: Size) -> Operand {
     let mut swapped = emit.extract(value, 0, 8);
     for byte in 1..size.bytes() {

@@ -7,7 +7,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Returns the condition as a single bit.
+    /// Returns the condition of a jump as a single bit.
     pub(in crate::lift) fn comparison(
         &mut self,
         width: Width,
@@ -40,8 +40,8 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Evaluates the condition, if both operands are constants or addresses in the same stack
-    /// frame.
+    /// Evaluates the condition of a jump; `None` unless both operands are constants or addresses in
+    /// the same stack frame, or a pointer is compared with null.
     pub(in crate::lift) fn decide(
         &self,
         width: Width,
@@ -49,12 +49,8 @@ impl Lifter<'_> {
         dst: Register,
         src: Source,
     ) -> Option<bool> {
-        let b = match src {
-            Source::Reg(reg) => self.known(reg),
-            Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
-        };
-        let a = self.known(dst);
-        // Frames, maps and the context are not at address zero.
+        let (a, b) = (self.known(dst), self.known_source(src));
+        // Pointers to frames, maps and the context are never null.
         if let (Condition::Eq | Condition::Ne, AbstractValue::Const(0), Width::W64) =
             (cond, b, width)
             && let AbstractValue::Frame { .. }
@@ -66,12 +62,12 @@ impl Lifter<'_> {
         }
         let (a, b) = match (a, b) {
             (AbstractValue::Const(a), AbstractValue::Const(b)) => (a, b),
-            // Addresses in one frame compare as their offsets, signed or unsigned.
+            // Addresses in one frame are in the order of their offsets, signed or unsigned.
             (
                 AbstractValue::Frame { depth, offset: Some(a) },
                 AbstractValue::Frame { depth: same, offset: Some(b) },
             ) if depth == same && width == Width::W64 && cond != Condition::Set => {
-                (positive(a)?, positive(b)?)
+                (ordered(a)?, ordered(b)?)
             }
             _ => return None,
         };
@@ -98,8 +94,7 @@ impl Lifter<'_> {
     }
 }
 
-/// Converts an offset to an unsigned number of the same order; `None` for offsets far outside a
-/// frame.
-fn positive(offset: i64) -> Option<u64> {
+/// Maps offsets to unsigned numbers in the same order; `None` for offsets far outside a frame.
+fn ordered(offset: i64) -> Option<u64> {
     Some(u64::from(i32::try_from(offset).ok()?.cast_unsigned() ^ 1 << 31))
 }

@@ -32,7 +32,8 @@ impl Lifter<'_> {
                 self.set(dst, value, result)?;
                 "load"
             }
-            // Acquire semantics order accesses of several CPUs; the model runs one CPU at a time.
+            // Acquire semantics order accesses of several CPUs; the model executes one CPU at a
+            // time.
             Insn::LoadAcquire { size, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
@@ -42,12 +43,7 @@ impl Lifter<'_> {
             }
             Insn::Store { size, base, offset, src } => {
                 let value = self.source(src, size.bits());
-                let known = match src {
-                    crate::insn::Source::Reg(reg) => self.known(reg),
-                    crate::insn::Source::Imm(value) => {
-                        AbstractValue::Const(i64::from(value) as u64)
-                    }
-                };
+                let known = self.known_source(src);
                 let (address, place) = self.address(base, offset, size.bytes())?;
                 self.ir.emit.store(address, value);
                 self.note_shared(place, size.bytes());
@@ -83,14 +79,15 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Loads bytes from an address with the abstract value `known`.
+    /// Loads bytes from an address with the abstract value `known`; the result is unknown if
+    /// another CPU may have changed them.
     fn shared_load(&mut self, address: Operand, known: AbstractValue, bytes: u8) -> Operand {
         let interfered = self.interfered_load(known, bytes);
         self.note_shared(known, bytes);
         interfered.unwrap_or_else(|| self.ir.emit.load(address, bytes))
     }
 
-    /// Computes base plus offset, for an access to `bytes` bytes.
+    /// Returns base plus offset, the address of an access to `bytes` bytes, and its abstract value.
     fn address(
         &mut self,
         base: Register,
@@ -98,7 +95,7 @@ impl Lifter<'_> {
         bytes: u8,
     ) -> Result<(Operand, AbstractValue), Cause> {
         let known = self.known(base).plus(offset.into());
-        // The verifier has checked that accesses at variable offsets are inside the frame
+        // The verifier checks accesses at variable offsets into the frame
         // (`check_stack_access_within_bounds`). Constant offsets can be checked here.
         let constant = |known| matches!(known, AbstractValue::Frame { offset: Some(_), .. });
         if constant(self.known(base)) && !constant(known) {
@@ -118,7 +115,8 @@ impl Lifter<'_> {
         Ok((address, known))
     }
 
-    /// Lifts a load; returns its result, extended to 64 bits, and the abstract value of the result.
+    /// Lifts a load from an address with the abstract value `known`. Returns the result, extended
+    /// to 64 bits, and its abstract value.
     fn read_from(
         &mut self,
         address: Operand,
@@ -133,7 +131,7 @@ impl Lifter<'_> {
         if let (AbstractValue::Data { .. }, AbstractValue::Const(value)) = (known, result)
             && !self.options.probed_variables.is_empty()
         {
-            // Only probed variables are unknown; other constant data is loaded as a constant.
+            // Only probed variables are unknown; other constant data becomes a constant.
             return (word(value), result);
         }
         let value = self.shared_load(address, known, bytes);
@@ -142,7 +140,8 @@ impl Lifter<'_> {
         (value, result)
     }
 
-    /// Returns the abstract value of a load's result: a spilled register, or read-only data.
+    /// Returns the abstract value of a load's result, which is known for packet pointers, spilled
+    /// registers and read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
         // Both fields of `struct xdp_md` are 32 bits wide; the kernel rewrites the accesses to
         // loads of pointers (`xdp_convert_ctx_access` of `net/core/filter.c`).
@@ -224,29 +223,22 @@ impl Lifter<'_> {
         let old = self.shared_load(address, place, bits / 8);
         let expected = self.low(Register::R0, bits);
         let emit = &mut self.ir.emit;
-        let (new, into) = match op {
-            AtomicOp::Add { fetch } => {
-                (emit.binary(BinaryOp::Add, old, operand), fetch.then_some(src))
-            }
-            AtomicOp::Or { fetch } => {
-                (emit.binary(BinaryOp::Or, old, operand), fetch.then_some(src))
-            }
-            AtomicOp::And { fetch } => {
-                (emit.binary(BinaryOp::And, old, operand), fetch.then_some(src))
-            }
-            AtomicOp::Xor { fetch } => {
-                (emit.binary(BinaryOp::Xor, old, operand), fetch.then_some(src))
-            }
-            AtomicOp::Xchg => (operand, Some(src)),
+        let new = match op {
+            AtomicOp::Add { .. } => emit.binary(BinaryOp::Add, old, operand),
+            AtomicOp::Or { .. } => emit.binary(BinaryOp::Or, old, operand),
+            AtomicOp::And { .. } => emit.binary(BinaryOp::And, old, operand),
+            AtomicOp::Xor { .. } => emit.binary(BinaryOp::Xor, old, operand),
+            AtomicOp::Xchg => operand,
             AtomicOp::Cmpxchg => {
                 let same = emit.eq(old, expected);
-                (emit.select(same, operand, old), Some(Register::R0))
+                emit.select(same, operand, old)
             }
         };
         emit.store(address, new);
-        // A pointer spilled at this address is overwritten.
+        // The write destroys a pointer that was spilled at this address.
         self.state.store(place, bits / 8, AbstractValue::Unknown);
-        if let Some(reg) = into {
+        if op.fetches() {
+            let reg = if op == AtomicOp::Cmpxchg { Register::R0 } else { src };
             let old = self.ir.emit.zero_extend(old, 64);
             self.set(reg, old, AbstractValue::NotStack)?;
         }
@@ -254,8 +246,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the number that represents a map's address in registers: not zero, and outside packet
-/// and stack.
+/// Returns the number that represents a map's address in registers: not zero, and outside all
+/// packets and stacks.
 pub(in crate::lift) fn map_handle(map: u32) -> u64 {
     0x4d41_5000_0000_0000 | u64::from(map) << 8
 }

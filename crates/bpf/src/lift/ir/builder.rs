@@ -1,5 +1,5 @@
 //! Parts of the lifted program besides blocks: registers, stack frames, memory regions and inputs.
-//! Each is created on first use.
+//! The builder creates each on first use.
 
 use slowpath_ir::{
     Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use crate::lift::frame::STACK_BYTES;
 use crate::lift::ir::emit::{Emitter, word};
 
-/// Range of region addresses: above null and small integers, and inside the 32-bit fields of
-/// `struct xdp_md` that contain packet addresses.
+/// Range of region addresses: above null and small integers, and within the 32 bits of the packet
+/// addresses in `struct xdp_md`.
 const BASE_MIN: u64 = 1 << 24;
 const BASE_MAX: u64 = (1 << 31) - 1;
 
@@ -35,24 +35,24 @@ pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
     /// `r0` to `r5`.
     scratch: [Reg; 6],
-    /// `r6` to `r9` and the base of the stack frame, by depth.
+    /// `r6` to `r9` and the base of the stack frame, by call depth.
     frames: Vec<[Reg; 5]>,
-    /// Depth of the active frame.
+    /// Call depth of the active frame.
     depth: usize,
     pub regions: Vec<Region>,
-    /// Regions by name; the flag separates regions of maps, whose names the program chooses.
+    /// Regions by name. The flag is true for regions of maps, whose names the program chooses.
     by_name: BTreeMap<(bool, String), RegionId>,
     pub inputs: Vec<Input>,
     by_input: BTreeMap<String, InputId>,
-    /// Other registers, by name.
+    /// Registers besides those of the BPF machine, by name.
     extra: BTreeMap<String, Reg>,
-    /// Registers with a defined value at the start.
+    /// Registers that the prologue sets, with their values.
     pub started: BTreeMap<Reg, StartValue>,
     pub packet: RegionId,
     pub context: RegionId,
-    /// Return code of the program.
+    /// Region for the return code of the program.
     pub result: RegionId,
-    /// Record of calls, if calls are recorded.
+    /// Region for the record of calls, if calls are recorded.
     pub calls: Option<RegionId>,
 }
 
@@ -90,7 +90,7 @@ impl IrBuilder {
         self.calls = Some(calls);
     }
 
-    /// Selects the frame depth of the following instructions.
+    /// Selects the call depth of the following instructions.
     pub fn enter(&mut self, depth: u8) {
         self.depth = depth.into();
         // Frames of the same depth share registers and memory: only one of them is active.
@@ -132,7 +132,7 @@ impl IrBuilder {
     }
 
     /// Returns the region with this name and kind, creating it if necessary. Its base register
-    /// contains its address.
+    /// holds its address.
     pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
         let key = (kind == RegionKind::Map, name.to_owned());
         if let Some(&region) = self.by_name.get(&key) {
@@ -150,7 +150,8 @@ impl IrBuilder {
         self.regions[region.index()].base.into()
     }
 
-    /// Returns an input: an unknown value that stays the same throughout a run.
+    /// Returns the input with this name, creating it if necessary: a value from `min` to `max` that
+    /// is unknown but constant during a run.
     pub fn input(&mut self, name: &str, width: u8, min: u64, max: u64, kind: InputKind) -> InputId {
         if let Some(&input) = self.by_input.get(name) {
             return input;
@@ -161,7 +162,8 @@ impl IrBuilder {
         id
     }
 
-    /// Returns a register with this name that keeps its value across blocks.
+    /// Returns the register with this name, creating it if necessary. It keeps its value across
+    /// blocks.
     pub fn extra(&mut self, name: &str, width: u8) -> Reg {
         if let Some(&reg) = self.extra.get(name) {
             return reg;
@@ -171,7 +173,7 @@ impl IrBuilder {
         reg
     }
 
-    /// Returns a 1-bit register with a branch condition.
+    /// Returns a 1-bit register that holds a branch condition.
     pub fn condition(&mut self, cond: Operand) -> Reg {
         match cond {
             Operand::Reg(reg) => reg,

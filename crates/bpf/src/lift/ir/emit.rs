@@ -1,24 +1,24 @@
 //! Emission of micro-operations. Blocks share temporary registers: inlining creates many blocks,
-//! and every new register would enlarge each liveness set.
+//! and each additional register would enlarge every liveness set.
 
 use slowpath_ir::{
     BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo,
     Temporaries, ValueFormat,
 };
 
-/// A collector of the operations of the current block.
+/// Collector of the current block's operations.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct Emitter {
-    /// All registers of the program.
+    /// Registers of the lifted program.
     pub regs: Vec<RegInfo>,
     /// Descriptions of the drawn values.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: u32,
-    /// Name of the call that draws values, for the current instruction.
+    /// Name of the current instruction's call, for descriptions of the values that it draws.
     call: String,
     /// True if drawn values are a function of the program's memory that is not modelled; see
-    /// [`Draw`].
+    /// [`Draw::determined`].
     pub computed: bool,
     temporaries: Temporaries,
 }
@@ -40,7 +40,8 @@ impl Emitter {
         self.temporaries.begin_block();
     }
 
-    /// Attributes the following operations to this instruction.
+    /// Attributes the following operations to instruction `number`, which calls the function
+    /// `call`.
     pub fn begin_insn(&mut self, number: usize, call: String) {
         self.insn = InsnIdx::from(number).0;
         self.call = call;
@@ -58,7 +59,8 @@ impl Emitter {
         Reg::from(self.regs.len() - 1)
     }
 
-    /// Copies a value to a temporary, so that later writes to the register do not change it.
+    /// Copies a register to a temporary, so that later writes to the register do not change the
+    /// value.
     pub fn capture(&mut self, src: Operand) -> Operand {
         let Operand::Reg(_) = src else { return src };
         let dst = self.temp(self.width(src));
@@ -95,9 +97,10 @@ impl Emitter {
         self.binary(BinaryOp::Or, a, b)
     }
 
-    /// Returns the number that represents a key: its words, and the map if `which` is given.
-    pub fn interned(&mut self, which: Option<Operand>, words: &[Operand]) -> Operand {
-        let all: Vec<Operand> = which.into_iter().chain(words.iter().copied()).collect();
+    /// Returns the number that represents the words of a key, and the address of the map if it is
+    /// given.
+    pub fn interned(&mut self, map_address: Option<Operand>, words: &[Operand]) -> Operand {
+        let all: Vec<Operand> = map_address.into_iter().chain(words.iter().copied()).collect();
         let second = all.get(1).copied().unwrap_or(word(0));
         let first = all.first().copied().unwrap_or(word(0));
         let mut number = self.binary(BinaryOp::Intern, first, second);
@@ -115,13 +118,13 @@ impl Emitter {
         self.store(addr, value);
     }
 
-    /// Draws an unknown value from 0 to `max`, a new one at every execution. `result` names it in
-    /// reports, `reading` is its format there.
+    /// Draws an unknown value from 0 to `max`, which may differ in each execution. Reports call it
+    /// `result` and print it in the format `reading`.
     pub fn draw(&mut self, result: &str, reading: ValueFormat, width: u8, max: u64) -> Operand {
         self.draw_between(result, reading, width, (0, max))
     }
 
-    /// Draws an unknown value from `min` to `max`, as [`Emitter::draw`] does.
+    /// Like [`Emitter::draw`], for a value from `min` to `max`.
     pub fn draw_between(
         &mut self,
         result: &str,
@@ -130,19 +133,18 @@ impl Emitter {
         (min, max): (u64, u64),
     ) -> Operand {
         let (call, result) = (self.call.clone(), result.to_owned());
-        let computed = self.computed;
-        let draw = self.draws.id(Draw { call, result, reading, determined: computed });
+        let draw = self.draws.id(Draw { call, result, reading, determined: self.computed });
         self.unknown(draw, width, min, max)
     }
 
-    /// Reads an input, an unknown value that stays the same throughout a run.
+    /// Reads an input, which is unknown but constant during a run.
     pub fn unknown_input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
-    /// Draws an unknown bit; `names` are the names of 0 and 1.
+    /// Draws an unknown bit; reports print `names[0]` for 0 and `names[1]` for 1.
     pub fn unknown_bit(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
         self.draw(result, ValueFormat::Names(names), 1, 1)
     }

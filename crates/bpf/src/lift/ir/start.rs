@@ -1,4 +1,4 @@
-//! State before the first instruction: context, packet, and counters of helpers.
+//! State before the first instruction: context, packet, and the counters that helpers use.
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
@@ -13,33 +13,34 @@ pub(in crate::lift) const DATA_META: u64 = 8;
 pub(in crate::lift) const INGRESS_IFINDEX: u64 = 12;
 pub(in crate::lift) const RX_QUEUE_INDEX: u64 = 16;
 pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
-/// Maximum values of these fields.
+/// Maximum values of the interface and queue fields.
 pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
 pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
 /// Maximum length of metadata in bytes.
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
 impl IrBuilder {
-    /// Sets the value of a register at the start of a run.
+    /// Returns the register with this name, and sets its value at the start of a run.
     pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
         let reg = self.extra(name, width);
         self.started.insert(reg, value);
         reg
     }
 
-    /// Returns a register that is zero at the start of a run.
+    /// Returns the register with this name, which is zero at the start of a run.
     pub fn start_zero(&mut self, name: &str, width: u8) -> Reg {
         self.start(name, width, StartValue::Zero)
     }
 
-    /// Returns a register that has an unknown value up to `max` at the start of a run.
+    /// Returns the register with this name, whose value at the start of a run is unknown and at
+    /// most `max`; also returns the input with this value.
     pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
         (self.start(name, width, StartValue::Unknown(input)), input)
     }
 
-    /// Returns the metadata length of a received packet in bytes, 64 bits: `words.0` to `words.1`
-    /// words of 4 bytes.
+    /// Returns the metadata length of a received packet in bytes: from `words.0` to `words.1` words
+    /// of 4 bytes.
     pub fn metadata(&mut self, words: (u64, u64)) -> Operand {
         let (least, most) = words;
         if least == most {
@@ -52,7 +53,7 @@ impl IrBuilder {
     }
 
     /// Returns the operations before the first instruction, for a packet received as `receive`
-    /// describes, and the input of the packet's length.
+    /// describes, and the input with the packet's length.
     pub fn prologue(&mut self, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
         let words = receive.packet_environment().words();
@@ -78,10 +79,10 @@ impl IrBuilder {
         let meta = if receive.supports_metadata {
             meta
         } else {
-            let yes = self.input(METADATA_SUPPORT, 1, 0, 1, InputKind::Unknown);
-            let yes = self.emit.unknown_input(yes, 1);
+            let supported = self.input(METADATA_SUPPORT, 1, 0, 1, InputKind::Unknown);
+            let supported = self.emit.unknown_input(supported, 1);
             let behind = self.emit.add(packet, word(1));
-            self.emit.select(yes, meta, behind)
+            self.emit.select(supported, meta, behind)
         };
         for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
             let low = self.emit.extract(pointer, 0, 32);

@@ -6,7 +6,7 @@ use slowpath_ir::RegionId;
 
 use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 
-/// A map element, as far as some bytes of memory determine it.
+/// The part of a map element that the known bytes of memory determine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Number of the element, see [`MapLayout`].
@@ -15,16 +15,16 @@ pub struct Element {
     pub key: Option<Vec<u8>>,
     /// Address of the map, for inner maps of a map of maps.
     pub map_address: Option<u64>,
-    /// For maps of maps: number of the map in this element, if known. The address of that map is as
-    /// many elements behind the start of [`MapLayout::values`].
+    /// For maps of maps, number of the map in this element, if known. Multiply it by the distance
+    /// between elements to get the map's offset from the start of [`MapLayout::values`].
     pub inner_map: Option<u64>,
-    /// True if the element exists, `None` if that is unknown; always true in arrays.
+    /// True if the element exists, `None` if this is unknown; always true in arrays.
     pub present: Option<bool>,
-    /// Known bytes of the value.
+    /// Value of the element.
     pub value: PartialValue,
 }
 
-/// A value with some known bytes; memory use depends on the known bytes only.
+/// A value of which some bytes are known. Its memory use depends only on the number of known bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartialValue {
     /// Size in bytes.
@@ -33,17 +33,17 @@ pub struct PartialValue {
 }
 
 impl PartialValue {
-    /// Returns the size in bytes, known and unknown bytes together.
+    /// Returns the size of the value in bytes, including unknown bytes.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Returns every byte, `None` for an unknown one; suited to small values.
+    /// Returns all bytes, `None` for unknown ones. Takes time in proportion to the size.
     pub fn iter(&self) -> impl Iterator<Item = Option<u8>> + '_ {
         (0..self.size).map(|offset| self.known.get(&offset).copied())
     }
 
-    /// Returns the known bytes with their offsets, in order; adjacent bytes form one entry.
+    /// Returns each run of adjacent known bytes with its offset, in order.
     pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
         let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
         for (&offset, &byte) in &self.known {
@@ -59,14 +59,12 @@ impl PartialValue {
 /// Bytes of memory, by region and offset.
 pub type Bytes = BTreeMap<(RegionId, u64), u8>;
 
-/// Numbers that represent pairs of words.
+/// Numbers that represent pairs of words, as [`slowpath_ir::BinaryOp::Intern`] assigns them.
 pub type Interned = HashMap<(u64, u64), u32>;
 
 impl MapLayout {
-    /// Returns the elements that some bytes of memory determine in part, in the order of their
-    /// numbers.
-    ///
-    /// `interned` has the numbers that represent keys.
+    /// Returns the elements that known bytes of memory determine at least in part, in the order of
+    /// their numbers. `interned` contains the numbers that represent keys.
     pub fn elements(&self, bytes: &Bytes, interned: &Interned) -> Vec<Element> {
         let words: HashMap<u32, (u64, u64)> =
             interned.iter().map(|(&words, &number)| (number, words)).collect();
@@ -86,30 +84,37 @@ impl MapLayout {
         if let Some(identity) = self.identity {
             numbers.extend(inside(identity).map(|(offset, _)| offset >> 2));
         } else {
-            let places = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
-            // Larger places belong to elements that were free at the start.
-            let own = places.filter(|&place| self.moved.is_none() || place <= u32::MAX.into());
+            let positions = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
+            // Larger positions belong to elements that were free at the start.
+            let own =
+                positions.filter(|&position| self.moved.is_none() || position <= u32::MAX.into());
             numbers.extend(own);
         }
         let element = |number: u64| {
-            let (which, key) = self.key(number, &words);
-            let met = self.first_access.and_then(|seen| bytes.get(&(seen, number)));
-            let met = met.filter(|&&met| met != 0).map(|&met| u64::from(met) == PRESENT);
-            let known = met.or(present.get(&number).copied());
+            let (map_address, key) = self.key(number, &words);
+            let accessed = self.first_access.and_then(|seen| bytes.get(&(seen, number)));
+            let accessed = accessed
+                .filter(|&&accessed| accessed != 0)
+                .map(|&accessed| u64::from(accessed) == PRESENT);
+            let known = accessed.or(present.get(&number).copied());
             Element {
                 number,
                 key,
-                map_address: which,
-                inner_map: self.place(number, bytes).filter(|_| self.holds_maps()),
-                present: if self.present.is_some() || met.is_some() { known } else { Some(true) },
+                map_address,
+                inner_map: self.position(number, bytes).filter(|_| self.holds_maps()),
+                present: if self.present.is_some() || accessed.is_some() {
+                    known
+                } else {
+                    Some(true)
+                },
                 value: self.value(number, bytes),
             }
         };
         numbers.into_iter().map(element).collect()
     }
 
-    /// Returns the place of the value of an element.
-    fn place(&self, number: u64, bytes: &Bytes) -> Option<u64> {
+    /// Returns the position of an element's value in the region of values; `None` if it is unknown.
+    fn position(&self, number: u64, bytes: &Bytes) -> Option<u64> {
         match (self.identity, self.moved) {
             (None, None) => Some(number),
             (None, Some(moved)) => {
@@ -123,11 +128,11 @@ impl MapLayout {
         }
     }
 
-    /// Returns the value of an element.
+    /// Returns the known part of an element's value.
     fn value(&self, number: u64, bytes: &Bytes) -> PartialValue {
         let size = if self.holds_maps() { 0 } else { self.value_size };
         let mut known = BTreeMap::new();
-        if let Some(place) = self.place(number, bytes) {
+        if let Some(place) = self.position(number, bytes) {
             let start = place << self.element_bits;
             let end = start.saturating_add(size.into());
             let inside = (self.values, start)..(self.values, end);
@@ -136,12 +141,13 @@ impl MapLayout {
         PartialValue { size, known }
     }
 
-    /// Returns true if the values are maps.
+    /// Returns true if the elements of the map are maps.
     pub fn holds_maps(&self) -> bool {
         self.kind.holds_maps()
     }
 
-    /// Returns the map (for inner maps of a map of maps) and the key that a number represents.
+    /// Returns the address of the map, for inner maps of a map of maps, and the key that a number
+    /// represents. Each is `None` if unknown.
     fn key(&self, number: u64, words: &HashMap<u32, (u64, u64)>) -> (Option<u64>, Option<Vec<u8>>) {
         let size = self.key_size as usize;
         if self.keying != Keying::Interned {
@@ -151,18 +157,18 @@ impl MapLayout {
         let count = size.div_ceil(8) + usize::from(self.inner);
         let mut parts = Vec::with_capacity(count);
         let mut number = number as u32;
-        // The last word was interned last.
+        // Start with the last word, which was interned last.
         for _ in 2..count {
-            let Some(&(so_far, last)) = words.get(&number) else { return (None, None) };
+            let Some(&(prefix, last)) = words.get(&number) else { return (None, None) };
             parts.push(last);
-            number = so_far as u32;
+            number = prefix as u32;
         }
         let Some(&(first, second)) = words.get(&number) else { return (None, None) };
         parts.extend([second, first]);
         parts.reverse();
-        let which = self.inner.then(|| parts.remove(0));
+        let map_address = self.inner.then(|| parts.remove(0));
         let bytes: Vec<u8> = parts.iter().flat_map(|word| word.to_le_bytes()).collect();
-        (which, bytes.get(..size).map(<[u8]>::to_vec))
+        (map_address, bytes.get(..size).map(<[u8]>::to_vec))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tracked numbers of a map: in a register, or in memory for the inner maps of a map of maps.
+//! Tracked numbers of maps: in a register, or in memory for the inner maps of a map of maps.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId, RegionKind};
 
@@ -16,19 +16,19 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// Returns a region of a map that is zero at the start; `what` is its purpose.
+    /// Returns a region of a map that is zero at the start; `what` names its content.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{what}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
 
-    /// Returns the number that represents an inner map of a map of maps.
-    pub(in crate::lift) fn map_number(&mut self, which: Operand) -> Operand {
-        self.ir.emit.interned(Some(which), &[])
+    /// Returns the number that represents the inner map at an address.
+    pub(in crate::lift) fn map_number(&mut self, map_address: Operand) -> Operand {
+        self.ir.emit.interned(Some(map_address), &[])
     }
 
-    /// Returns the address of item `number` in a region whose items have `1 << bits` bytes.
+    /// Returns the address of item `number` in a region of items that are `1 << bits` bytes long.
     pub(in crate::lift) fn item(
         &mut self,
         region: RegionId,
@@ -42,8 +42,8 @@ impl Lifter<'_> {
         emit.add(base, offset)
     }
 
-    /// Returns the address of the 8-byte word of an element or slot, in a region that is zero at
-    /// the start.
+    /// Returns the address of the 8-byte word for an element or slot in the region `what` of a map,
+    /// which is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -54,15 +54,15 @@ impl Lifter<'_> {
         self.item(region, number, 3)
     }
 
-    /// Returns the tracked number of a map with this name, zero at the start.
+    /// Returns the location of the tracked number `what` of a map, which is zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, what: &str) -> Cell {
         match map.map_address {
             None => {
                 let name = format!("{}.{what}", map.layout.name);
                 Cell::Register(self.ir.start_zero(&name, 64))
             }
-            Some(which) => {
-                let number = self.map_number(which);
+            Some(map_address) => {
+                let number = self.map_number(map_address);
                 Cell::Word(self.word_of(map, what, number))
             }
         }
@@ -82,7 +82,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Writes the number if the condition holds.
+    /// Writes a tracked number if the condition holds.
     pub(in crate::lift) fn write_if(&mut self, cond: Operand, cell: Cell, value: Operand) {
         let old = self.read(cell);
         let value = self.ir.emit.select(cond, value, old);

@@ -1,4 +1,4 @@
-//! Table of map types. The class of a type determines the possible operations.
+//! Table of map types. The class of a type determines the operations that programs can use.
 
 use crate::lift::error::Cause;
 use crate::maps::{MapDef, MapKind};
@@ -6,15 +6,15 @@ use crate::maps::{MapDef, MapKind};
 /// Kind of a map, as seen by programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum MapClass {
-    /// All elements exist.
+    /// All elements exist, and keys are indices.
     Array,
-    /// Elements are inserted and deleted.
+    /// Programs insert and delete elements.
     Hash,
-    /// Elements represent ranges of keys, by longest prefix.
+    /// Elements are prefixes; lookups find the longest prefix of the key.
     Trie,
-    /// Elements are devices, CPUs or sockets to redirect packets to, by index.
+    /// Elements are targets of redirection (devices, CPUs or sockets), by index.
     RedirectTargets,
-    /// Elements are redirection targets, by key.
+    /// Elements are targets of redirection, by key.
     RedirectTargetsByKey,
     /// Elements are maps.
     Maps,
@@ -26,7 +26,7 @@ pub(in crate::lift) enum MapClass {
     Queue,
 }
 
-/// A map type and the operations that programs can use.
+/// A map type, with its class and the note in the documentation.
 pub(in crate::lift) struct MapSupport {
     pub kind: MapKind,
     pub class: MapClass,
@@ -86,10 +86,10 @@ pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
 /// Maximum size of a key in bytes (`MAX_BPF_STACK`).
 const MAX_KEY_BYTES: u32 = 512;
 
-/// Returns the maximum value size in bytes that any kernel accepts for a map type, if limited. The
-/// limit is the largest allocation of `kmalloc` or of the per-CPU allocator with the largest page
-/// size of Linux (`htab_map_alloc_check`, `array_map_alloc_check`, `queue_stack_map_alloc_check`,
-/// `trie_alloc`).
+/// Returns the maximum value size, in bytes, that any kernel accepts for a map type; `None` without
+/// limit. The limit is the largest allocation of `kmalloc` or of the per-CPU allocator with the
+/// largest page size of Linux (`htab_map_alloc_check`, `array_map_alloc_check`,
+/// `queue_stack_map_alloc_check`, `trie_alloc`).
 fn largest_value(map: &MapSupport) -> Option<u32> {
     /// `KMALLOC_MAX_SIZE` with 64 KiB pages.
     const ALLOCATED: u32 = 1 << 29;
@@ -116,20 +116,20 @@ fn known(kind: MapKind) -> Option<&'static MapSupport> {
     MAP_KINDS.iter().find(|known| known.kind == kind)
 }
 
-/// Identification of the entries of a map.
+/// Way in which the entries of a map are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKeys {
-    /// Indices below `max_entries`: every entry has a fixed place and is never evicted.
+    /// By index below `max_entries`: every entry has a fixed position and is never evicted.
     Indices,
-    /// Keys.
+    /// By key.
     Keys,
-    /// The order in which entries are removed.
+    /// By position in the order of removal.
     Order,
-    /// The map has no entries that a program could find again.
+    /// Not at all: a program cannot find entries again.
     None,
 }
 
-/// Returns the identification of the entries of a map type, also for unsupported types.
+/// Returns the way in which the entries of a map type are identified, also for unsupported types.
 pub fn entry_keys(kind: MapKind) -> EntryKeys {
     match known(kind).map(|known| known.class) {
         Some(MapClass::Maps) if kind == MapKind::HASH_OF_MAPS => EntryKeys::Keys,

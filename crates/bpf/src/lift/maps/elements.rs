@@ -1,4 +1,4 @@
-//! Map elements: number, existence, and position of the value.
+//! Map elements: their numbers, and the addresses of their values.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, RegionId, RegionKind};
 
@@ -8,16 +8,16 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 
-/// A reference to a map element.
+/// The element for a key.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
-    /// Condition that such an element can exist; `None` if it always can.
+    /// Condition that the key is in range; `None` if it always is.
     pub in_range: Option<Operand>,
     /// Number of the element, 32 bits.
     pub number: Operand,
 }
 
-/// Returns the number of low bits that distinguish the indices below `max_entries`.
+/// Returns the number of bits of the indices below `max_entries`.
 fn index_bits(max_entries: u32) -> u8 {
     (32 - max_entries.saturating_sub(1).leading_zeros()) as u8
 }
@@ -45,7 +45,7 @@ impl Lifter<'_> {
         let size = self.size(map);
         let emit = &mut self.ir.emit;
         let in_range = emit.ult(index, size);
-        // For an index in range, the higher bits are zero.
+        // If the index is in range, the higher bits are zero.
         let bits = map.fixed_size().map_or(32, index_bits);
         let number = match bits {
             0 => Operand::constant(32, 0),
@@ -56,15 +56,15 @@ impl Lifter<'_> {
         };
         let number = match map.map_address {
             None => number,
-            Some(which) => {
+            Some(map_address) => {
                 let word = self.ir.emit.zero_extend(number, 64);
-                self.ir.emit.interned(Some(which), &[word])
+                self.ir.emit.interned(Some(map_address), &[word])
             }
         };
         ElementRef { in_range: Some(in_range), number }
     }
 
-    /// Returns the region with the sizes of the arrays in an array of maps.
+    /// Returns the region with the start sizes of the arrays in an array of maps.
     pub(in crate::lift) fn start_sizes(&mut self, name: &str) -> RegionId {
         if self.options.contents.contains_key(name) {
             return self.zeroed(name, "size");
@@ -72,28 +72,27 @@ impl Lifter<'_> {
         self.ir.region(&format!("{name}.size"), RegionKind::Map)
     }
 
-    /// Returns the maximum number of elements of a map, 32 bits: an unknown input if the loader
-    /// chooses it.
+    /// Returns the maximum number of elements of a map, 32 bits: an input if the loader chooses it.
     pub(in crate::lift) fn size(&mut self, map: &MapOperand) -> Operand {
         const MAX_ENTRIES: u64 = u32::MAX as u64;
         if let Some(size) = map.fixed_size() {
             return Operand::constant(32, size.into());
         }
-        if let (Some(which), Some(sizes)) = (map.map_address, map.layout.sizes) {
-            let number = self.map_number(which);
+        if let (Some(map_address), Some(sizes)) = (map.map_address, map.layout.sizes) {
+            let number = self.map_number(map_address);
             let at = self.item(sizes, number, 2);
             let emit = &mut self.ir.emit;
-            let noted = emit.load(at, 4);
+            let stored = emit.load(at, 4);
             let size = emit.binary(
                 BinaryOp::Xor,
-                noted,
+                stored,
                 Operand::constant(32, u64::from(map.def.max_entries)),
             );
             let none = emit.eq(size, Operand::constant(32, 0));
             return emit.select(none, Operand::constant(32, 1), size);
         }
         if map.map_address.is_some() {
-            // For other inner maps, only an upper bound is needed.
+            // For inner maps that are not arrays, an upper bound is enough.
             return Operand::constant(32, MAX_ENTRIES);
         }
         let name = format!("max_entries of {}", map.def.name);
@@ -101,7 +100,7 @@ impl Lifter<'_> {
         self.ir.emit.unknown_input(size, 32)
     }
 
-    /// Returns the element whose key is an index or a number of at most 4 bytes.
+    /// Returns the element for a key that is an index or a number of at most 4 bytes.
     pub(in crate::lift) fn element_of_number(
         &mut self,
         map: &MapOperand,
@@ -113,7 +112,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Loads bytes as 8-byte words; the last word is zero-extended.
+    /// Loads bytes as 8-byte words, the last of which is zero-extended.
     fn words(&mut self, address: Operand, bytes: u32) -> Vec<Operand> {
         let mut words = Vec::new();
         for (offset, size) in chunks(bytes) {
@@ -124,7 +123,7 @@ impl Lifter<'_> {
         words
     }
 
-    /// Returns the address of an element's value.
+    /// Returns the address of the value at a position of the region of values.
     pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
         let base = self.ir.base(map.layout.values);
         let emit = &mut self.ir.emit;

@@ -1,13 +1,13 @@
 //! Eviction from LRU maps (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
 //! `__htab_lru_percpu_map_update_elem` of `kernel/bpf/hashtab.c`).
 //!
-//! An update takes a free element before it looks up the key. There are `max_entries` elements in
-//! total, so at most `max_entries - 1` of those in the map remain. LRU lists, which no program
-//! sees, determine the evicted elements and their number. No element is evicted between two
+//! An update takes a free element before it looks up the key. The map has `max_entries` elements in
+//! total, so at most `max_entries - 1` of the existing ones remain. LRU lists, which are invisible
+//! to programs, determine the evicted elements and their number. No element is evicted between two
 //! updates.
 //!
-//! The lifted program counts updates. Knowledge about an element is valid until the next update. So
-//! each element has the number of the last update at which it was known to exist.
+//! The lifted program counts updates. Each element has the number of the last update at which it
+//! was known to exist, because this knowledge is valid until the next update.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -18,12 +18,12 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the number of updates that looked for a free element.
+    /// Returns the location of the number of updates that looked for a free element.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
 
-    /// Returns the condition that an element may have been evicted; `None` if that is impossible.
+    /// Returns the condition that elements may have been evicted; `None` if this is impossible.
     pub(in crate::lift) fn has_evicted(&mut self, map: &MapOperand) -> Option<Operand> {
         if !map.evicts() || !self.state.replaced.contains(&map.id) {
             return None;
@@ -34,18 +34,18 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// Returns an upper bound on the elements that survived the last update and were not found
-    /// again yet, if tracked.
+    /// Returns the location of an upper bound on the number of elements that survived the last
+    /// update and were not accessed since; `None` if it is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
 
-    /// Takes a free element if the condition holds; other elements may be evicted.
+    /// Takes a free element if the condition holds, which may evict other elements.
     pub(in crate::lift) fn evict(&mut self, map: &MapOperand, cond: Operand) {
         let updates = self.updates(map);
         let before = self.read(updates);
-        let more = self.ir.emit.add(before, word(1));
-        self.write_if(cond, updates, more);
+        let next = self.ir.emit.add(before, word(1));
+        self.write_if(cond, updates, next);
         if let Some(survivors) = self.survivors(map) {
             let most = u64::from(map.def.max_entries).saturating_sub(1);
             self.write_if(cond, survivors, word(most));
@@ -61,7 +61,7 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, found, now);
     }
 
-    /// Returns the condition that an element that existed still exists: it may have been evicted
+    /// Returns the condition that an element, for which `exists` held before, has not been evicted
     /// since.
     pub(in crate::lift) fn survives(
         &mut self,
@@ -80,24 +80,24 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let last = emit.load(found, 8);
         let known = emit.eq(last, now);
-        let open = emit.not(known);
+        let unknown = emit.not(known);
         let what = format!("element of {} evicted since", map.layout.name);
-        let mut goes = emit.unknown_bit(&what, &["no", "yes"]);
+        let mut evicted = emit.unknown_bit(&what, &["no", "yes"]);
         if let Some(survivors) = self.survivors(map) {
             let left = self.read(survivors);
             let emit = &mut self.ir.emit;
             let none = emit.eq(left, word(0));
-            goes = emit.or(goes, none);
-            let stays = emit.not(goes);
-            let counts = emit.and(open, exists);
-            let counts = emit.and(counts, stays);
-            let less = emit.sub(left, word(1));
-            self.write_if(counts, survivors, less);
+            evicted = emit.or(evicted, none);
+            let remains = emit.not(evicted);
+            let found_again = emit.and(unknown, exists);
+            let found_again = emit.and(found_again, remains);
+            let fewer = emit.sub(left, word(1));
+            self.write_if(found_again, survivors, fewer);
         }
         let emit = &mut self.ir.emit;
-        let goes = emit.and(goes, open);
+        let evicted = emit.and(evicted, unknown);
         emit.store(found, now);
-        let gone = emit.and(exists, goes);
+        let gone = emit.and(exists, evicted);
         let base = self.ir.base(present);
         let emit = &mut self.ir.emit;
         let offset = emit.zero_extend(element.number, 64);
@@ -105,7 +105,7 @@ impl Lifter<'_> {
         emit.store_if(gone, address, Operand::constant(8, 0));
         self.decrement_alive(map, gone);
         let emit = &mut self.ir.emit;
-        let stays = emit.not(goes);
-        emit.and(exists, stays)
+        let remains = emit.not(evicted);
+        emit.and(exists, remains)
     }
 }

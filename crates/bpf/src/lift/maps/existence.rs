@@ -1,5 +1,5 @@
-//! Existence of map elements: the content of memory, limited by the number of elements and by
-//! evictions.
+//! Existence of map elements, which depends on the content of memory, on the number of elements,
+//! and on evictions.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -28,7 +28,7 @@ impl Lifter<'_> {
         let exists = emit.not(absent);
         match element.in_range {
             Some(in_range) => {
-                // Elements without a fixed index could be evicted; the other arm handles them.
+                // Maps without fixed indices may evict elements, which only the other arm handles.
                 debug_assert_eq!(entry_keys(map.def.kind), EntryKeys::Indices);
                 emit.and(in_range, exists)
             }
@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Marks an element as existing or absent, if the condition holds.
+    /// Marks an element as existing or absent if the condition holds.
     pub(in crate::lift) fn set_exists(
         &mut self,
         map: &MapOperand,

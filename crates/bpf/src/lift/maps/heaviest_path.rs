@@ -1,24 +1,20 @@
-//! Number of times that one run can reach given blocks.
+//! Upper bound on the number of times that one run reaches given blocks.
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{Block, BlockId, Destination};
+use slowpath_ir::{Block, BlockId};
 
-/// Assumed number of iterations of a loop; more calls in one run count as this many.
+/// Assumed number of iterations of a loop. Callers do not distinguish larger numbers of calls in a
+/// run.
 const ROUNDS: u64 = 1024;
 
-/// Returns the largest weight of the blocks on a path; blocks in loops count [`ROUNDS`] times.
+/// Returns the largest sum of weights of the blocks on a path; the weights of blocks in loops count
+/// [`ROUNDS`] times.
 pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<BlockId, u64>) -> u64 {
-    let successors = |block: usize| {
-        let edges = blocks[block].terminator.edges();
-        edges.filter_map(|edge| match edge.target {
-            Destination::Block(next) => Some(next.index()),
-            Destination::Exit(_) | Destination::Never => None,
-        })
-    };
+    let successors = |block: usize| blocks[block].terminator.successors().map(BlockId::index);
     // Strongly connected components (Tarjan), without recursion, because programs have up to
-    // 200,000 blocks. A component is completed after all its successors, so their heaviest paths
-    // are known then.
+    // 200,000 blocks. A component is completed after all its successors, so the weights of their
+    // heaviest paths are known by then.
     let unseen = usize::MAX;
     let (mut order, mut low) = (vec![unseen; blocks.len()], vec![0; blocks.len()]);
     let mut component = vec![unseen; blocks.len()];
@@ -37,7 +33,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
                 stack.push(block);
                 work.push((block, successors(block).collect()));
             }
-            // Current block, and its successors that are not visited yet.
+            // The current block, and its successors that are still to be visited.
             let Some((block, next)) = work.last_mut() else { break };
             let block = *block;
             if let Some(to) = next.pop() {
@@ -52,7 +48,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             if let Some((before, _)) = work.last() {
                 low[*before] = low[*before].min(low[block]);
             }
-            // An earlier block of the same component will complete it.
+            // The component's first block completes it.
             if low[block] != order[block] {
                 continue;
             }

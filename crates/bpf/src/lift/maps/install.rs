@@ -1,5 +1,5 @@
-//! Known initial content of maps, written to the memory of the lifted program: arrays as initial
-//! content of their regions, elements of other maps by operations of the prologue.
+//! Installation of known map content in the memory of the lifted program: content of arrays as
+//! initial content of their regions, elements of other maps by operations of the prologue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::layout::memory::{Keying, MapLayout, chunks};
 use crate::maps::{MapDef, MapKind};
 
-/// Installs known contents in the regions of the used maps.
+/// Writes the contents that the options give to the memory of the used maps.
 pub(in crate::lift) fn install(
     ir: &mut IrBuilder,
     maps: &[MapDef],
@@ -24,7 +24,7 @@ pub(in crate::lift) fn install(
         let Some(layout) = layouts.get(name) else { continue };
         let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
         let Some(def) = maps.iter().find(|map| map.name == outer.unwrap_or(name)) else { continue };
-        // The content of read-only data is that of the object, with changes by the loader.
+        // Read-only data has the content that the object and its loader give it.
         if def.read_only && def.initial.is_some() {
             continue;
         }
@@ -41,7 +41,10 @@ pub(in crate::lift) fn install(
                     sizes(ir, (def, layout), content, &names, outer);
                 }
             }
-            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(ir, def, layout, content)?,
+            MapKind::ARRAY | MapKind::PERCPU_ARRAY => {
+                let bytes = array_content(def, layout, content)?;
+                ir.regions[layout.values.index()].content = Some(bytes);
+            }
             MapKind::QUEUE => in_order(ir, layout, content)?,
             MapKind::STACK => {
                 // The oldest element of a stack has number 0.
@@ -78,19 +81,7 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     Ok(())
 }
 
-fn array(
-    ir: &mut IrBuilder,
-    def: &MapDef,
-    layout: &MapLayout,
-    content: &MapContent,
-) -> Result<(), LiftError> {
-    let bytes = array_bytes(def, layout, content)?;
-    ir.regions[layout.values.index()].content = Some(bytes);
-    Ok(())
-}
-
-/// Returns the memory of an array with this content, from the first element on, without trailing
-/// zeros.
+/// Returns the memory of an array with this content, without trailing zeros.
 ///
 /// # Errors
 /// [`LiftError`] if keys or values do not fit the map.
@@ -99,19 +90,9 @@ pub fn array_content(
     layout: &MapLayout,
     content: &MapContent,
 ) -> Result<Vec<u8>, LiftError> {
-    for entry in &content.entries {
-        check(def, entry)?;
-    }
-    array_bytes(def, layout, content)
-}
-
-fn array_bytes(
-    def: &MapDef,
-    layout: &MapLayout,
-    content: &MapContent,
-) -> Result<Vec<u8>, LiftError> {
     let mut bytes = Vec::new();
     for entry in &content.entries {
+        check(def, entry)?;
         let index = u64::from(index_of(&entry.key));
         let EntryValue::Bytes(value) = &entry.value else { continue };
         let start = index << layout.element_bits;
@@ -135,8 +116,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(what, "up to 64 MiB of a map are kept")
 }
 
-/// Installs the values of entries in their order: of a queue, or of a trie, where lookups return
-/// the entry's position.
+/// Installs the values of entries at their positions in the list: entries of a queue, or of a trie,
+/// where lookups return the position.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -159,7 +140,7 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Numbers of the maps that maps of maps contain; the object's maps come first.
+/// Numbers of the maps that maps of maps contain; the object's maps have the lowest numbers.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -181,7 +162,7 @@ impl<'a> MapNumbers<'a> {
         MapNumbers { maps, others }
     }
 
-    /// Returns the number of a map; maps with equal names are the same map.
+    /// Returns the number of the map with this name; equal names denote the same map.
     pub(in crate::lift) fn number(&self, name: &str) -> u64 {
         let number = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
             self.maps.len() + self.others.iter().take_while(|&&other| other < name).count()
@@ -190,8 +171,8 @@ impl<'a> MapNumbers<'a> {
     }
 }
 
-/// Installs elements by operations; `outer` is the map of maps if `layout` represents its inner
-/// maps.
+/// Emits operations that store the elements; `outer` is the map of maps if `layout` represents its
+/// inner maps.
 fn elements(
     ir: &mut IrBuilder,
     layout: &MapLayout,
@@ -204,7 +185,7 @@ fn elements(
     }
     ir.regions[layout.values.index()].content = Some(Vec::new());
     for entry in &content.entries {
-        let which = match (&entry.value, outer) {
+        let map_address = match (&entry.value, outer) {
             (EntryValue::Inner { map, .. }, Some(outer)) => {
                 let place = names.number(map) << outer.element_bits;
                 let base = ir.base(outer.values);
@@ -212,7 +193,7 @@ fn elements(
             }
             _ => None,
         };
-        let number = number(&mut ir.emit, layout, which, &entry.key);
+        let number = number(&mut ir.emit, layout, map_address, &entry.key);
         let number = ir.emit.zero_extend(number, 64);
         if let Some(present) = layout.present {
             let present = ir.base(present);
@@ -246,7 +227,7 @@ fn elements(
     }
 }
 
-/// Installs the fill levels and sizes of the inner maps of a map of maps.
+/// Emits operations that store the fill levels and sizes of the inner maps of `outer`.
 fn sizes(
     ir: &mut IrBuilder,
     (def, layout): (&MapDef, &MapLayout),
@@ -262,31 +243,36 @@ fn sizes(
     }
     content.inner.keys().for_each(|name| _ = listed.entry(name).or_default());
     for (name, listed) in listed {
-        let InnerContent { others, max_entries } =
+        let InnerContent { others: unlisted, max_entries } =
             content.inner.get(name).copied().unwrap_or_default();
-        let most = max_entries.unwrap_or(def.max_entries);
-        let missing = most.wrapping_sub(def.max_entries);
-        let used = (listed.saturating_add(others) as u32).wrapping_sub(missing);
-        let notes =
-            [(layout.fill.map(|fill| fill.used), used), (layout.sizes, most ^ def.max_entries)];
-        for (region, note) in notes {
+        let size = max_entries.unwrap_or(def.max_entries);
+        let missing = size.wrapping_sub(def.max_entries);
+        let used = (listed.saturating_add(unlisted) as u32).wrapping_sub(missing);
+        let stored =
+            [(layout.fill.map(|fill| fill.used), used), (layout.sizes, size ^ def.max_entries)];
+        for (region, value) in stored {
             let Some(region) = region else { continue };
             let (base, place) = (ir.base(outer.values), names.number(name));
-            let which = ir.emit.add(base, word(place << outer.element_bits));
+            let map_address = ir.emit.add(base, word(place << outer.element_bits));
             let base = ir.base(region);
             let emit = &mut ir.emit;
-            let number = emit.binary(BinaryOp::Intern, which, word(0));
+            let number = emit.binary(BinaryOp::Intern, map_address, word(0));
             let number = emit.zero_extend(number, 64);
             let offset = emit.binary(BinaryOp::Shl, number, word(2));
             let address = emit.add(base, offset);
-            emit.store(address, Operand::constant(32, note.into()));
+            emit.store(address, Operand::constant(32, value.into()));
         }
     }
 }
 
-/// Returns the number of the element with a known key; `which` is the map's address if `layout`
+/// Returns the number of the element with a known key; `map_address` is given if `layout`
 /// represents several maps.
-fn number(emit: &mut Emitter, layout: &MapLayout, which: Option<Operand>, key: &[u8]) -> Operand {
+fn number(
+    emit: &mut Emitter,
+    layout: &MapLayout,
+    map_address: Option<Operand>,
+    key: &[u8],
+) -> Operand {
     if layout.keying != Keying::Interned {
         return Operand::constant(32, index_of(key).into());
     }
@@ -295,5 +281,5 @@ fn number(emit: &mut Emitter, layout: &MapLayout, which: Option<Operand>, key: &
         bytes[..chunk.len()].copy_from_slice(chunk);
         word(u64::from_le_bytes(bytes))
     });
-    emit.interned(which, &words.collect::<Vec<_>>())
+    emit.interned(map_address, &words.collect::<Vec<_>>())
 }

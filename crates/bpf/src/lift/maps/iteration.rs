@@ -1,16 +1,16 @@
 //! Iteration over hash maps by `bpf_for_each_map_elem` (`bpf_for_each_hash_elem` of
-//! `kernel/bpf/hashtab.c`): visits each existing element once, in any order.
+//! `kernel/bpf/hashtab.c`), which visits each existing element once, in any order.
 //!
 //! The model counts elements. A run knows the number of existing elements that it has accessed
-//! (`alive`), and an upper bound on the others. The number of iterations is an unknown value: all
-//! alive elements and some of the others. Each iteration is for an existing element that this walk
-//! has not visited; runs that violate this are excluded. So a walk visits all alive elements, and
-//! afterwards no other elements remain.
+//! (`alive`), and an upper bound on the number of other elements. The number of iterations is an
+//! unknown value: all alive elements and some others. Each iteration is for an existing element
+//! that this walk has not visited; runs that violate this are excluded. So a walk visits all alive
+//! elements, and afterwards no other elements remain.
 //!
-//! Callbacks can change the map. Deleting the current element, or an earlier one, does not disturb
-//! the walk. After any other insertion or deletion, the remaining iterations depend on positions in
-//! the hash table. A path that continues after such a change relies on the kernel visiting the same
-//! elements.
+//! Callbacks can change the map. Deletions of elements that the walk has already visited do not
+//! disturb it. After any other insertion or deletion, the remaining iterations depend on positions
+//! in the hash table. A path that continues after such a change relies on the assumption that the
+//! kernel visits the same elements.
 
 use slowpath_ir::{Emit, Operand, Reg, ValueFormat};
 
@@ -21,17 +21,17 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the number of walks started on the map.
+    /// Returns the location of the number of walks started on the map.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// Returns the number of disturbances of walks on the map.
+    /// Returns the location of the number of changes that disturb walks on the map.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
 
-    /// Records that an element is inserted, deleted or replaced, if the condition holds.
+    /// Records that an element is inserted, deleted or replaced if the condition holds.
     pub(in crate::lift) fn disturb(
         &mut self,
         map: &MapOperand,
@@ -46,9 +46,9 @@ impl Lifter<'_> {
         let note = self.word_of(map, "walked", element.number);
         let emit = &mut self.ir.emit;
         let last = emit.load(note, 8);
-        let over = emit.eq(last, walk);
-        let ahead = emit.not(over);
-        let disturbs = emit.and(ahead, cond);
+        let visited = emit.eq(last, walk);
+        let unvisited = emit.not(visited);
+        let disturbs = emit.and(unvisited, cond);
         self.count_disturbance(map, disturbs);
     }
 
@@ -59,8 +59,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Starts a walk. Returns the number of iterations, and the condition that the map can have
-    /// this many elements.
+    /// Starts a walk. Returns the number of iterations, and a condition that holds whenever the map
+    /// can have this many elements.
     pub(in crate::lift) fn begin_walk(
         &mut self,
         map: &MapOperand,
@@ -69,16 +69,16 @@ impl Lifter<'_> {
         let most = map.most_elements().unwrap_or(u32::MAX);
         let what = format!("elements in {}", map.def.name);
         let iterations = self.ir.emit.draw(&what, ValueFormat::Number, 64, most.into());
-        let yes = Operand::constant(1, 1);
+        let always = Operand::constant(1, 1);
         let Some(alive) = self.alive(map) else {
             let sentence =
                 format!("bpf_for_each_map_elem finds such elements in {}", map.layout.name);
-            self.rely(yes, sentence);
-            return (iterations, yes);
+            self.rely(always, sentence);
+            return (iterations, always);
         };
         if map.tracking.disturbed {
-            // For nested walks, each element records only the last walk that visited it.
-            self.count_disturbance(map, yes);
+            // In nested walks, an element records only the last walk that visited it.
+            self.count_disturbance(map, always);
             let cell = self.disturbances(map);
             let now = self.read(cell);
             self.ir.emit.copy(disturbances_at_start, now);
@@ -88,12 +88,12 @@ impl Lifter<'_> {
         let walk = self.ir.emit.add(walk, word(1));
         self.write(walks, walk);
         let (alive, others) = (self.read(alive), self.unaccessed_bound(map));
-        let given = self.options.contents.contains_key(&map.layout.name);
+        let is_known = self.options.contents.contains_key(&map.layout.name);
         let emit = &mut self.ir.emit;
         let fewer = emit.ult(iterations, alive);
         let enough = emit.not(fewer);
         let new = emit.sub(iterations, alive);
-        let fits = if given || map.tracking.room.is_some() {
+        let fits = if is_known || map.tracking.room.is_some() {
             // The number of elements is known.
             emit.eq(new, others)
         } else {
@@ -116,8 +116,9 @@ impl Lifter<'_> {
         (iterations, possible)
     }
 
-    /// Returns the condition that a walk was disturbed since it began; `disturbances_at_start` is
-    /// the disturbance count at its start.
+    /// Returns the condition that a walk was disturbed since it began, and makes the run rely on
+    /// such a walk; `None` if the program disturbs no walk. `disturbances_at_start` is the number
+    /// of disturbances at its start.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,
@@ -138,7 +139,8 @@ impl Lifter<'_> {
         Some(disturbed)
     }
 
-    /// Returns the condition that the next iteration of a walk can be for this element.
+    /// Returns the condition that the next iteration of a walk can be for this element, and marks
+    /// the element as visited.
     pub(in crate::lift) fn walk_to(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if !map.tracking.walked {
             return Operand::constant(1, 1);
@@ -149,8 +151,8 @@ impl Lifter<'_> {
         let note = self.word_of(map, "walked", element.number);
         let emit = &mut self.ir.emit;
         let last = emit.load(note, 8);
-        let again = emit.eq(last, walk);
-        let first = emit.not(again);
+        let visited = emit.eq(last, walk);
+        let first = emit.not(visited);
         emit.store(note, walk);
         emit.and(exists, first)
     }

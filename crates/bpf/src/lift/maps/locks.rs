@@ -10,15 +10,15 @@ use crate::{Btf, Object};
 pub(in crate::lift) enum Lock {
     Absent,
     Present,
-    /// Depends on the kernel or loader: the lock is inside another structure, or the value type is
-    /// declared as for old loaders.
+    /// Depends on the kernel or loader: the lock is inside a nested structure, or the value type is
+    /// declared in the way that old loaders need.
     Perhaps,
 }
 
 /// Maximum nesting of types to examine.
 const DEPTH: u32 = 8;
 
-/// Determines if the values of a map contain a lock.
+/// Returns whether the values of a map contain a lock.
 pub(in crate::lift) fn lock_of(object: &Object, def: &MapDef) -> Lock {
     let Some(btf) = &object.btf else { return Lock::Absent };
     let Some(value) = def.value_type else {

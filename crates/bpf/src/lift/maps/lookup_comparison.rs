@@ -1,33 +1,33 @@
-//! Selection of the lookups in a longest-prefix-match trie that are compared with each other.
+//! Selection of the lookups in a longest-prefix-match trie whose results are compared.
 
 use std::collections::BTreeSet;
 
 /// Size in bytes of the prefix length at the start of a key.
 pub(in crate::lift) const LENGTH_BYTES: u32 = 4;
 
-/// Maximum size in bytes of prefixes whose lookups are compared.
+/// Maximum size in bytes of the keys' data, without prefix length, for lookups to be compared.
 const DATA_BYTES: u32 = 32;
 
 /// Maximum number of lookup instructions that are compared individually.
 const SITES: usize = 8;
 
-/// Maximum number of earlier lookups that a lookup is compared with, if lookups are not
-/// distinguished by instruction.
+/// Maximum number of earlier lookups that a lookup is compared with, for
+/// [`LookupComparison::Last`].
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// The lookups in a trie that are compared with each other.
+/// Lookups in a trie that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum LookupComparison {
-    /// The lookups of these instructions; a run executes each instruction at most once.
+    /// Lookups by these instructions; a run executes each instruction at most once.
     Sites(BTreeSet<u32>),
-    /// Each lookup and this number of preceding lookups.
+    /// Each lookup with this number of preceding lookups.
     Last(usize),
     /// No lookups.
     None,
 }
 
 impl LookupComparison {
-    /// Returns a comparison that suits two programs, whose instruction numbers differ.
+    /// Returns a comparison that suits both of two programs, whose instruction numbers differ.
     pub fn with(self, other: &LookupComparison) -> LookupComparison {
         let last = |compared: &LookupComparison| match compared {
             LookupComparison::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),
@@ -42,9 +42,9 @@ impl LookupComparison {
     }
 }
 
-/// Selects the comparison of lookups in a trie; `None` if a run makes at most one. `sites` has the
-/// lookup instructions, `most` the maximum number of lookups in a run. `twice` is set if a run can
-/// execute one of them twice.
+/// Selects the comparison of lookups in a trie; `None` if a run makes at most one lookup. `sites`
+/// are the lookup instructions, `most` is the maximum number of lookups in a run, and `twice` is
+/// set if a run can execute an instruction twice.
 pub(in crate::lift) fn compared(
     key_size: u32,
     sites: BTreeSet<u32>,

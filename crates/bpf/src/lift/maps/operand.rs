@@ -1,4 +1,4 @@
-//! The map of a call, with the properties of its type and flags that affect calls.
+//! The map of a call, with the properties that its type and flags determine.
 
 use slowpath_ir::Operand;
 
@@ -21,17 +21,17 @@ pub(in crate::lift) struct MapOperand {
 }
 
 impl MapOperand {
-    /// Returns the maximum number of elements, if the object determines it. In maps of maps, only
-    /// arrays must have the size in the object's definition (`array_map_meta_equal`,
-    /// `bpf_map_meta_equal`).
+    /// Returns the maximum number of elements; `None` if the object does not determine it. Of the
+    /// maps in a map of maps, only arrays must have the size that the object defines
+    /// (`array_map_meta_equal`, `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
         let open = self.def.max_entries == 0 || (self.map_address.is_some() && !same);
         (!open).then_some(self.def.max_entries)
     }
 
-    /// Returns the maximum number of elements that can exist at the same time, if the object
-    /// determines it.
+    /// Returns the maximum number of elements that can exist at the same time; `None` if the object
+    /// does not determine it.
     pub fn most_elements(&self) -> Option<u32> {
         let size = self.fixed_size()?;
         Some(if self.per_cpu_lists() { size.saturating_add(MAX_CPUS - 1) } else { size })
@@ -59,13 +59,13 @@ impl MapOperand {
     }
 
     /// Returns true if an update of an existing element overwrites its value in place
-    /// (`__htab_percpu_map_update_elem`). Other hash maps replace the element with another one. Not
-    /// meaningful for arrays.
+    /// (`__htab_percpu_map_update_elem`). Other hash maps replace the element with another one.
+    /// Meaningless for arrays.
     pub fn overwrites_in_place(&self) -> bool {
         matches!(self.def.kind, MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 
-    /// Returns true if elements are allocated on insertion.
+    /// Returns true if the kernel allocates elements on insertion.
     pub fn allocates(&self) -> bool {
         self.def.flags & NO_PREALLOC != 0
     }

@@ -4,7 +4,7 @@
 //! replacement; every CPU can take free elements of other CPUs. Without preallocation, the kernel
 //! counts elements.
 //!
-//! Tracked only where it can affect the program, see [`super::tracking`].
+//! The number is tracked only if it can affect the program, see [`super::tracking`].
 
 use slowpath_ir::{Emit, InputKind, Operand, Reg, RegionKind};
 
@@ -22,31 +22,34 @@ use crate::maps::MapDef;
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// Returns the number of existing elements that the run has accessed, if tracked.
+    /// Returns the location of the number of existing elements that the run has accessed; `None` if
+    /// it is not tracked.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
     /// Decrements [`Lifter::alive`] if the condition holds.
-    pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, goes: Operand) {
+    pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, deletes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
-        let goes = self.ir.emit.zero_extend(goes, 64);
-        let left = self.ir.emit.sub(before, goes);
+        let deletes = self.ir.emit.zero_extend(deletes, 64);
+        let left = self.ir.emit.sub(before, deletes);
         self.write(alive, left);
     }
 
-    /// Increments [`Lifter::alive`] if the condition holds: an element was inserted, or an existing
-    /// one accessed first.
-    pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, comes: Operand) {
+    /// Increments [`Lifter::alive`] if the condition holds: the run inserts an element, or accesses
+    /// an existing one for the first time.
+    pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, adds: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
-        let comes = self.ir.emit.zero_extend(comes, 64);
-        let more = self.ir.emit.add(before, comes);
+        let adds = self.ir.emit.zero_extend(adds, 64);
+        let more = self.ir.emit.add(before, adds);
         self.write(alive, more);
     }
 
-    /// Creates the tracked number of free elements of a map.
+    /// Sets the start values of the tracked numbers of a map: of its free elements, and of existing
+    /// elements that the run has not accessed. Returns the input with the number of free elements,
+    /// if it is unknown.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -56,11 +59,11 @@ impl Lifter<'_> {
         let entries = u64::from(def.max_entries);
         let (room, others) = (format!("{name}.room"), format!("{name}.others"));
         let known = self.options.contents.get(name).filter(|_| entries > 0);
-        let given = known.map(|content| {
+        let free_and_listed = known.map(|content| {
             let listed = content.entries.len() as u64;
             (entries.saturating_sub(listed + content.others), listed)
         });
-        if let Some((free, listed)) = given {
+        if let Some((free, listed)) = free_and_listed {
             self.ir.start(&room, 64, StartValue::Constant(free));
             self.ir.start(&others, 64, StartValue::Constant(listed));
             return None;
@@ -76,7 +79,7 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Creates the fill level of a queue.
+    /// Sets the start value of a queue's fill level; returns the input that determines it.
     pub(in crate::lift) fn start_queue(
         &mut self,
         def: &MapDef,
@@ -90,14 +93,14 @@ impl Lifter<'_> {
         let what = format!("free elements of {name}");
         let free = self.ir.input(&what, 64, 0, entries, InputKind::Unknown);
         let start = match self.options.contents.get(name) {
-            Some(given) => StartValue::Constant(given.entries.len() as u64 + given.others),
+            Some(content) => StartValue::Constant(content.entries.len() as u64 + content.others),
             None => StartValue::Rest { of: entries, without: free },
         };
         self.ir.start(&next, 64, start);
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Creates the tracked fill levels of the maps in a map of maps.
+    /// Creates the tracked fill levels of the maps in a map of maps, if they are tracked.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
@@ -114,15 +117,16 @@ impl Lifter<'_> {
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
-    /// Returns the number of elements of an inner map, 32 bits, and the address of this number.
+    /// Returns the description of the fill levels, the address of an inner map's fill level, and
+    /// the fill level itself, 32 bits; `None` if it is not tracked.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
-        let (fill, which) = (map.layout.fill?, map.map_address?);
-        let number = self.map_number(which);
+        let (fill, map_address) = (map.layout.fill?, map.map_address?);
+        let number = self.map_number(map_address);
         let at = self.item(fill.used, number, 2);
         let emit = &mut self.ir.emit;
         let used = emit.load(at, 4);
         let Some(least) = fill.least else { return Some((fill, at, used)) };
-        // Unknown memory can contain any number: clamp it to the possible fill levels.
+        // Unknown memory can contain any number, so clamp it to the possible fill levels.
         let (least, most) = (Operand::constant(32, least.into()), fill.most());
         let fewer = emit.ult(used, least);
         let used = emit.select(fewer, least, used);
@@ -130,15 +134,15 @@ impl Lifter<'_> {
         Some((fill, at, emit.select(more, most, used)))
     }
 
-    /// Returns the register with the number of free elements, if tracked.
+    /// Returns the register with the number of free elements; `None` if it is not tracked.
     fn room(&mut self, map: &MapOperand) -> Option<Reg> {
         map.tracking.room.filter(|_| map.map_address.is_none())?;
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Returns the condition that a map without the given element is full.
+    /// Returns the condition that a map, which does not contain the current key, is full.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
-        // A map with as many places as possible keys always has room for an absent key.
+        // A map with a place for every possible key has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
         if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
             return Operand::constant(1, 0);
@@ -155,33 +159,34 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an upper bound on the number of elements that the run has not accessed yet.
+    /// Returns the register with an upper bound on the number of existing elements that the run has
+    /// not accessed.
     pub(in crate::lift) fn unaccessed_bound(&mut self, map: &MapOperand) -> Reg {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
-    /// Counts an insertion under one condition and a deletion under the other.
-    pub(in crate::lift) fn count(&mut self, map: &MapOperand, comes: Operand, goes: Operand) {
-        self.increment_alive(map, comes);
-        self.decrement_alive(map, goes);
+    /// Counts an insertion if `inserts` is set, and a deletion if `deletes` is set.
+    pub(in crate::lift) fn count(&mut self, map: &MapOperand, inserts: Operand, deletes: Operand) {
+        self.increment_alive(map, inserts);
+        self.decrement_alive(map, deletes);
         if let Some((_, at, used)) = self.used(map) {
             let emit = &mut self.ir.emit;
-            let (comes, goes) = (emit.zero_extend(comes, 32), emit.zero_extend(goes, 32));
-            let more = emit.add(used, comes);
-            let left = emit.sub(more, goes);
+            let (inserts, deletes) = (emit.zero_extend(inserts, 32), emit.zero_extend(deletes, 32));
+            let more = emit.add(used, inserts);
+            let left = emit.sub(more, deletes);
             emit.store(at, left);
             return;
         }
         let Some(room) = self.room(map) else { return };
         let emit = &mut self.ir.emit;
-        let (comes, goes) = (emit.zero_extend(comes, 64), emit.zero_extend(goes, 64));
-        let more = emit.add(room, goes);
-        let left = emit.sub(more, comes);
+        let (inserts, deletes) = (emit.zero_extend(inserts, 64), emit.zero_extend(deletes, 64));
+        let more = emit.add(room, deletes);
+        let left = emit.sub(more, inserts);
         emit.copy(room, left);
     }
 
-    /// Returns the condition that an element exists if memory says so. Elements that the run
-    /// accesses for the first time can exist only up to the number that the map can hold.
+    /// Returns the condition that an element exists, where memory says `exists`. Of the elements
+    /// that the run accesses for the first time, no more exist than the map can hold.
     pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,
@@ -197,24 +202,24 @@ impl Lifter<'_> {
         let offset = emit.zero_extend(element.number, 64);
         let (seen, present) = (emit.add(seen, offset), emit.add(present, offset));
         let before = emit.load(seen, 1);
-        // Later accesses find in `present` the result of the first access, or of changes by the
+        // At later accesses, `present` has the result of the first access, or of changes by the
         // run.
         let first = emit.eq(before, Operand::constant(8, 0));
         let none = emit.eq(others, word(0));
         let possible = emit.not(none);
         let found = emit.and(exists, possible);
-        let here = emit.select(first, found, exists);
+        let exists_now = emit.select(first, found, exists);
         let now = |value| Operand::constant(8, value);
-        let noted = emit.select(here, now(PRESENT), now(ABSENT));
-        let noted = emit.select(first, noted, before);
-        emit.store(seen, noted);
-        let byte = emit.zero_extend(here, 8);
+        let note = emit.select(exists_now, now(PRESENT), now(ABSENT));
+        let note = emit.select(first, note, before);
+        emit.store(seen, note);
+        let byte = emit.zero_extend(exists_now, 8);
         emit.store(present, byte);
-        let met = emit.and(first, here);
-        let one = emit.zero_extend(met, 64);
+        let first_found = emit.and(first, exists_now);
+        let one = emit.zero_extend(first_found, 64);
         let left = emit.sub(others, one);
         emit.copy(others, left);
-        self.increment_alive(map, met);
-        here
+        self.increment_alive(map, first_found);
+        exists_now
     }
 }

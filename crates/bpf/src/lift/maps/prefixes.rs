@@ -1,12 +1,13 @@
 //! Several lookups in a longest-prefix-match trie with unknown content (`trie_lookup_elem` of
 //! `kernel/bpf/lpm_trie.c`).
 //!
-//! A lookup finds the longest entry that is a prefix of its key and not longer than the key. So the
-//! key and the length of the found entry identify the entry. One result constrains others: if the
-//! results of two lookups are prefixes of both keys, the results are equal. An empty result counts
-//! as a prefix of every key. Any results that satisfy this constraint are those of some trie: the
-//! one with exactly these entries. A trie has at most `max_entries` entries (`trie_update_elem`).
-//! Once a run has found that many, every other key finds one of them or nothing.
+//! A lookup finds the longest entry that is a prefix of its key and not longer than the key. The
+//! key and the length of the found entry therefore identify the entry. One result constrains
+//! others: if the results of two lookups are prefixes of both keys, the results are equal. An empty
+//! result counts as a prefix of every key. Any results that satisfy this constraint are possible:
+//! the trie may contain exactly these entries. A trie has at most `max_entries` entries
+//! (`trie_update_elem`). Once a run has found this many, lookups of other keys find one of them or
+//! nothing.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 
@@ -20,25 +21,26 @@ use crate::lift::maps::operand::MapOperand;
 #[derive(Clone)]
 struct Query {
     /// Address of the map, for an inner map of a map of maps.
-    which: Option<Operand>,
+    map_address: Option<Operand>,
     /// Length of the key in bits, as a 64-bit number.
     length: Operand,
-    /// Bits of the key from the first on, in words of up to 64 bits.
+    /// Bits of the key, in words of up to 64 bits; the first bit is the most significant one of the
+    /// first word.
     words: Vec<Operand>,
 }
 
-/// Result of a lookup, stored for comparison with later ones.
+/// Key and result of a lookup, stored for comparison with later lookups.
 struct Found {
     query: Query,
     /// Length of the found entry in bits, plus one; zero for no entry.
     entry: Operand,
-    /// Condition that the lookup was made, with a key of valid length.
+    /// Condition that the run made the lookup, with a key of valid length.
     made: Operand,
 }
 
 impl Lifter<'_> {
     /// Looks up the key at an address. Returns the number of the found entry, 32 bits, and the
-    /// condition that there is one.
+    /// condition that a matching entry exists; `None` if lookups in the trie are not compared.
     pub(in crate::lift) fn find_prefix(
         &mut self,
         map: &MapOperand,
@@ -56,9 +58,9 @@ impl Lifter<'_> {
         let entry = emit.load(at, 2);
         let entry = emit.zero_extend(entry, 64);
         let bits = emit.sub(entry, word(1));
-        // "No entry" has the largest length here, and remains "no entry".
+        // "No entry" has the largest length here, and stays "no entry".
         let longer = emit.ult(query.length, bits);
-        let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
+        let invalid = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
         let before: Vec<u32> = match map.tracking.prefixes.as_ref()? {
             LookupComparison::Sites(sites) => sites.iter().copied().collect(),
@@ -67,23 +69,23 @@ impl Lifter<'_> {
         };
         entry = self.agree_with_all(map, &before, &query, entry);
         if map.tracking.seen {
-            // A result changed to "no entry" must agree with earlier results as well.
+            // If the result becomes "no entry", it must agree with earlier results as well.
             entry = self.if_there_is_room(map, &query, entry);
             entry = self.agree_with_all(map, &before, &query, entry);
         }
         let emit = &mut self.ir.emit;
-        let fine = emit.not(strange);
+        let valid = emit.not(invalid);
         let none = emit.eq(entry, word(0));
-        let some = emit.not(none);
-        let found = emit.and(fine, some);
+        let is_entry = emit.not(none);
+        let found = emit.and(valid, is_entry);
         if let Some(LookupComparison::Last(_)) = map.tracking.prefixes {
-            self.move_on(map, &before, &query, fine);
-            self.keep_found(map, 0, &query, entry, fine);
+            self.shift_results(map, &before, &query, valid);
+            self.store_result(map, 0, &query, entry, valid);
         } else {
-            self.keep_found(map, self.site().1.0, &query, entry, fine);
+            self.store_result(map, self.site().1.0, &query, entry, valid);
         }
-        let place = self.entry_number(&query, entry, bytes);
-        let (note, first) = self.entry_note(seen, place);
+        let number = self.entry_number(&query, entry, bytes);
+        let (note, first) = self.entry_note(seen, number);
         if map.tracking.seen {
             let others = self.unaccessed_bound(map);
             let emit = &mut self.ir.emit;
@@ -93,10 +95,11 @@ impl Lifter<'_> {
             emit.copy(others, left);
         }
         self.ir.emit.store_if(found, note, Operand::constant(8, PRESENT));
-        Some((place, found))
+        Some((number, found))
     }
 
-    /// Adjusts the result of a lookup to those of all earlier ones.
+    /// Returns the result of a lookup, changed if necessary so that it agrees with all earlier
+    /// results.
     fn agree_with_all(
         &mut self,
         map: &MapOperand,
@@ -105,17 +108,18 @@ impl Lifter<'_> {
         mut entry: Operand,
     ) -> Operand {
         for &site in before {
-            let before = self.found_at(map, site, query);
+            let before = self.stored_result(map, site, query);
             entry = self.agree(query, entry, &before);
         }
         entry
     }
 
-    /// Returns the entry, or no entry if the trie would have too many.
+    /// Returns `entry`, or "no entry" if the trie would have more than `max_entries` entries with
+    /// it.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.first_access else { return entry };
-        let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
-        let (_, first) = self.entry_note(seen, place);
+        let number = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
+        let (_, first) = self.entry_note(seen, number);
         let others = self.unaccessed_bound(map);
         let emit = &mut self.ir.emit;
         let none = emit.eq(others, word(0));
@@ -123,25 +127,25 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Returns the address of a found entry's note, and the condition that the entry was not found
-    /// before.
-    fn entry_note(&mut self, seen: RegionId, place: Operand) -> (Operand, Operand) {
+    /// Returns the address of the note on an entry's first access, and the condition that no lookup
+    /// has found the entry before.
+    fn entry_note(&mut self, seen: RegionId, number: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;
-        let wide = emit.zero_extend(place, 64);
+        let wide = emit.zero_extend(number, 64);
         let note = emit.add(base, wide);
         let before = emit.load(note, 1);
         let first = emit.eq(before, Operand::constant(8, 0));
         (note, first)
     }
 
-    /// Loads the key at an address.
+    /// Loads the key, whose data has `bytes` bytes, at an address.
     fn query(&mut self, map: &MapOperand, key: Operand, bytes: u32) -> Query {
         let emit = &mut self.ir.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
         let length = emit.zero_extend(length, 64);
-        // The first byte becomes the most significant one, so a prefix consists of the high bits of
-        // words.
+        // The first byte becomes the most significant one, so that a prefix consists of the high
+        // bits of words.
         let mut words: Vec<Operand> = Vec::new();
         for offset in 0..bytes {
             let at = emit.add(key, word(u64::from(LENGTH_BYTES + offset)));
@@ -153,35 +157,36 @@ impl Lifter<'_> {
                 _ => words.push(byte),
             }
         }
-        Query { which: map.map_address, length, words }
+        Query { map_address: map.map_address, length, words }
     }
 
     fn site_register(&mut self, map: &MapOperand, site: u32, what: &str, width: u8) -> Reg {
         self.ir.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
-    /// Shifts the stored results by one slot to free the first one; the oldest result is lost.
-    fn move_on(&mut self, map: &MapOperand, slots: &[u32], like: &Query, fine: Operand) {
+    /// Moves each stored result to the next slot, so that the first slot is free; the oldest result
+    /// is lost. A later lookup, with a key of valid length, relies on agreement with lost results.
+    fn shift_results(&mut self, map: &MapOperand, slots: &[u32], like: &Query, valid: Operand) {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
         let sentence = format!(
             "look-ups in {} agree with those that are more than {LAST} before",
             map.layout.name
         );
-        let relies = self.ir.emit.and(lost, fine);
+        let relies = self.ir.emit.and(lost, valid);
         self.rely(relies, sentence);
         let made = self.site_register(map, last, "made", 1);
         let emit = &mut self.ir.emit;
         let now = emit.or(lost, made);
         emit.copy(lost, now);
-        // Backwards, so that each result is moved before its slot is overwritten.
+        // Start with the last slot, so that each result is moved before its slot is overwritten.
         for &slot in slots.iter().skip(1).rev() {
-            let Found { query, entry, made } = self.found_at(map, slot - 1, like);
-            self.keep_found(map, slot, &query, entry, made);
+            let Found { query, entry, made } = self.stored_result(map, slot - 1, like);
+            self.store_result(map, slot, &query, entry, made);
         }
     }
 
-    /// Handles a lookup that is not compared with others: the run relies on agreement.
+    /// Makes the run rely on agreement of a lookup, which is not compared, with earlier ones.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;
@@ -192,8 +197,9 @@ impl Lifter<'_> {
         self.ir.emit.copy(before, Operand::constant(1, 1));
     }
 
-    /// Returns the stored result of a lookup instruction or slot.
-    fn found_at(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
+    /// Returns the stored result of a lookup instruction or slot; its words have the widths of
+    /// those of `like`.
+    fn stored_result(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
         let made = self.site_register(map, site, "made", 1).into();
@@ -203,21 +209,21 @@ impl Lifter<'_> {
             words.push(self.site_register(map, site, &format!("word{number}"), width).into());
         }
         let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
-        let which = map.map_address.map(|_| of(self));
-        Found { query: Query { which, length, words }, entry, made }
+        let map_address = map.map_address.map(|_| of(self));
+        Found { query: Query { map_address, length, words }, entry, made }
     }
 
-    fn keep_found(
+    fn store_result(
         &mut self,
         map: &MapOperand,
         site: u32,
         query: &Query,
         entry: Operand,
-        fine: Operand,
+        valid: Operand,
     ) {
-        if let Some(which) = query.which {
+        if let Some(map_address) = query.map_address {
             let kept = self.site_register(map, site, "which", 64);
-            self.ir.emit.copy(kept, which);
+            self.ir.emit.copy(kept, map_address);
         }
         let length = self.site_register(map, site, "length", 64);
         let found = self.site_register(map, site, "entry", 64);
@@ -230,29 +236,33 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         emit.copy(length, query.length);
         emit.copy(found, entry);
-        emit.copy(made, fine);
+        emit.copy(made, valid);
     }
 
-    /// Adjusts the result of a lookup to that of an earlier one.
+    /// Returns the entry that an earlier lookup found, if this entry and `entry` are both prefixes
+    /// of both keys; otherwise `entry`.
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
             differences.push(self.ir.emit.binary(BinaryOp::Xor, a, b));
         }
-        let this = self.covers(entry, &differences, before.query.length);
-        let other = self.covers(before.entry, &differences, query.length);
+        let is_common = self.covers(entry, &differences, before.query.length);
+        let earlier_is_common = self.covers(before.entry, &differences, query.length);
         let emit = &mut self.ir.emit;
-        let both = emit.and(this, other);
+        let both = emit.and(is_common, earlier_is_common);
         let mut both = emit.and(both, before.made);
-        if let (Some(this), Some(other)) = (query.which, before.query.which) {
-            let same = emit.eq(this, other);
+        if let (Some(is_common), Some(earlier_is_common)) =
+            (query.map_address, before.query.map_address)
+        {
+            let same = emit.eq(is_common, earlier_is_common);
             both = emit.and(both, same);
         }
         emit.select(both, before.entry, entry)
     }
 
-    /// Returns the condition that an entry found for one key is also a prefix of the other key,
-    /// which has this length. "No entry" counts as a prefix of all keys.
+    /// Returns the condition that an entry found for one key is also a prefix of another key of
+    /// `length` bits. `differences` are the differences of the keys' words. "No entry" counts as a
+    /// prefix of all keys.
     fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let none = emit.eq(entry, word(0));
@@ -260,7 +270,7 @@ impl Lifter<'_> {
         let longer = emit.ult(length, bits);
         let mut covers = emit.not(longer);
         for (number, &difference) in (0u64..).zip(differences) {
-            let shift = self.behind(bits, number, difference);
+            let shift = self.bits_after(bits, number, difference);
             let emit = &mut self.ir.emit;
             let first = emit.binary(BinaryOp::Lshr, difference, shift);
             let zero = Operand::constant(emit.width(difference), 0);
@@ -270,12 +280,12 @@ impl Lifter<'_> {
         self.ir.emit.or(none, covers)
     }
 
-    /// Returns the number of bits of a word after a prefix, at most the word's width; the result
-    /// has this width.
-    fn behind(&mut self, bits: Operand, number: u64, of: Operand) -> Operand {
+    /// Returns the number of bits of word `number` that follow a prefix of `bits` bits, at most the
+    /// word's width. The result has the width of the word.
+    fn bits_after(&mut self, bits: Operand, number: u64, value: Operand) -> Operand {
         let emit = &mut self.ir.emit;
-        let width = u64::from(emit.width(of));
-        // For "no entry", `bits` is -1; the result is unused.
+        let width = u64::from(emit.width(value));
+        // For "no entry", `bits` is -1, and callers ignore the result.
         let end = word(64 * number + width);
         let inside = emit.ult(bits, end);
         let rest = emit.sub(end, bits);
@@ -285,7 +295,8 @@ impl Lifter<'_> {
         emit.extract(rest, 0, width as u8)
     }
 
-    /// Returns the number of an entry: that of its key, with all bits after the prefix zero.
+    /// Returns the number of an entry, which is the number of its key with all bits after the
+    /// prefix zero.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
         let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));
@@ -294,7 +305,7 @@ impl Lifter<'_> {
             key.push(emit.extract(bits, 8 * byte, 8));
         }
         for (number, &value) in (0u64..).zip(&query.words) {
-            let shift = self.behind(bits, number, value);
+            let shift = self.bits_after(bits, number, value);
             let emit = &mut self.ir.emit;
             let high = emit.binary(BinaryOp::Lshr, value, shift);
             let prefix = emit.binary(BinaryOp::Shl, high, shift);
@@ -313,6 +324,6 @@ impl Lifter<'_> {
             }
             words.push(emit.zero_extend(value, 64));
         }
-        self.ir.emit.interned(query.which, &words)
+        self.ir.emit.interned(query.map_address, &words)
     }
 }

@@ -1,5 +1,5 @@
-//! Creation of the memory of a map when an instruction first uses the map, with the layout that
-//! [`MapLayout`] describes.
+//! Creation of a map's memory at the first use of the map, with the layout that [`MapLayout`]
+//! describes.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl Lifter<'_> {
             _ => Keying::Interned,
         };
         let tracking = self.tracking(name);
-        // Compared lookups need only the lengths of entries.
+        // Compared lookups need only the lengths of entries, not their existence and position.
         let compared = matches!(
             &tracking.prefixes,
             Some(LookupComparison::Sites(_) | LookupComparison::Last(_))
@@ -129,7 +129,7 @@ impl Lifter<'_> {
 }
 
 /// Returns the assumptions that no map is reachable both directly and through a map of maps, or
-/// through two maps of maps. The model has separate memory for each way.
+/// through two maps of maps. The model has separate memory for each of these.
 pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> Vec<String> {
     let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
     let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();

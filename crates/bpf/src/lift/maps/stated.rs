@@ -1,5 +1,5 @@
-//! Values of variables that the user states ([`crate::StatedValue`]), as operations of the
-//! prologue.
+//! Installation of the values that the user states for variables ([`crate::StatedValue`]), by
+//! operations of the prologue.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::MapLayout;
 use crate::maps::MapDef;
 
-/// Stores stated values in the used sections: constants, or an input for each number that can have
-/// any value.
+/// Emits operations that store the stated values: constants, or an input for each number that can
+/// have any value.
 pub(in crate::lift) fn install_stated(
     ir: &mut IrBuilder,
     maps: &[MapDef],
@@ -19,14 +19,14 @@ pub(in crate::lift) fn install_stated(
 ) {
     for def in maps.iter().filter(|def| !def.stated.is_empty()) {
         let Some(layout) = layouts.get(&def.name) else { continue };
-        // The region already contains read-only data. A constant must be stored again after an
+        // The region already contains read-only data. A constant must still be stored after an
         // input, which may overlap it.
-        let mut open = false;
+        let mut after_input = false;
         for stated in &def.stated {
             let known = stated.value.is_some();
-            open |= !known;
-            // Writable data is unknown anyway.
-            let unneeded = if def.read_only { known && !open } else { !known };
+            after_input |= !known;
+            // An unknown value needs no store in writable data, which is unknown anyway.
+            let unneeded = if def.read_only { known && !after_input } else { !known };
             if unneeded {
                 continue;
             }

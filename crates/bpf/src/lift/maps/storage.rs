@@ -1,8 +1,8 @@
 //! Positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
 //!
 //! An update does not overwrite an element: another element takes its place in the table. The next
-//! insertion reuses the memory of a deleted element. A pointer to an earlier value keeps its
-//! address: it points to the old bytes until another element reuses them.
+//! insertion reuses the memory of a deleted element. A pointer to an old value keeps its address,
+//! where it finds the old bytes until another element reuses the memory.
 //!
 //! - `htab_map_update_elem` of a preallocated map uses the CPU's extra element for the new value;
 //!   the replaced element becomes the extra one (`alloc_htab_elem`).
@@ -14,8 +14,9 @@
 //!   (`bpf_lru_pop_free`, `__bpf_lru_list_shrink`).
 //! - Values of per-CPU maps, and values updated with `BPF_F_LOCK`, are overwritten in place.
 //!
-//! Slots are 64-bit numbers. Initially, the slot of an element is its number; larger slots belong
-//! to elements that were free at the start. For the tracked properties, see [`super::tracking`].
+//! Slots are 64-bit numbers. At the start, the slot of an element is its number; larger slots
+//! belong to elements that are free at the start. For the tracked properties, see
+//! [`super::tracking`].
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
@@ -28,44 +29,48 @@ use crate::lift::state::value::AbstractValue;
 
 /// First slot that is free at the start: the CPU's extra element.
 const FREE: u64 = 1 << 32;
-/// Largest slot that an element can get if any slot is possible.
+/// Largest slot that an element in an LRU map can get.
 const ANY: u64 = 2 * FREE - 1;
 
-/// Effect of an update, as conditions.
+/// Conditions that describe the effect of an update.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct Update {
     /// An element with this key exists.
     pub exists: Operand,
     /// The update succeeds.
     pub done: Operand,
-    /// An existing element is overwritten in place.
+    /// An existing element would be overwritten in place.
     pub in_place: Operand,
     /// The value is written to its slot, even if the update fails.
     pub written: Operand,
 }
 
-/// A slot for a new element, and the new values of cells if it is taken.
+/// A slot for a new element, and the new values of tracked numbers if an element takes the slot.
 struct Taken {
     slot: Operand,
-    left: Vec<(Cell, Operand)>,
+    cells: Vec<(Cell, Operand)>,
 }
 
 impl Lifter<'_> {
-    /// Returns slot `number` of those that are free at the start.
+    /// Returns the free slot with this number; slots are numbered from the first that is free at
+    /// the start.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// Flag of a slot number, to separate it from other words that are interned with a map.
+        /// Flag that distinguishes slot numbers from other words that are interned with a map's
+        /// address.
         const OF_PLACE: u64 = 1 << 63;
-        let Some(which) = map.map_address else { return self.ir.emit.add(number, word(FREE)) };
+        let Some(map_address) = map.map_address else {
+            return self.ir.emit.add(number, word(FREE));
+        };
         let emit = &mut self.ir.emit;
         let number = emit.add(number, word(OF_PLACE));
-        let number = self.ir.emit.interned(Some(which), &[number]);
+        let number = self.ir.emit.interned(Some(map_address), &[number]);
         let emit = &mut self.ir.emit;
         let wide = emit.zero_extend(number, 64);
         emit.add(wide, word(FREE))
     }
 
-    /// Returns the slot of an element's value: the element's own slot, unless the element was moved
-    /// or different elements may be identical.
+    /// Returns the slot of an element's value. This is the element's number, unless the element was
+    /// moved or different numbers may stand for the same element.
     pub(in crate::lift) fn value_slot(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if map.layout.moved.is_some() {
             let at = self.word_of(map, "moved", element.number);
@@ -86,7 +91,7 @@ impl Lifter<'_> {
         emit.load(address, 4)
     }
 
-    /// Returns the slot that the value of an update is written to.
+    /// Returns the slot to which an update writes the value.
     pub(in crate::lift) fn slot_for_update(
         &mut self,
         map: &MapOperand,
@@ -107,9 +112,9 @@ impl Lifter<'_> {
             let written = if map.overwrites_in_place() { moves } else { written };
             self.any_slot(map, element, moves, written)
         } else if map.allocates() {
-            let Taken { slot, left } = self.take_slot(map);
-            self.leave(left, moves);
-            self.give_back(map, old, replaces);
+            let Taken { slot, cells } = self.take_slot(map);
+            self.store_cells(cells, moves);
+            self.free_slot(map, old, replaces);
             slot
         } else {
             let extra = self.cell(map, "extra");
@@ -118,12 +123,12 @@ impl Lifter<'_> {
             let emit = &mut self.ir.emit;
             let absent = emit.not(exists);
             let inserts = emit.and(moves, absent);
-            let of_extra = emit.binary(BinaryOp::Xor, kept, first);
-            let Taken { slot, left } = self.take_slot(map);
-            self.leave(left, inserts);
+            let extra_slot = emit.binary(BinaryOp::Xor, kept, first);
+            let Taken { slot, cells } = self.take_slot(map);
+            self.store_cells(cells, inserts);
             let emit = &mut self.ir.emit;
             let next = emit.binary(BinaryOp::Xor, old, first);
-            let slot = emit.select(exists, of_extra, slot);
+            let slot = emit.select(exists, extra_slot, slot);
             self.write_if(replaces, extra, next);
             slot
         };
@@ -136,7 +141,7 @@ impl Lifter<'_> {
         slot
     }
 
-    /// Frees the slot of a deleted element, if the condition holds.
+    /// Frees the slot of a deleted element if the condition holds.
     pub(in crate::lift) fn release_slot(
         &mut self,
         map: &MapOperand,
@@ -145,11 +150,12 @@ impl Lifter<'_> {
     ) {
         if map.layout.moved.is_some() && !map.evicts() {
             let slot = self.value_slot(map, element);
-            self.give_back(map, slot, cond);
+            self.free_slot(map, slot, cond);
         }
     }
 
-    /// Returns an unknown slot; its previous owner loses it.
+    /// Returns an unknown slot and takes it from the element that owned it, if `written` is set;
+    /// the new owner is `element` if `moves` is set.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -157,7 +163,7 @@ impl Lifter<'_> {
         moves: Operand,
         written: Operand,
     ) -> Operand {
-        /// Owner of a slot without an element; the slot's value is overwritten anyway.
+        /// Owner of a slot that a failed update has overwritten.
         const NOBODY: u64 = u64::MAX;
         let cell = self.cell(map, "fresh");
         let fresh = self.read(cell);
@@ -165,7 +171,7 @@ impl Lifter<'_> {
         let unused = self.unused_slot(map, next);
         let what = format!("element of {} that it uses", map.layout.name);
         let emit = &mut self.ir.emit;
-        // Drawing 0 yields a slot that was free at the start.
+        // The value 0 selects a slot that was free at the start.
         let drawn = emit.draw(&what, ValueFormat::Number, 64, ANY);
         let slot = emit.binary(BinaryOp::Xor, unused, drawn);
         if map.layout.inner {
@@ -176,8 +182,8 @@ impl Lifter<'_> {
                 "an update of a map in {} overwrites the old element that the path reads",
                 map.layout.name.trim_end_matches(".inner")
             );
-            // One of the possible slots is the kernel's choice. The kernel reuses only elements of
-            // the same map, while the model allows elements of any inner map.
+            // The kernel reuses only elements of the same map. The model also allows elements of
+            // other inner maps, so runs may be infeasible but none is missing.
             self.rely_on_feasible(other, sentence);
         }
         self.write(cell, next);
@@ -190,66 +196,66 @@ impl Lifter<'_> {
         slot
     }
 
-    /// Returns a free slot: the one freed last, otherwise one that was free at the start.
+    /// Returns a free slot: the one that was freed last, otherwise one that was free at the start.
     fn take_slot(&mut self, map: &MapOperand) -> Taken {
         let fresh = self.cell(map, "fresh");
         let used = self.read(fresh);
         let next = self.ir.emit.add(used, word(1));
         let unused = self.unused_slot(map, next);
-        let again = map.tracking.reuse || (map.allocates() && !map.overwrites_in_place());
-        if !again {
-            return Taken { slot: unused, left: vec![(fresh, next)] };
+        let reuses = map.tracking.reuse || (map.allocates() && !map.overwrites_in_place());
+        if !reuses {
+            return Taken { slot: unused, cells: vec![(fresh, next)] };
         }
         let cell = self.cell(map, "given back");
         let count = self.read(cell);
         let emit = &mut self.ir.emit;
-        let mut there = count;
+        let mut available = count;
         if map.allocates() {
             let what = format!("freed elements of {} given away since", map.layout.name);
-            let gone = emit.draw(&what, ValueFormat::Number, 64, u32::MAX.into());
-            let some = emit.ult(gone, there);
-            let rest = emit.sub(there, gone);
-            there = emit.select(some, rest, word(0));
+            let taken = emit.draw(&what, ValueFormat::Number, 64, u32::MAX.into());
+            let some = emit.ult(taken, available);
+            let rest = emit.sub(available, taken);
+            available = emit.select(some, rest, word(0));
         }
-        let none = emit.eq(there, word(0));
-        let last = emit.sub(there, word(1));
+        let none = emit.eq(available, word(0));
+        let last = emit.sub(available, word(1));
         let last = emit.select(none, word(0), last);
         let next = emit.select(none, next, used);
-        let at = self.given_back(map, last);
+        let at = self.freed_entry(map, last);
         let emit = &mut self.ir.emit;
-        let given = emit.load(at, 8);
-        let slot = emit.select(none, unused, given);
-        Taken { slot, left: vec![(fresh, next), (cell, last)] }
+        let freed = emit.load(at, 8);
+        let slot = emit.select(none, unused, freed);
+        Taken { slot, cells: vec![(fresh, next), (cell, last)] }
     }
 
-    /// Stores the new values of cells if the slot was taken.
-    fn leave(&mut self, left: Vec<(Cell, Operand)>, cond: Operand) {
-        for (cell, value) in left {
+    /// Stores the new values of tracked numbers if the condition holds: an element takes the slot.
+    fn store_cells(&mut self, cells: Vec<(Cell, Operand)>, cond: Operand) {
+        for (cell, value) in cells {
             self.write_if(cond, cell, value);
         }
     }
 
     /// Returns the address of entry `number` in the list of freed slots.
-    fn given_back(&mut self, map: &MapOperand, number: Operand) -> Operand {
+    fn freed_entry(&mut self, map: &MapOperand, number: Operand) -> Operand {
         let number = match map.map_address {
-            Some(which) => self.ir.emit.interned(Some(which), &[number]),
+            Some(map_address) => self.ir.emit.interned(Some(map_address), &[number]),
             None => number,
         };
         self.word_of(map, "free", number)
     }
 
-    fn give_back(&mut self, map: &MapOperand, slot: Operand, cond: Operand) {
+    fn free_slot(&mut self, map: &MapOperand, slot: Operand, cond: Operand) {
         let cell = self.cell(map, "given back");
         let count = self.read(cell);
-        let at = self.given_back(map, count);
+        let at = self.freed_entry(map, count);
         let emit = &mut self.ir.emit;
         emit.store(at, slot);
         let more = emit.add(count, word(1));
         self.write_if(cond, cell, more);
     }
 
-    /// Returns the condition that an element still has its slot: in LRU maps, another element may
-    /// have taken it.
+    /// Returns the condition that an element, for which `exists` held before, still has its slot,
+    /// which another element of an LRU map may have taken.
     pub(in crate::lift) fn keeps_slot(
         &mut self,
         map: &MapOperand,
@@ -271,10 +277,10 @@ impl Lifter<'_> {
         emit.and(exists, own)
     }
 
-    /// Marks earlier pointers to values as old, if this update can replace elements; `flags` is the
+    /// Marks earlier pointers to values as old if this update can replace elements; `flags` is the
     /// abstract value of its flags.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
-        /// `BPF_NOEXIST`: no element is replaced.
+        /// Flags that forbid replacement (`BPF_NOEXIST`).
         const NOEXIST: AbstractValue = AbstractValue::Const(1);
         if map.evicts() || (!map.overwrites_in_place() && flags != NOEXIST) {
             self.state.replace_elements(map.id);

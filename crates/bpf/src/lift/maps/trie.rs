@@ -12,7 +12,7 @@ use crate::lift::maps::operand::MapOperand;
 /// Size in bytes of the prefix length at the start of a key.
 const PREFIX_BYTES: usize = 4;
 
-/// Returns prefix length in bits and position of all entries, sorted by prefix length.
+/// Returns the prefix length, in bits, and the position of each entry, sorted by prefix length.
 pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
     let prefix = |entry: &MapEntry| {
         let bytes = entry.key.get(..PREFIX_BYTES).and_then(|bytes| bytes.try_into().ok());
@@ -28,7 +28,7 @@ pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
 
 impl Lifter<'_> {
     /// Looks up the key at an address. Returns the position of the found entry, 32 bits, and the
-    /// condition that there is one; `None` if the content is unknown.
+    /// condition that a matching entry exists; `None` if the content is unknown.
     pub(in crate::lift) fn find_in_trie(
         &mut self,
         map: &MapOperand,
@@ -36,27 +36,30 @@ impl Lifter<'_> {
     ) -> Option<(Operand, Operand)> {
         let options = self.options;
         let content = options.contents.get(&map.layout.name)?;
-        // Address of this inner trie, and base address of all inner tries.
+        // Address of this inner trie, base address of the maps in the map of maps, and binary
+        // logarithm of their distance.
         let outer = self.layouts.get(map.layout.name.trim_end_matches(".inner"));
         let outer = map.map_address.zip(outer);
-        let inner =
-            outer.map(|(which, outer)| (which, self.ir.base(outer.values), outer.element_bits));
+        let inner = outer.map(|(map_address, outer)| {
+            (map_address, self.ir.base(outer.values), outer.element_bits)
+        });
         let names = MapNumbers::of(&self.object.maps, &options.contents);
         let emit = &mut self.ir.emit;
-        let wanted = emit.load(key, PREFIX_BYTES as u8);
+        let length = emit.load(key, PREFIX_BYTES as u8);
         let mut found = Operand::constant(1, 0);
-        let mut place = Operand::constant(32, 0);
-        // Longer prefixes come later and win; of equal prefixes, the last one wins.
+        let mut position = Operand::constant(32, 0);
+        // A later match replaces an earlier one. Longer prefixes come later; of equal prefixes, the
+        // last entry counts.
         for (prefix, index) in by_prefix(content) {
             let entry = &content.entries[index];
             let data = entry.key.get(PREFIX_BYTES..).unwrap_or_default();
-            let shorter = emit.ult(wanted, Operand::constant(32, prefix.into()));
+            let shorter = emit.ult(length, Operand::constant(32, prefix.into()));
             let mut matches = emit.not(shorter);
-            if let (EntryValue::Inner { map, .. }, Some((which, first, bits))) =
+            if let (EntryValue::Inner { map, .. }, Some((map_address, first, bits))) =
                 (&entry.value, inner)
             {
                 let this = emit.add(first, word(names.number(map) << bits));
-                let same = emit.eq(which, this);
+                let same = emit.eq(map_address, this);
                 matches = emit.and(matches, same);
             }
             for (offset, &byte) in data.iter().enumerate() {
@@ -66,25 +69,25 @@ impl Lifter<'_> {
                 }
                 let mask = 0xffu64 << (8 - bits) & 0xff;
                 let at = emit.binary(BinaryOp::Add, key, word((PREFIX_BYTES + offset) as u64));
-                let given = emit.load(at, 1);
-                let given = emit.and(given, Operand::constant(8, mask));
-                let same = emit.eq(given, Operand::constant(8, u64::from(byte) & mask));
+                let actual = emit.load(at, 1);
+                let actual = emit.and(actual, Operand::constant(8, mask));
+                let same = emit.eq(actual, Operand::constant(8, u64::from(byte) & mask));
                 matches = emit.and(matches, same);
             }
-            place = emit.select(matches, Operand::constant(32, index as u64), place);
+            position = emit.select(matches, Operand::constant(32, index as u64), position);
             found = emit.or(found, matches);
         }
-        let fine = self.prefix_fits(map, key);
-        Some((place, self.ir.emit.and(found, fine)))
+        let valid = self.prefix_fits(map, key);
+        Some((position, self.ir.emit.and(found, valid)))
     }
 
     /// Returns the condition that the prefix length of a key is not larger than its number of bits;
-    /// otherwise lookups find nothing.
+    /// otherwise lookups fail.
     pub(in crate::lift) fn prefix_fits(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
         let emit = &mut self.ir.emit;
-        let wanted = emit.load(key, PREFIX_BYTES as u8);
-        let strange = emit.ult(Operand::constant(32, bits as u64), wanted);
-        emit.not(strange)
+        let length = emit.load(key, PREFIX_BYTES as u8);
+        let too_long = emit.ult(Operand::constant(32, bits as u64), length);
+        emit.not(too_long)
     }
 }

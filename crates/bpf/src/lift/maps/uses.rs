@@ -1,8 +1,9 @@
-//! Selection of the tracked properties of each map, by lifting the program once without tracking.
+//! Selection of the tracked properties of each map. For this, the program is first lifted without
+//! tracking.
 //!
 //! Most programs look up an element and insert it if it is missing. They do not depend on the slots
-//! of elements or on their number. If a program may depend on them, it is lifted again with the
-//! properties in [`Tracking`].
+//! of elements or on the number of elements. A program that may depend on them is lifted again,
+//! with the properties in [`Tracking`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,25 +33,26 @@ pub(in crate::lift) enum Access {
 struct MapUsage {
     kind: MapKind,
     class: MapClass,
-    /// `max_entries`, if known and equal for all maps that this entry represents.
+    /// `max_entries`, if it is known and equal for all maps that this entry represents.
     entries: Option<u32>,
-    /// `max_entries` in the object's definition of inner maps; an actual inner map can differ.
+    /// `max_entries` in the object's definition, for inner maps; an actual inner map can have
+    /// another size.
     inner: Option<u32>,
     key_size: u32,
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
 
-/// Uses of maps by a program, as far as it is lifted.
+/// Uses of maps by the blocks lifted so far.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,
     names: BTreeMap<MapId, String>,
-    /// Maps whose values are accessed through pointers that may be old.
+    /// Maps whose values the program accesses through pointers that may be old.
     old: BTreeSet<MapId>,
 }
 
 impl MapUses {
-    /// Records an access of a call to a map, at an instruction of a block.
+    /// Records that a call, at an instruction of a block, accesses a map.
     pub fn note(&mut self, map: &MapOperand, (block, insn): (BlockId, InsnIdx), access: Access) {
         let name = &map.layout.name;
         let new = || MapUsage {
@@ -67,18 +69,19 @@ impl MapUses {
         self.names.entry(map.id).or_insert_with(|| name.clone());
     }
 
-    /// Records that values of maps are accessed through pointers that may be old.
+    /// Records that the program accesses values of maps through pointers that may be old.
     pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
         self.old.extend(maps);
     }
 
-    /// Selects the tracked properties, given all blocks and the known contents of maps.
+    /// Selects the tracked properties of all maps, for all blocks of the program and the known
+    /// contents of maps.
     pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> TrackingPlan {
         let mut plan = TrackingPlan::new();
         let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
         for (name, used) in &self.maps {
-            let given = contents.get(name);
-            let tracking = tracking(used, old.contains(name), given, blocks);
+            let content = contents.get(name);
+            let tracking = tracking(used, old.contains(name), content, blocks);
             if tracking != Tracking::default() {
                 plan.insert(name.clone(), tracking);
             }
@@ -88,11 +91,16 @@ impl MapUses {
 }
 
 /// Selects the tracked properties of one map. `old` is set if the program may use old pointers to
-/// its values; `given` is its known content.
-fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Block]) -> Tracking {
-    // Elements with unknown keys: an iteration may visit any of them.
-    let more = given.is_some_and(|given| given.others > 0);
-    let given = given.is_some();
+/// its values; `content` is its known content.
+fn tracking(
+    used: &MapUsage,
+    old: bool,
+    content: Option<&MapContent>,
+    blocks: &[Block],
+) -> Tracking {
+    // An iteration may visit elements with unknown keys.
+    let has_unlisted = content.is_some_and(|content| content.others > 0);
+    let known = content.is_some();
     let has = |access| used.sites.iter().any(|&(.., of)| of == access);
     let keyed = match used.class {
         MapClass::Hash | MapClass::RedirectTargetsByKey => true,
@@ -104,26 +112,26 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
         | MapClass::Stream
         | MapClass::Queue => false,
     };
-    let most = |wanted: &dyn Fn(Access) -> bool| {
+    let max_calls = |counts: &dyn Fn(Access) -> bool| {
         let mut weights: BTreeMap<BlockId, u64> = BTreeMap::new();
-        for &(block, _, _) in used.sites.iter().filter(|&&(.., access)| wanted(access)) {
+        for &(block, _, _) in used.sites.iter().filter(|&&(.., access)| counts(access)) {
             *weights.entry(block).or_default() += 1;
         }
         most_on_a_path(blocks, &weights)
     };
-    let times = |site| {
-        let here = used.sites.iter().filter(|(_, insn, _)| insn.0 == site);
-        most_on_a_path(blocks, &here.map(|&(block, ..)| (block, 1)).collect())
+    let max_executions = |site| {
+        let at_site = used.sites.iter().filter(|(_, insn, _)| insn.0 == site);
+        most_on_a_path(blocks, &at_site.map(|&(block, ..)| (block, 1)).collect())
     };
     let mut tracking = Tracking::default();
     if !keyed {
         tracking.changed =
             used.kind == MapKind::LPM_TRIE && (has(Access::Insert) || has(Access::Delete));
-        if used.kind == MapKind::LPM_TRIE && !given {
+        if used.kind == MapKind::LPM_TRIE && !known {
             let look_ups = used.sites.iter().filter(|(.., access)| *access == Access::LookUp);
             let sites: BTreeSet<u32> = look_ups.clone().map(|(_, insn, _)| insn.0).collect();
-            let twice = sites.iter().any(|&site| times(site) > 1);
-            let calls = most(&|access| access == Access::LookUp);
+            let twice = sites.iter().any(|&site| max_executions(site) > 1);
+            let calls = max_calls(&|access| access == Access::LookUp);
             tracking.prefixes = compared(used.key_size, sites, (calls, twice));
             let compared = !matches!(tracking.prefixes, None | Some(LookupComparison::None));
             tracking.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());
@@ -131,32 +139,32 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
         return tracking;
     }
     let inserts = used.class == MapClass::Hash && has(Access::Insert);
-    // Without insertions, nothing reuses the memory of deleted elements: their values stay
+    // Without insertions, nothing reuses the memory of deleted elements, so their values stay
     // readable.
     if inserts {
         tracking.slots = old;
         tracking.reuse = has(Access::Delete);
     }
-    let calls = most(&|_| true);
-    let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
+    let calls = max_calls(&|_| true);
+    let changes = max_calls(&|access| matches!(access, Access::Insert | Access::Delete));
     let counted = inserts && !used.kind.evicts();
     let Some(entries) = used.entries else {
         // The bound on free elements leaves places for all elements that the run accesses, unless
-        // the map is too small for both.
-        if counted && (given || changes > 1) {
-            let spare = used.inner.filter(|_| !given).map(u64::from);
-            let spare = spare.filter(|&entries| calls.saturating_mul(2) <= entries);
-            tracking.room = Some(spare.map_or(u32::MAX, |entries| (entries - calls) as u32));
+        // the map is too small for this.
+        if counted && (known || changes > 1) {
+            let bound = used.inner.filter(|_| !known).map(u64::from);
+            let bound = bound.filter(|&entries| calls.saturating_mul(2) <= entries);
+            tracking.room = Some(bound.map_or(u32::MAX, |entries| (entries - calls) as u32));
         }
         return tracking;
     };
-    tracking.walked = has(Access::Walk) && !more;
+    tracking.walked = has(Access::Walk) && !has_unlisted;
     tracking.disturbed = tracking.walked && (has(Access::Insert) || has(Access::Delete));
     tracking.seen = tracking.walked || (calls > 1 && calls.saturating_mul(2) > entries.into());
-    if counted && (given || tracking.seen || changes > 1) {
+    if counted && (known || tracking.seen || changes > 1) {
         // The bound on free elements leaves places for all elements that the run accesses.
-        let spare = if tracking.seen { 0 } else { calls as u32 };
-        tracking.room = Some(entries - spare);
+        let bound = if tracking.seen { 0 } else { calls as u32 };
+        tracking.room = Some(entries - bound);
     }
     tracking
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn joined_surroundings_are_those_of_either() {
+fn joined_environments_cover_both() {
     let received = PacketEnvironment { head_room: (216, 216), metadata: (0, 0) };
     let other = PacketEnvironment { head_room: (184, 200), metadata: (4, 8) };
     let either = PacketEnvironment { head_room: (184, 216), metadata: (0, 8) };
@@ -17,7 +17,7 @@ fn metadata_is_whole_words() {
 }
 
 #[test]
-fn any_device_can_do_what_each_environment_says() {
+fn any_device_covers_each_environment() {
     let any = Receive::ANY;
     let inside = |a: (u16, u16), b: (u16, u16)| a.0 >= b.0 && a.1 <= b.1;
     assert_eq!(ENVIRONMENTS[0].receive, any);
@@ -44,7 +44,7 @@ fn environments_are_named_or_written_as_numbers() {
 }
 
 #[test]
-fn what_is_no_environment_is_refused() {
+fn invalid_environments_are_rejected() {
     for (text, part) in [
         ("native", "native-page"),
         ("", "write any"),
@@ -62,7 +62,7 @@ fn what_is_no_environment_is_refused() {
 }
 
 #[test]
-fn conditions_have_what_is_not_so_everywhere() {
+fn conditions_describe_only_restrictions() {
     let of = |text: &str| Receive::parse(text).unwrap().condition(text);
     assert_eq!(of("any"), None);
     assert_eq!(of("length=0..1500").unwrap(), "packets are at most 1500 bytes long");

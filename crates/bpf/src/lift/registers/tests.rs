@@ -26,8 +26,9 @@ fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
     Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
 }
 
-/// Number of instructions before the body. They leave the context in `r9`, the packet in `r6` and
-/// its end in `r7`, and check that the packet has at least 60 bytes.
+/// Number of instructions that [`of`] inserts before the body. They leave the context in `r9`, the
+/// start of the packet in `r6` and its end in `r7`, and check that the packet has at least 60
+/// bytes.
 const START: usize = 6;
 
 /// Returns the register values of a program with this body.
@@ -45,7 +46,7 @@ fn of(body: &[Insn]) -> Registers {
     ];
     program.insns.extend(body);
     program.insns.push(imm(AluOp::Mov, 0, 1));
-    // Exit for shorter packets.
+    // Shorter packets exit here.
     program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
     program.lines = vec![None; program.insns.len()];
     program.subprograms.truncate(1);
@@ -57,7 +58,7 @@ fn jump_if(cond: Condition, dst: u8, src: Source, offset: i16) -> Insn {
 }
 
 #[test]
-fn kinds_of_pointers_are_told_apart() {
+fn kinds_of_pointers_are_distinguished() {
     let known = of(&[
         reg(AluOp::Mov, 1, 10),
         imm(AluOp::Add, 1, -8),
@@ -102,7 +103,7 @@ fn distances_are_known_between_pointers_of_one_origin() {
 }
 
 #[test]
-fn constants_of_different_ways_are_followed_on() {
+fn constants_of_different_paths_stay_known() {
     let known = of(&[
         load(Size::B, 2, 6, 0),
         imm(AluOp::Mov, 3, 112),
@@ -139,7 +140,7 @@ fn moving_the_packets_head_forgets_pointers() {
 }
 
 #[test]
-fn stack_pointers_of_different_ways_are_one_of_several() {
+fn stack_pointers_of_different_paths_are_one_of_several() {
     let known = of(&[
         load(Size::B, 2, 6, 0),
         reg(AluOp::Mov, 1, 10),
@@ -156,7 +157,7 @@ fn stack_pointers_of_different_ways_are_one_of_several() {
     assert!([-8, -16].contains(&offset));
 }
 
-/// Evaluates a condition for two 64-bit numbers (RFC 9669, section 4.3).
+/// Returns whether a condition holds for two 64-bit numbers (RFC 9669, section 4.3).
 fn holds(cond: Condition, a: u64, b: u64) -> bool {
     match cond {
         Condition::Eq => a == b,
@@ -187,9 +188,9 @@ const CONDITIONS: [Condition; 11] = [
     Condition::Sle,
 ];
 
-/// For a jump that compares two addresses in one frame: returns whether the jump may be taken, and
-/// whether it may fall through.
-fn ways(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
+/// Returns whether a jump that compares two addresses in one frame may be taken, and whether it may
+/// fall through.
+fn outcomes(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
     let known = of(&[
         reg(AluOp::Mov, 1, 10),
         imm(AluOp::Add, 1, a),
@@ -204,13 +205,13 @@ fn ways(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
 }
 
 #[test]
-fn places_in_one_frame_are_in_the_order_of_their_offsets() {
-    // Frame addresses on kernel stacks of 64-bit and 32-bit machines.
+fn addresses_in_one_frame_are_in_the_order_of_their_offsets() {
+    // Addresses of frames on the kernel stacks of 64-bit and 32-bit machines.
     let frames = [0xffff_c900_0001_3e48_u64, 0xffff_8000_0a2b_bc10, 0xc012_3f40, 0x8000_0200];
     for cond in CONDITIONS {
         for (a, b) in [(-8, -16), (-16, -8), (-8, -8), (0, -512), (-512, 0)] {
             let at = |frame: u64, offset: i32| frame.wrapping_add_signed(offset.into());
-            let wide = ways(Width::W64, cond, a, b);
+            let wide = outcomes(Width::W64, cond, a, b);
             if cond == Condition::Set {
                 assert_eq!(wide, (true, true), "{a} and {b} have bits that nobody knows");
                 continue;
@@ -226,12 +227,12 @@ fn places_in_one_frame_are_in_the_order_of_their_offsets() {
 #[test]
 fn halves_of_addresses_are_not_compared() {
     for cond in CONDITIONS {
-        assert_eq!(ways(Width::W32, cond, -8, -16), (true, true), "{cond:?}");
+        assert_eq!(outcomes(Width::W32, cond, -8, -16), (true, true), "{cond:?}");
     }
 }
 
 #[test]
-fn a_place_that_is_not_known_is_not_compared() {
+fn an_unknown_address_is_not_compared() {
     let known = of(&[
         load(Size::B, 1, 6, 0),
         imm(AluOp::And, 1, 7),

@@ -1,6 +1,6 @@
 //! Abstract state at a point of the program: abstract values of registers, spilled registers and
-//! arguments of active calls. It also contains the maps with possibly replaced elements, and the
-//! written bytes of stack frames.
+//! arguments of active calls. The state also contains the maps with possibly replaced elements, and
+//! the written bytes of stack frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Origin, ValueLocation};
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// A point where paths merge: a frame and a slot.
+/// A point where paths merge, given by frame and slot.
 type MergePoint = (FrameId, usize);
 
-/// Joins two tables: keeps the keys of both, with their joined values.
+/// Joins `other` into `table`: keeps only the keys that are in both, with their joined values.
 fn join_tables<K: Ord + Copy>(
     table: &mut BTreeMap<K, AbstractValue>,
     other: &BTreeMap<K, AbstractValue>,
@@ -37,14 +37,15 @@ pub(in crate::lift) struct AbstractState {
     pub saved: Vec<[AbstractValue; 4]>,
     /// Spilled registers, by frame and offset from the frame pointer.
     spilled: BTreeMap<(u8, i64), AbstractValue>,
-    /// Arguments of calls that are lifted to several blocks, by call and register number.
+    /// Arguments of calls that are lifted to several blocks, by the call's point and register
+    /// number.
     pub arguments: BTreeMap<(ProgramPoint, usize), AbstractValue>,
-    /// Maps with elements that may have been replaced, deleted or evicted; earlier pointers to
-    /// their values may be old.
+    /// Maps with elements that may have been replaced, deleted or evicted, so that earlier pointers
+    /// to their values may be old.
     pub replaced: BTreeSet<MapId>,
-    /// Accessed memory that is shared with other CPUs.
+    /// Memory shared with other CPUs that the run has accessed.
     pub accessed: Accessed,
-    /// Bytes of stack frames that their functions have written, outermost frame first.
+    /// Bytes of stack frames that the functions have written, outermost frame first.
     written: Vec<FrameBytes>,
 }
 
@@ -65,13 +66,13 @@ impl AbstractState {
         }
     }
 
-    /// Returns the bytes of the frame of this depth that its function has written.
+    /// Returns the bytes that the function at this call depth has written to its frame.
     pub fn written(&self, depth: u8) -> FrameBytes {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// Returns the state after a program replaced the function of the innermost frame. The state of
-    /// the other frames moves to the result.
+    /// Returns the state after a program has replaced the function of the innermost frame. Takes
+    /// the state of the other frames from `self`.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
@@ -83,21 +84,21 @@ impl AbstractState {
         state
     }
 
-    /// Marks the innermost frame, of this depth, as not written.
+    /// Marks the bytes of the innermost frame, at this call depth, as not written.
     fn begin_frame(&mut self, depth: u8) {
         self.written.resize(depth.into(), FrameBytes::default());
         self.written.push(FrameBytes::default());
     }
 
-    /// Joins the state of another path to the same point, `here`; returns true if this changed the
-    /// state.
+    /// Joins the state of another path at the merge point `here` into this state; returns true if
+    /// this state changed.
     pub fn join(&mut self, other: &AbstractState, here: MergePoint) -> bool {
         let before = self.clone();
         let joined = |holder| Origin::Joined(here, holder);
         for (number, (known, other)) in self.regs.iter_mut().zip(other.regs).enumerate() {
             *known = known.join(other, joined(ValueLocation::Register(number)));
         }
-        // Both states have the same frame, and so the same number of callers.
+        // Both states have the same frame, and therefore the same callers.
         for (depth, (saved, others)) in self.saved.iter_mut().zip(&other.saved).enumerate() {
             for (number, (known, other)) in saved.iter_mut().zip(others).enumerate() {
                 *known = known.join(*other, joined(ValueLocation::Saved(depth, number)));
@@ -109,8 +110,8 @@ impl AbstractState {
         join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
             joined(ValueLocation::Argument(call.slot, number))
         });
-        // Elements replaced on one path may be replaced; a byte counts as written if all paths
-        // write it.
+        // Elements may have been replaced if they were replaced on one path. A byte counts as
+        // written only if all paths write it.
         self.replaced.extend(&other.replaced);
         self.accessed.join(&other.accessed);
         for (written, others) in self.written.iter_mut().zip(&other.written) {
@@ -119,14 +120,14 @@ impl AbstractState {
         *self != before
     }
 
-    /// Returns true if the states agree, except for the registers of the current frame.
+    /// Returns true if the states agree in everything but the registers of the current frame.
     pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
     }
 
-    /// Forgets all pointers into the packet, because its ends have moved (`clear_all_pkt_pointers`
-    /// of the kernel's verifier).
+    /// Forgets all pointers into the packet, because its ends move (`clear_all_pkt_pointers` of the
+    /// kernel's verifier).
     pub fn forget_packet(&mut self) {
         for known in self.all_mut() {
             if let AbstractValue::Packet { .. } | AbstractValue::PacketEnd = known {
@@ -142,7 +143,8 @@ impl AbstractState {
         self.regs.iter_mut().chain(saved).chain(tables)
     }
 
-    /// Records that elements of a map may have been replaced, deleted or evicted.
+    /// Records that elements of a map may have been replaced, deleted or evicted, so that earlier
+    /// pointers to its values are old.
     pub fn replace_elements(&mut self, of: MapId) {
         self.replaced.insert(of);
         for known in self.all_mut() {
@@ -154,7 +156,8 @@ impl AbstractState {
         }
     }
 
-    /// Stores the abstract values of `r1` to `r5` for the later blocks of a call.
+    /// Stores the abstract values of `r1` to `r5` at the start of a call, for the call's later
+    /// blocks.
     pub fn keep_arguments(&mut self, call: ProgramPoint) {
         for number in 1..6 {
             self.arguments.insert((call, number), self.regs[number]);
@@ -176,7 +179,7 @@ impl AbstractState {
         self.begin_frame(depth);
     }
 
-    /// Returns from a function to the frame of this depth; `r1` to `r5` are lost.
+    /// Returns from a function to the frame at this call depth; forgets `r1` to `r5`.
     pub fn ret(&mut self, depth: u8) {
         if let Some(saved) = self.saved.pop() {
             self.regs[6..10].copy_from_slice(&saved);
@@ -187,7 +190,7 @@ impl AbstractState {
         self.written.truncate(usize::from(depth) + 1);
     }
 
-    /// Applies a store of `bytes` bytes to `address`.
+    /// Applies a store of the low `bytes` bytes of `value` to `address`.
     pub fn store(&mut self, address: AbstractValue, bytes: u8, value: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -204,11 +207,11 @@ impl AbstractState {
     }
 
     fn forget(&mut self, depth: u8, offset: i64, bytes: i64) {
-        let apart = |at: i64| at + 8 <= offset || at >= offset.saturating_add(bytes);
-        self.spilled.retain(|&(of, at), _| of != depth || apart(at));
+        let is_disjoint = |at: i64| at + 8 <= offset || at >= offset.saturating_add(bytes);
+        self.spilled.retain(|&(of, at), _| of != depth || is_disjoint(at));
     }
 
-    /// Applies a write of unknown values to the memory behind `address`.
+    /// Applies a write of unknown values to memory at or after `address`.
     pub fn clobber(&mut self, address: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),

@@ -1,4 +1,4 @@
-//! Shared memory that a run has accessed: another CPU may change it before the run reads it again.
+//! Shared memory that a run has accessed; another CPU may change it before the run reads it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,19 +10,19 @@ use crate::lift::state::value::MapId;
 pub struct Interference {
     /// Names of maps that a path accesses again after another CPU may have changed them.
     pub maps: BTreeSet<String>,
-    /// Those of [`Interference::maps`] that a helper reads again behind an argument. With
-    /// [`crate::lift::LiftOptions::interleaved`], such a read still finds the unchanged values.
+    /// Maps of [`Interference::maps`] whose memory a helper reads again through an argument. Even
+    /// with [`crate::lift::LiftOptions::interleaved`], such a read finds the unchanged values.
     pub read_by_calls: BTreeSet<String>,
-    /// Those of [`Interference::maps`] that `bpf_for_each_map_elem` iterates over, with the number
-    /// of iterations if no other CPU inserts elements. Further iterations are unbounded and not
-    /// modelled.
+    /// Maps of [`Interference::maps`] over which `bpf_for_each_map_elem` iterates, with the number
+    /// of iterations if no other CPU inserts elements. Further iterations are not modelled; their
+    /// number is unbounded.
     pub walks: BTreeMap<String, u32>,
 }
 
 /// Memory or state that CPUs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Shared {
-    /// A byte range in the values of a map, `from` inclusive, `end` exclusive.
+    /// The bytes from `from` to `end`, exclusive, of the values of a map.
     Bytes { map: MapId, from: i64, end: i64 },
     /// Bytes in the values of an unknown map.
     AnyBytes,
@@ -43,7 +43,7 @@ impl Shared {
         }
     }
 
-    /// Returns true if this one contains all of the other.
+    /// Returns true if this memory contains all of the other.
     fn covers(self, other: Shared) -> bool {
         match (self, other) {
             (
@@ -55,7 +55,7 @@ impl Shared {
     }
 }
 
-/// A set of shared memory. Byte ranges that overlap or touch are merged; so a program that accesses
+/// A set of shared memory. Byte ranges that overlap or touch are merged, so a program that accesses
 /// a large value field by field has few ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SharedSet(BTreeSet<Shared>);
@@ -92,12 +92,13 @@ impl SharedSet {
 pub(in crate::lift) struct Accessed {
     /// Memory accessed on some path.
     any: Rc<SharedSet>,
-    /// Map whose values the held lock protects, with the bytes accessed on all paths since locking.
+    /// Map whose values the held lock protects, with the bytes accessed on all paths since it was
+    /// taken.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
 
 impl Accessed {
-    /// Adds the accesses of another path.
+    /// Adds the accesses of another path to the same point.
     pub fn join(&mut self, other: &Accessed) {
         if !Rc::ptr_eq(&self.any, &other.any) {
             for &access in &other.any.0 {

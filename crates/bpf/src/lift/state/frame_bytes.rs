@@ -14,15 +14,15 @@ impl FrameBytes {
     pub fn at(offset: i64, bytes: u64) -> Self {
         let start = offset.saturating_add(STACK_BYTES as i64);
         let end = start.saturating_add_unsigned(bytes);
-        let mut these = FrameBytes::default();
+        let mut bytes_at = FrameBytes::default();
         for byte in start.max(0)..end.min(STACK_BYTES as i64) {
-            these.0[byte as usize / 64] |= 1 << (byte % 64);
+            bytes_at.0[byte as usize / 64] |= 1 << (byte % 64);
         }
-        these
+        bytes_at
     }
 
-    fn combined(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
-        FrameBytes(std::array::from_fn(|n| with(self.0[n], other.0[n])))
+    fn combined(self, other: Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        FrameBytes(std::array::from_fn(|n| combine(self.0[n], other.0[n])))
     }
 
     pub fn and(self, other: Self) -> Self {
@@ -45,10 +45,11 @@ impl FrameBytes {
     }
 }
 
-/// Bytes that functions may read before they write them (uninitialised reads), by unit and first
-/// slot.
+/// Bytes of stack frames that functions may read without writing them first (uninitialised reads),
+/// by unit and first slot of the function.
 pub(in crate::lift) type UninitReads = BTreeMap<(UnitId, usize), FrameBytes>;
 
+/// Returns the set of all bytes of a frame.
 pub fn all() -> FrameBytes {
     FrameBytes([u64::MAX; STACK_BYTES as usize / 64])
 }

@@ -1,18 +1,19 @@
-//! Origins of pointers into the packet: two pointers with the same origin differ by a known
-//! distance (the `id` of packet pointers in the kernel's verifier).
+//! Origins of pointers into the packet. The distance between two pointers with the same origin is
+//! known (`id` of packet pointers in the kernel's verifier).
 
 use crate::lift::frame::FrameId;
 
-/// Location of a value where two paths merge.
+/// Location of a value at a point where two paths merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum ValueLocation {
     /// A register, `r0` to `r10`.
     Register(usize),
-    /// A register of a caller's frame, by depth of the frame and register number minus 6.
+    /// A register of a caller's frame, by call depth and register number minus 6.
     Saved(usize, usize),
-    /// A stack slot, by its frame's depth and offset.
+    /// A stack slot, by call depth and offset from the frame pointer.
     Spilled(u8, i64),
-    /// An argument of a call that is lifted to several blocks, by slot and register number.
+    /// An argument of a call that is lifted to several blocks, by the call's slot and the register
+    /// number.
     Argument(usize, usize),
 }
 
@@ -23,6 +24,6 @@ pub(in crate::lift) enum Origin {
     First,
     /// The result of the addition at this slot of this frame.
     Sum(FrameId, usize),
-    /// The join of several pointers, where paths merge at this slot of this frame.
+    /// The join of several pointers, at the point (frame and slot) where paths merge.
     Joined((FrameId, usize), ValueLocation),
 }

@@ -13,7 +13,7 @@ fn variable(map: u32, offset: Option<i64>) -> AbstractValue {
 }
 
 #[test]
-fn joins_keep_only_what_holds_on_both_ways() {
+fn joins_keep_what_holds_on_both_paths() {
     let anywhere = AbstractValue::Frame { depth: 0, offset: None };
     let cases = [
         (AbstractValue::Const(3), AbstractValue::Const(3), AbstractValue::Const(3)),
@@ -28,7 +28,7 @@ fn joins_keep_only_what_holds_on_both_ways() {
             AbstractValue::Map(0),
             AbstractValue::OneOfMaps(0b10_0101),
         ),
-        // Null or a map: the program checks for null before the call.
+        // The program checks for null before it passes the map to a call.
         (AbstractValue::Map(1), AbstractValue::Const(0), AbstractValue::OneOfMaps(0b10)),
         (AbstractValue::InnerMap(1), AbstractValue::Const(0), AbstractValue::InnerMap(1)),
         (AbstractValue::InnerMap(1), AbstractValue::Map(0), AbstractValue::OneOfMaps(1 | 1 << 65)),
@@ -60,7 +60,7 @@ fn constants_move_pointers() {
 }
 
 #[test]
-fn spilled_values_come_back_until_something_may_have_written_there() {
+fn spilled_values_are_loaded_until_they_may_be_overwritten() {
     let mut state = AbstractState::start();
     state.store(frame(-8), 8, AbstractValue::Map(1));
     state.store(frame(-24), 8, AbstractValue::Const(7));
@@ -97,7 +97,7 @@ fn calls_keep_the_callers_registers_and_lose_the_callees_frame() {
 }
 
 #[test]
-fn joining_says_whether_less_is_known_than_before() {
+fn join_returns_true_if_the_state_changes() {
     let mut state = AbstractState::start();
     state.store(frame(-8), 8, AbstractValue::Const(1));
     let same = state.clone();

@@ -1,17 +1,17 @@
 //! Abstract values: constants, maps, stack slots and kinds of pointers.
 //!
-//! The domain is just precise enough for these purposes:
+//! The domain is precise enough for these purposes only:
 //!
 //! - to know the map and the constant sizes of every call, and to follow function pointers;
 //! - to skip code behind constant conditions (read-only variables, absent CO-RE fields), as the
 //!   kernel's verifier does;
 //! - to tell code generators the kinds of pointers.
 //!
-//! Symbolic execution provides everything else.
+//! Symbolic execution computes all other values.
 
 use crate::lift::state::origin::Origin;
 
-/// A map that a call can use: a map of the object, or all inner maps of a map of maps.
+/// The map of a call: a map of the object, or any inner map of a map of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct MapId {
     /// Index of the map, or of the map of maps.
@@ -41,7 +41,7 @@ impl MapId {
     }
 }
 
-/// First bit of [`AbstractValue::OneOfMaps`] for inner maps.
+/// Number of the first bit of [`AbstractValue::OneOfMaps`] that represents inner maps.
 pub(in crate::lift) const INNER: u32 = 64;
 
 /// Abstract value of a register or spilled register.
@@ -55,18 +55,18 @@ pub(in crate::lift) enum AbstractValue {
     Const(u64),
     /// A map of the object.
     Map(u32),
-    /// One of several maps, or null: the low 64 bits represent maps of the object, the high 64 bits
-    /// inner maps of maps of maps.
+    /// One of several maps, or null. The low 64 bits represent maps of the object, the high 64 bits
+    /// the inner maps of maps of maps.
     OneOfMaps(u128),
     /// An inner map of this map of maps, or null.
     InnerMap(u32),
-    /// A function, by index among those whose addresses the linked program takes.
+    /// A function, by its index among the functions whose addresses the linked program takes.
     Function(u32),
-    /// One of several functions, one bit for each index.
+    /// One of several functions, with one bit for each index.
     OneOfFunctions(u128),
     /// An address in a stack frame, relative to the frame pointer.
     Frame {
-        /// Depth of the frame.
+        /// Call depth of the frame.
         depth: u8,
         /// Offset in bytes, if known.
         offset: Option<i64>,
@@ -78,7 +78,7 @@ pub(in crate::lift) enum AbstractValue {
         /// Offset in bytes, if known.
         offset: Option<i64>,
     },
-    /// An address in the program's context.
+    /// An address in the context.
     Context {
         /// Offset in bytes.
         offset: i64,
@@ -90,7 +90,7 @@ pub(in crate::lift) enum AbstractValue {
         /// Distance in bytes from the origin.
         offset: i64,
     },
-    /// The end of the packet.
+    /// The address of the packet's end.
     PacketEnd,
     /// An address in an element of a map, or null.
     MapValue {
@@ -98,7 +98,7 @@ pub(in crate::lift) enum AbstractValue {
         map: u32,
         /// Offset in bytes, if known.
         offset: Option<i64>,
-        /// True if the element may have been replaced or deleted since.
+        /// True if the element may have been replaced or deleted since the pointer was created.
         old: bool,
     },
     /// Any value that is not a pointer into a stack frame, possibly a pointer into an element of an
@@ -107,8 +107,8 @@ pub(in crate::lift) enum AbstractValue {
 }
 
 impl AbstractValue {
-    /// Returns the join of two values. `origin` is the origin of a packet pointer that is one of
-    /// several.
+    /// Returns the join of two values. If they are different packet pointers, `origin` is the
+    /// origin of the result.
     pub fn join(self, other: AbstractValue, origin: Origin) -> AbstractValue {
         let stack = |known| matches!(known, AbstractValue::Unknown | AbstractValue::Frame { .. });
         match (self, other) {
@@ -135,14 +135,14 @@ impl AbstractValue {
             ) if map == same => {
                 AbstractValue::Data { map, offset: offset.filter(|_| offset == other) }
             }
-            // Null or an element: the program checks for null before it accesses the element.
+            // The program checks for null before it accesses the element.
             (value @ AbstractValue::MapValue { .. }, AbstractValue::Const(0))
             | (AbstractValue::Const(0), value @ AbstractValue::MapValue { .. }) => value,
-            // Map arguments are never null: the verifier checks this.
+            // Map arguments of calls are never null: the verifier checks this.
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
                 AbstractValue::OneOfMaps(maps | others)
             }
-            // Inner maps can already be null.
+            // The value `InnerMap` includes null.
             (AbstractValue::InnerMap(map), AbstractValue::Const(0))
             | (AbstractValue::Const(0), AbstractValue::InnerMap(map)) => {
                 AbstractValue::InnerMap(map)
@@ -169,7 +169,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the possible functions, as in [`AbstractValue::OneOfFunctions`].
+    /// Returns the possible functions as in [`AbstractValue::OneOfFunctions`]; `None` if they are
+    /// unknown.
     fn functions(self) -> Option<u128> {
         match self {
             AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
@@ -178,7 +179,7 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the possible maps, one bit for each, as in [`AbstractValue::OneOfMaps`].
+    /// Returns the possible maps as in [`AbstractValue::OneOfMaps`]; `None` if they are unknown.
     pub fn maps(self) -> Option<u128> {
         match self {
             AbstractValue::Map(map) if map < INNER => Some(1 << map),
@@ -224,7 +225,7 @@ impl AbstractValue {
         }
     }
 
-    /// Returns true if the value is an address that stays of the same kind after an addition.
+    /// Returns true if the value is an address whose region stays known after an addition.
     pub fn is_pointer(self) -> bool {
         matches!(
             self,
@@ -235,8 +236,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the value of a pointer after adding an unknown number. `origin` is the origin of the
-    /// sum.
+    /// Returns the sum of a pointer and an unknown number. If it is a packet pointer, `origin` is
+    /// its origin.
     pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
             AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },

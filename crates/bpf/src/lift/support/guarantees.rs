@@ -1,6 +1,6 @@
-//! Guarantees of the kernel for calls on maps, for each kind of map: the table in
-//! `docs/support.md`. The functions of [`crate::lift::helpers`] implement it;
-//! `crates/kernel/tests/elements.rs` and `helpers.rs` compare it with the running kernel.
+//! Guarantees of the kernel for calls on maps, by map type: the table in `docs/support.md`. The
+//! functions of [`crate::lift::helpers`] implement them; `crates/kernel/tests/elements.rs` and
+//! `helpers.rs` compare them with the running kernel.
 
 /// A row of the table: a call on maps of some types.
 pub(in crate::lift) struct Guarantee {
@@ -9,9 +9,9 @@ pub(in crate::lift) struct Guarantee {
     pub maps: &'static str,
     /// Result of a successful call.
     pub result: &'static str,
-    /// Errors, and the conditions under which each can or must occur.
+    /// Errors, with the conditions under which they can or must occur.
     pub errors: &'static str,
-    /// Changed, unchanged and cleared memory.
+    /// Effects of the call on memory.
     pub effect: &'static str,
 }
 

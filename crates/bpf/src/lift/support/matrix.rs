@@ -1,4 +1,4 @@
-//! The support matrix, as a document.
+//! Markdown tables of the supported helpers and maps.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use crate::lift::helpers::table::{HELPERS, Lift};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
 
-/// Returns the tables of helpers, kernel functions, map types and guarantees of calls on maps, in
-/// Markdown. They are generated from the tables of the lifter.
+/// Returns the lifter's tables of helpers, kernel functions, map types and guarantees of calls on
+/// maps, in Markdown.
 pub fn support_matrix() -> String {
     let mut text = String::from("| helper | number | what is known about it |\n|---|---|---|\n");
     for helper in HELPERS {

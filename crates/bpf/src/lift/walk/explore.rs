@@ -1,7 +1,7 @@
-//! Register values along single paths through a program. As in the kernel's verifier, paths with
-//! different constants at a merge are followed separately.
+//! Computation of register values along single paths through a program. As in the kernel's
+//! verifier, paths with different constants at a merge are followed separately.
 //!
-//! If there are too many paths, their states are joined, as in lifting.
+//! The states of paths are joined, as in lifting, if there are too many paths.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -19,14 +19,14 @@ use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 use crate::{BpfProgram, Object};
 
-/// Maximum number of paths to one block that are followed separately.
+/// Maximum number of paths to a block that are followed separately.
 const PATHS: usize = 64;
 /// Number of blocks between two checks of the budget.
 const TURNS: u32 = 16;
-/// Number of blocks after which all paths are joined.
+/// Number of lifted blocks after which the states of all paths are joined.
 const BLOCKS: usize = 20_000;
 
-/// Computes the abstract values of registers before each instruction.
+/// Computes the abstract values of registers before each instruction of a program.
 ///
 /// # Errors
 /// [`LiftError`], as for lifting the program.
@@ -50,9 +50,9 @@ pub(in crate::lift) fn explore(
         if known.iter().any(|known| covers(known, &state)) {
             continue;
         }
-        let few = known.len() < PATHS && blocks < BLOCKS;
+        let separate = known.len() < PATHS && blocks < BLOCKS;
         let state = match known.last() {
-            Some(last) if !few => {
+            Some(last) if !separate => {
                 let mut joined = AbstractState::clone(last);
                 if !joined.join(&state, (point.frame, point.slot)) {
                     continue;
@@ -64,34 +64,34 @@ pub(in crate::lift) fn explore(
         known.push(Rc::clone(&state));
         blocks += 1;
         // A new stretch begins at jump targets and after calls.
-        let inside = !targets.contains(&point.slot) && point.phase == Phase::Start;
-        if !inside || stretch == 0 {
+        let continues = !targets.contains(&point.slot) && point.phase == Phase::Start;
+        if !continues || stretch == 0 {
             stretches += 1;
         }
-        let on = if inside && stretch > 0 { stretch } else { stretches };
-        // No block is kept, so all can have the same number.
+        let current_stretch = if continues && stretch > 0 { stretch } else { stretches };
+        // All blocks can have the same number, because none is kept.
         let lifted =
             lifter.lift_block(BlockId(0), point, AbstractState::clone(&state), |at, regs| {
-                before.insert((at.frame, on, at.slot), *regs);
+                before.insert((at.frame, current_stretch, at.slot), *regs);
             })?;
         let state = Rc::new(lifted.state);
         match lifted.exits {
             Exits::End => {}
             Exits::To(to) | Exits::ExitOr(_, to) | Exits::Assume(_, to) => {
-                let stretch = if to.frame == point.frame { on } else { 0 };
+                let stretch = if to.frame == point.frame { current_stretch } else { 0 };
                 pending.push((to, state, stretch));
             }
             // Follow the fall-through path first, as the verifier does.
             Exits::Branch(_, yes, no) => {
                 pending.push((yes, Rc::clone(&state), 0));
-                pending.push((no, state, on));
+                pending.push((no, state, current_stretch));
             }
         }
     }
     Ok(Registers::new(&before, &lifter.frames))
 }
 
-/// Returns true if `known` is at least as general as `state`.
+/// Returns true if `known` includes every concrete state of `state`.
 fn covers(known: &AbstractState, state: &AbstractState) -> bool {
     let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new

@@ -1,6 +1,6 @@
-//! The walk that creates the lifted program. It follows control flow with the abstract state and
-//! lifts each block when it is reached. A block is lifted again if its state becomes less precise,
-//! until nothing changes.
+//! The walk that creates the lifted program. It follows control flow with the abstract state, and
+//! lifts each block when it reaches it. A block whose state becomes less precise is lifted again,
+//! until no state changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -19,11 +19,11 @@ use crate::lift::walk::unreachable::unreachable;
 /// Maximum number of blocks after inlining; larger programs are rejected.
 const MAX_BLOCKS: usize = 200_000;
 
-/// Blocks of a program.
+/// Lifted blocks of a program.
 pub(in crate::lift) struct Blocks {
     /// Blocks by number; the first one is the entry.
     pub blocks: Vec<Block>,
-    /// Number of frames around each block.
+    /// Call depth of each block.
     pub depths: Vec<u8>,
     /// Numbers of blocks by start point.
     pub ids: HashMap<ProgramPoint, BlockId>,
@@ -54,10 +54,10 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     Ok(Blocks { blocks, depths: walk.depths, ids: walk.ids })
 }
 
-/// State of the walk: blocks reached so far.
+/// State of the walk, with the blocks reached so far.
 #[derive(Default)]
 struct Fixpoint {
-    /// Numbers of blocks, in the order of discovery.
+    /// Numbers of blocks by start point, in the order of discovery.
     ids: HashMap<ProgramPoint, BlockId>,
     /// Joined states at the start of blocks.
     states: HashMap<ProgramPoint, AbstractState>,
@@ -72,7 +72,8 @@ struct Fixpoint {
 }
 
 impl Fixpoint {
-    /// Returns the block at a point; `state` is the state at the end of the predecessor at `from`.
+    /// Returns the block at a point, adding it to the walk if it is new. `state` is the state at
+    /// the end of the predecessor at `from`; `from` is `None` for the start of the program.
     fn reach(
         &mut self,
         lifter: &Lifter<'_>,
@@ -87,7 +88,7 @@ impl Fixpoint {
             let here = (point.frame, point.slot);
             let changed = match incoming.add(from, state) {
                 EdgeChange::Nothing => false,
-                // Equivalent to joining all edges again, but cheaper.
+                // This is equivalent to a new join of all edges, but cheaper.
                 EdgeChange::Edge => known.join(state, here),
                 EdgeChange::State => {
                     let joined = incoming.joined(here, Some(known));
@@ -115,7 +116,7 @@ impl Fixpoint {
         Ok(id)
     }
 
-    /// Converts a lifted block to a block with edges; adds its successors to the walk.
+    /// Converts a lifted block to a block with edges, and adds its successors to the walk.
     fn block(
         &mut self,
         lifter: &mut Lifter<'_>,

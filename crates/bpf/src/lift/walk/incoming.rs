@@ -1,14 +1,14 @@
-//! Incoming edges of a block, with the state at each.
+//! Incoming edges of a block, with the abstract state at each.
 //!
-//! Lifting a predecessor again can change the state at its end. The earlier state is then
-//! discarded: otherwise, a changed pointer would become one of two possible pointers.
+//! If a predecessor is lifted again, the state at its end can change. The edge then keeps only the
+//! new state: with both, a changed pointer would become one of two possible pointers.
 
 use std::rc::Rc;
 
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Number of changes after which states are kept, which guarantees termination.
+/// Number of changes after which earlier states count as well, which guarantees termination.
 const PATIENCE: u32 = 16;
 
 /// Effect of a new state at an edge.
@@ -47,7 +47,8 @@ impl IncomingStates {
         change
     }
 
-    /// Joins the states at all edges to this point. `before` is the result of the last join.
+    /// Returns the join of the states at all edges to the point `here`. `before` is the result of
+    /// the last join.
     pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);
         let mut states = before.into_iter().chain(self.edges.iter().map(|(_, state)| &**state));

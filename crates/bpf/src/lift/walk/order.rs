@@ -1,4 +1,4 @@
-//! Lifting order of blocks: reverse postorder, with callees at their calls.
+//! Lifting order of blocks: reverse postorder, with the blocks of callees at their calls.
 //!
 //! A block is lifted after its predecessors, except for back edges of loops. In the order of
 //! discovery, a chain of a hundred unrolled rules would be lifted six times.
@@ -10,8 +10,8 @@ use crate::insn::Insn;
 use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
 use crate::lift::lifter::Lifter;
 
-/// Position of a block in the order: unit and rank of the instruction for each frame, outermost
-/// first, then the step inside the instruction.
+/// Position of a block in the order: for each frame, outermost first, unit and rank of the
+/// instruction; then the step of the instruction.
 pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 
 /// Lifting order of all blocks.
@@ -19,7 +19,7 @@ pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 pub(super) struct Order {
     /// Ranks of the slots of each unit.
     ranks: HashMap<UnitId, Vec<usize>>,
-    /// Positions of the calls around each frame.
+    /// Positions of the active calls, by frame.
     calls: HashMap<FrameId, Vec<(UnitId, usize)>>,
 }
 
@@ -32,7 +32,7 @@ impl Order {
         (place, point.phase)
     }
 
-    /// Returns the positions of the calls around a frame, each just before its return point.
+    /// Returns the positions of the calls that lead to a frame, each just before its return point.
     fn call(&mut self, lifter: &Lifter<'_>, frame: FrameId) -> Vec<(UnitId, usize)> {
         if let Some(known) = self.calls.get(&frame) {
             return known.clone();
@@ -50,7 +50,7 @@ impl Order {
         place
     }
 
-    /// Returns the rank of an instruction; an unknown instruction comes last.
+    /// Returns the rank of an instruction; a slot outside the program comes last.
     fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
         let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
         ranks.get(slot).copied().unwrap_or(usize::MAX / 4)
@@ -95,9 +95,9 @@ mod tests {
     use crate::Object;
     use crate::insn::Insn;
 
-    /// Tests programs without loops, in which the compiler has reordered blocks.
+    /// Tests programs without loops, whose blocks the compiler has reordered.
     #[test]
-    fn an_instruction_comes_after_all_that_lead_to_it() {
+    fn instructions_come_after_their_predecessors() {
         for name in ["firewall.bpf.o", "chain/load_balancer.bpf.o", "flow_monitor.bpf.o"] {
             let file = format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"));
             let object = Object::parse(&std::fs::read(file).unwrap()).unwrap();

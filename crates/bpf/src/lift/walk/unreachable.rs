@@ -1,17 +1,18 @@
-//! Unreachable instructions, regardless of conditions: the kernel's verifier rejects programs with
-//! such instructions (`check_cfg` of `kernel/bpf/verifier.c`).
+//! Search for instructions that are unreachable whatever the conditions of jumps are. The kernel's
+//! verifier rejects programs with such instructions (`check_cfg` of `kernel/bpf/verifier.c`).
 
 use crate::BpfProgram;
 use crate::insn::Insn;
 
-/// Returns the first instruction that neither control flow nor a call or callback reaches.
+/// Returns the slot of the first instruction that neither control flow nor a call or callback
+/// reaches.
 pub(in crate::lift) fn unreachable(program: &BpfProgram) -> Option<usize> {
     let mut reached = vec![false; program.insns.len()];
     let mut pending = vec![0];
     while let Some(slot) = pending.pop() {
         match reached.get_mut(slot) {
             Some(seen) if !*seen => *seen = true,
-            // Already visited, or beyond the end.
+            // The slot was visited already, or is beyond the end.
             _ => continue,
         }
         let insn = program.insns[slot];

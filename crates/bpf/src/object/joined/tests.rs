@@ -1,4 +1,4 @@
-//! Tests that a joined object links every program as its part does, apart from map indices.
+//! Tests that a joined object links every program like the original object, apart from map indices.
 
 use super::{Joined, Part};
 use crate::insn::{Imm64, Insn};
@@ -21,7 +21,7 @@ fn join(objects: &[Object], shared: impl Fn((usize, usize), (usize, usize)) -> b
     Object::join(&parts, shared)
 }
 
-/// Returns an instruction of a part as it should be in the joined object.
+/// Returns the instruction that the joined object must have for an instruction of a part.
 fn moved(insn: Insn, maps: &[usize]) -> Insn {
     match insn {
         Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {
@@ -90,7 +90,7 @@ fn maps_keep_their_definitions_and_types() {
 }
 
 #[test]
-fn maps_are_told_apart_or_shared() {
+fn maps_are_separate_or_shared() {
     let objects = [parse(0), parse(0)];
     let apart = join(&objects, |_, _| false);
     let names: Vec<&str> = apart.object.maps.iter().map(|map| map.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Tests with compiled objects: settings, and invalid settings.
+//! Tests of valid and invalid settings in compiled objects.
 
 use super::*;
 
@@ -16,8 +16,8 @@ fn of(priority: u32, continues_on: &[u32]) -> Result<RunConfig, String> {
 }
 
 #[test]
-fn priorities_and_actions_are_those_of_the_source() {
-    // XDP_PASS is among the actions unless it is removed explicitly.
+fn priorities_and_actions_are_read() {
+    // XDP_PASS is one of the actions unless the settings remove it.
     assert_eq!(config("early"), of(10, &[1, 2, 3]));
     assert_eq!(config("never"), of(50, &[0]));
     assert_eq!(config("silent"), of(50, &[2]));
@@ -26,7 +26,7 @@ fn priorities_and_actions_are_those_of_the_source() {
 }
 
 #[test]
-fn what_is_not_understood_is_an_error() {
+fn invalid_settings_are_errors() {
     let unknown = config("wrong").expect_err("an action that there is not");
     assert!(unknown.contains("unknown parameter `XDP_SKIP`"), "{unknown}");
     let plain = config("plain").expect_err("a number that is no type");

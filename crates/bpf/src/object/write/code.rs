@@ -1,5 +1,5 @@
-//! Code of a written object: the position of each function, and its instructions with relocations,
-//! as a compiler writes them.
+//! Code of a written object: the position of each function, and its instructions with relocations
+//! as compilers write them.
 
 use super::error::WriteError;
 use super::functions::{Plan, Planned, called, kfunc};
@@ -14,7 +14,7 @@ const TEXT: &str = ".text";
 pub(super) struct Layout<'a> {
     /// Sections in the order of writing, each with its functions.
     pub sections: Vec<(&'a str, Vec<usize>)>,
-    /// For each function, the index of its section and its offset there in bytes.
+    /// Index of the section, and offset in the section in bytes, by function.
     pub places: Vec<(usize, u32)>,
 }
 
@@ -40,17 +40,18 @@ impl<'a> Layout<'a> {
         Layout { sections, places }
     }
 
-    /// Collects records of all functions by section. `said` returns the records of a function,
+    /// Collects records of all functions, by section. `records` returns the records of a function,
     /// given its offset in the section.
     pub fn by_section<T>(
         &self,
         plan: &Plan<'a>,
-        mut said: impl FnMut(&Planned<'a>, u32) -> Vec<T>,
+        mut records: impl FnMut(&Planned<'a>, u32) -> Vec<T>,
     ) -> Vec<(String, Vec<T>)> {
         let sections = self.sections.iter();
         let sections = sections.map(|(name, functions)| {
             let all = functions.iter();
-            let all = all.flat_map(|&number| said(&plan.functions[number], self.places[number].1));
+            let all =
+                all.flat_map(|&number| records(&plan.functions[number], self.places[number].1));
             ((*name).to_owned(), all.collect())
         });
         sections.collect()
@@ -66,7 +67,7 @@ pub(super) enum Target<'a> {
     Call(usize),
     /// The address of the global function with this index.
     Address(usize),
-    /// An address in the layout's section with this index; the instruction contains the offset.
+    /// An address in the layout's section with this index, at the offset in the instruction.
     Section(usize),
     /// A call of a kernel function.
     Kernel(&'a str),
@@ -80,8 +81,8 @@ pub(super) struct Code<'a> {
     pub relocations: Vec<(u64, Target<'a>)>,
 }
 
-/// Generates the code of a function. `callees` maps the subprograms of its program to indices in
-/// the plan.
+/// Generates the code of a function. `callees` are the indices in the plan of its program's
+/// subprograms.
 pub(super) fn code<'a>(
     function: &Planned<'a>,
     object: &Object,
@@ -100,7 +101,7 @@ pub(super) fn code<'a>(
             number.copied().ok_or_else(|| fault("it leads out of the program"))
         };
         let plain = |dst, value: u64| Insn::LoadImm64 { dst, value: Imm64::Value(value) };
-        // Compilers store -1 in calls, as addend relative to the next instruction.
+        // Compilers store the addend -1 in calls, because offsets count from the next instruction.
         let call = Insn::Call(Call::Subprogram { offset: -1 });
         let (insn, target) = match insn {
             Insn::LoadImm64 { dst, value } => match value {

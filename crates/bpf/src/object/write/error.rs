@@ -1,4 +1,4 @@
-//! Errors of writing objects. Each message is one line that names the place.
+//! Errors of writing objects. Each message is one line that names the program, instruction or map.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! The written ELF file: sections, symbols, relocations.
+//! Builder of the written ELF file, with its sections, symbols and relocations.
 
 use ::object::write::{Object as ElfFile, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use ::object::{
@@ -12,11 +12,11 @@ use super::functions::Plan;
 use super::maps::{Data, Maps};
 use crate::Object;
 
-/// `R_BPF_64_64`: an address in a 64-bit immediate.
+/// Relocation type of an address in a 64-bit immediate (`R_BPF_64_64`).
 const ADDRESS: u32 = 1;
-/// `R_BPF_64_ABS64`: an address in data.
+/// Relocation type of an address in data (`R_BPF_64_ABS64`).
 const POINTER: u32 = 2;
-/// `R_BPF_64_32`: a call.
+/// Relocation type of a call (`R_BPF_64_32`).
 const CALL: u32 = 10;
 
 /// An ELF file under construction.
@@ -26,7 +26,7 @@ pub(super) struct File<'a> {
     sections: Vec<SectionId>,
     /// Function symbols, by index in the plan.
     functions: Vec<SymbolId>,
-    /// Symbols that loads of a map's address refer to, by index of the map in the object.
+    /// Symbols for loads of map addresses, by index of the map in the object.
     maps: Vec<Option<SymbolId>>,
     definitions: Option<SectionId>,
     kernel: Vec<(&'a str, SymbolId)>,
@@ -95,7 +95,8 @@ impl<'a> File<'a> {
         self.maps[data.map] = Some(self.file.section_symbol(section));
     }
 
-    /// Appends the code of a function. Functions of one section must be added in order.
+    /// Appends the code of function `number` of the layout. Functions of a section must be added in
+    /// order.
     pub fn add_code(
         &mut self,
         layout: &Layout,
@@ -133,7 +134,7 @@ impl<'a> File<'a> {
         self.functions.get(number).copied()
     }
 
-    /// Adds a relocation to `symbol` for the slot at this offset of `.maps`.
+    /// Adds a relocation that stores the address of `symbol` at this offset of `.maps`.
     pub fn fill(&mut self, offset: u32, symbol: SymbolId) -> Result<(), WriteError> {
         let section = self.definitions.ok_or_else(|| WriteError::file("there are no maps"))?;
         self.relocate(section, offset.into(), symbol, POINTER)
@@ -174,7 +175,7 @@ impl<'a> File<'a> {
         self.file.append_section_data(section, content, 1);
     }
 
-    /// Adds a section that loaders do not load into memory.
+    /// Adds a section of type information, which loaders do not load into memory.
     pub fn add_types(&mut self, name: &str, content: &[u8]) {
         let section =
             self.file.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Metadata);

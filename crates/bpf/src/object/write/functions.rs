@@ -1,9 +1,9 @@
-//! Functions to write: the entry of each program, and the subprograms of all programs without
+//! Functions to write: the entry functions of all programs, and their subprograms without
 //! duplicates.
 //!
 //! Every program has its own copies of the functions that it calls. Two copies are equal if they
-//! have the same instructions and lines, and if their callees are equal. Equal copies are found by
-//! partition refinement, as in the minimisation of automata (Moore 1956).
+//! have the same instructions and lines, and if their callees are equal. Partition refinement finds
+//! equal copies, as in the minimisation of automata (Moore 1956).
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(super) struct Planned<'a> {
     pub number: usize,
     /// Name of the symbol.
     pub name: String,
-    /// Section of the program for an entry function; `None` for `.text`.
+    /// Section of the program, if this is its entry function; `None` for `.text`.
     pub section: Option<&'a str>,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Planned<'a> {
 pub(super) struct Plan<'a> {
     /// Entry functions in the order of the programs, then subprograms.
     pub functions: Vec<Planned<'a>>,
-    /// For each program and each of its subprograms, the index in `functions`.
+    /// Index in `functions` of each subprogram of each program.
     pub function_indices: Vec<Vec<usize>>,
 }
 
 impl Planned<'_> {
-    /// Returns the first slot in the program and the slot after the last one.
+    /// Returns the function's first slot in the program, and the slot after its last one.
     pub fn range(&self) -> (usize, usize) {
         range(self.program, self.number)
     }
@@ -52,10 +52,10 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// Content of a function that all its copies share, except for the callees.
+/// Content of a function, without its callees. Only functions with equal keys can be equal.
 #[derive(PartialEq, Eq, Hash)]
 struct FunctionKey<'a> {
-    /// Program index of an entry function, which is never shared.
+    /// Index of the program, for an entry function, which is never shared.
     entry: Option<usize>,
     name: &'a str,
     global: bool,
@@ -65,7 +65,7 @@ struct FunctionKey<'a> {
     lines: &'a [Option<LineInfo>],
 }
 
-/// Plans which functions of these programs are written.
+/// Returns the functions to write for these programs.
 pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteError> {
     programs.iter().try_for_each(|program| check(program))?;
     let copies: Vec<(usize, usize)> = (0..programs.len())
@@ -83,7 +83,8 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
         let called = targets_of(programs[p], number)?;
         targets.push(called.into_iter().map(|n| starts[p] + n).collect::<Vec<usize>>());
     }
-    let mut classes = numbered(copies.iter().map(|&(p, number)| look(programs[p], p, number)));
+    let mut classes =
+        numbered(copies.iter().map(|&(p, number)| function_key(programs[p], p, number)));
     loop {
         let split = numbered((0..copies.len()).map(|copy| {
             let called: Vec<usize> = targets[copy].iter().map(|&to| classes[to]).collect();
@@ -119,17 +120,17 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
     Ok(Plan { functions, function_indices: of })
 }
 
-/// Numbers the items: equal items get the same number, in the order of first occurrence.
-fn numbered<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<usize> {
+/// Numbers the items in the order of first occurrence; equal items get the same number.
+fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usize> {
     let mut known = HashMap::new();
-    let mut number = |thing| {
+    let mut number = |item| {
         let next = known.len();
-        *known.entry(thing).or_insert(next)
+        *known.entry(item).or_insert(next)
     };
-    things.map(&mut number).collect()
+    items.map(&mut number).collect()
 }
 
-/// Checks the invariants of [`BpfProgram`] tables, and the preconditions of writing.
+/// Checks the invariants of [`BpfProgram`] and the preconditions of writing.
 fn check(program: &BpfProgram) -> Result<(), WriteError> {
     let slots = program.insns.len();
     let firsts: Vec<usize> = program.subprograms.iter().map(|s| s.first).collect();
@@ -155,7 +156,8 @@ fn check(program: &BpfProgram) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Checks that 64-bit immediates have two slots, and that jumps stay in their function.
+/// Checks that 64-bit immediates have two slots, and that jumps stay in their function, whose slots
+/// are `first..end`.
 fn check_insn(
     program: &BpfProgram,
     slot: usize,
@@ -212,7 +214,7 @@ pub(super) fn called(program: &BpfProgram, slot: usize) -> Result<Option<usize>,
     number.map(Some).ok_or_else(|| WriteError::insn(program, slot, what))
 }
 
-fn look(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_> {
+fn function_key(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_> {
     let (first, end) = range(program, number);
     let mut kfuncs = Vec::new();
     let code = program.insns[first..end].iter().map(|insn| match *insn {
@@ -239,7 +241,7 @@ fn look(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_> {
     }
 }
 
-/// Returns the name of a kernel function by its index.
+/// Returns the name of the kernel function with this index.
 pub(super) fn kfunc(program: &BpfProgram, id: i32) -> Option<&str> {
     program.kfuncs.get(usize::try_from(id).ok()?).map(String::as_str)
 }

@@ -9,7 +9,8 @@ use crate::line_info::LineInfo;
 /// Largest line number that the format can store.
 const LAST: u32 = (1 << 22) - 1;
 
-/// Returns the records of each section; nothing if no line is known. Adds their texts to `strings`.
+/// Returns the records of each section; an empty list if no line is known. Adds their texts to
+/// `strings`.
 pub(super) fn lines(
     plan: &Plan,
     layout: &Layout,

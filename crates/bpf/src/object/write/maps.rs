@@ -1,8 +1,8 @@
-//! Maps of a written object: definitions in `.maps`, whatever form the original had, and global
-//! data.
+//! Maps of a written object: global data, and definitions in `.maps`, whatever form the original
+//! definitions had.
 //!
-//! A definition keeps its original BTF type if the type still describes it; otherwise it gets a new
-//! one. Loaders since libbpf 1.0 accept no other form (`bpf_object__init_user_maps`).
+//! A definition keeps its original BTF type if this type still describes it; otherwise it gets a
+//! new type. Loaders since libbpf 1.0 accept no other form (`bpf_object__init_user_maps`).
 
 use super::error::WriteError;
 use super::names::Names;
@@ -25,7 +25,7 @@ pub(super) struct Defined {
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
-    /// Initialised slots: offset in the section, and content of the slot.
+    /// Initialised slots, with offset in the section and content.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Data<'a> {
     /// Name of the section.
     pub section: String,
     pub content: &'a [u8],
-    /// Variables of the section; true for those visible in other files.
+    /// Variables of the section; true if the variable is visible in other files.
     pub variables: Vec<(&'a Variable, bool)>,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Maps<'a> {
 /// Lays out all maps of the object and creates their BTF types.
 pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps<'a>, WriteError> {
     let mut maps = Maps::default();
-    let given = names(object);
+    let map_names = names(object);
     let mut used = Vec::new();
     let mut vars = Vec::new();
     for (map, def) in object.maps.iter().enumerate().filter(|(_, def)| def.initial.is_none()) {
-        let name = given[map].clone();
+        let name = map_names[map].clone();
         let known = original(types, def, &used);
         let (ty, values) = match known {
             Some((_, ty, values)) => (ty, values),
@@ -87,7 +87,7 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
         let Some(content) = def.initial.as_deref().filter(|content| !content.is_empty()) else {
             continue;
         };
-        let section = given[map].clone();
+        let section = map_names[map].clone();
         if section.starts_with(".bss") && content.iter().any(|byte| *byte != 0) {
             let what = "its content is not zero, and its section has none";
             return Err(WriteError::map(&def.name, what));
@@ -98,38 +98,38 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
     Ok(maps)
 }
 
-/// Returns the written names of the maps of an object, in their order. Pinned maps keep their
-/// names, because other objects find them by name. Global data has the names of its sections.
+/// Returns the names of the maps in the written object, in the order of the maps. Pinned maps keep
+/// their names, because other objects find them by name. Global data has the names of its sections.
 pub(super) fn names(object: &Object) -> Vec<String> {
     let mut taken = Names::default();
-    let mut given = vec![String::new(); object.maps.len()];
+    let mut names_by_map = vec![String::new(); object.maps.len()];
     for pinned in [true, false] {
         let defined = object.maps.iter().enumerate().filter(|(_, def)| def.initial.is_none());
         for (map, def) in defined.filter(|(_, def)| (def.pinning != 0) == pinned) {
-            given[map] = taken.unique(&def.name);
+            names_by_map[map] = taken.unique(&def.name);
         }
     }
     let mut sections = Vec::new();
     let is_data = |def: &MapDef| def.initial.as_ref().is_some_and(|content| !content.is_empty());
     for (map, def) in object.maps.iter().enumerate().filter(|(_, def)| is_data(def)) {
-        given[map] = section_name(def, &sections);
-        sections.push(given[map].clone());
+        names_by_map[map] = section_name(def, &sections);
+        sections.push(names_by_map[map].clone());
     }
-    given
+    names_by_map
 }
 
 /// Maximum size of the section of definitions, in bytes.
 const LIMIT: u32 = 64 << 20;
 
 /// Finds a variable of the original object whose type describes the map. Returns the numbers of
-/// variable and type, and the offset of the `values` in bytes. Ignores variables in `used`.
+/// variable and type, and the offset of the member `values` in bytes. Ignores variables in `used`.
 fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, TypeId, Option<u32>)> {
     let btf = types.original?;
     let sections = types.original_sections(".maps");
     sections.into_iter().flatten().map(|var| var.ty).filter(|id| !used.contains(id)).find_map(
         |id| {
             let Kind::Var { ty, .. } = *btf.kind(id) else { return None };
-            // In joined objects, the map name may have the name of the part as prefix.
+            // In a joined object, the name of the part may precede the map name.
             let name = btf.type_name(id);
             if def.name != name && def.name.rsplit(':').next() != Some(name) {
                 return None;
@@ -137,13 +137,13 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
             let (read, values) = definition(btf, name, ty).ok()?;
             let values = values.map(u32::try_from).transpose().ok()?;
             let has_room = def.slots.is_empty() || values.is_some();
-            (has_room && says(&read, def)).then_some((id, ty, values))
+            (has_room && matches_definition(&read, def)).then_some((id, ty, values))
         },
     )
 }
 
-/// Returns true if the definition `read`, with its slots filled, equals `def`.
-fn says(read: &MapDef, def: &MapDef) -> bool {
+/// Returns true if the definition `read`, with the slots of `def`, equals `def`.
+fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
     let filled = MapDef {
         name: def.name.clone(),
@@ -154,13 +154,14 @@ fn says(read: &MapDef, def: &MapDef) -> bool {
     };
     let inner = match (&read.inner, &def.inner) {
         (None, None) => true,
-        (Some(read), Some(inner)) => says(read, inner),
+        (Some(read), Some(inner)) => matches_definition(read, inner),
         _ => false,
     };
     inner && filled == MapDef { inner: None, ..def.clone() }
 }
 
-/// Creates a structure that defines the map; returns it with the offset of its `values` in bytes.
+/// Creates a structure that defines the map; returns it with the offset of its member `values` in
+/// bytes, if it has this member.
 fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), WriteError> {
     if def.kind == MapKind(0) {
         return Err(WriteError::map(&def.name, "its definition has no type"));
@@ -208,8 +209,8 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     Ok((types.structure(size, &members), Some(size)))
 }
 
-/// Returns the section name of a map with global data: the map's own name if loaders recognise it
-/// and it is free.
+/// Returns the section name for a map with global data: the map's own name if loaders recognise it
+/// and no other map has it.
 fn section_name(def: &MapDef, taken: &[String]) -> String {
     let free = |name: &String| is_data_section(name) && !taken.contains(name);
     let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));
@@ -219,14 +220,14 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
         false => format!(".data.{name}"),
     };
     let tagged = if part.is_empty() { base } else { format!("{base}.{part}") };
-    // The number follows a dot: loaders would not recognise `.data_2`.
+    // The number follows a dot, because loaders do not recognise `.data_2`.
     let valid = Names::default().unique(&tagged);
     let numbered = (2_u32..).map(|number| format!("{valid}.{number}"));
     std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
-/// Returns the variables of a section of global data. Adds the section to the types if the types
-/// describe its variables.
+/// Returns the variables of a section of global data, with true for global ones. Adds the section
+/// to the types if the types describe its variables.
 fn describe<'a>(
     object: &'a Object,
     types: &mut Types<'a>,
@@ -254,8 +255,8 @@ fn describe<'a>(
     if let Some(vars) = described {
         types.section(section, size, vars.into_iter().map(|(var, _)| var).collect());
     } else if new && !own.is_empty() {
-        // Variables added after parsing are numbers; they are global so that loaders map them into
-        // memory.
+        // Variables that were added after parsing are numbers. They are global so that loaders map
+        // them into memory.
         let number = |of: &&Variable| {
             let ty = types.long();
             let ty = types.variable(&of.name, ty, None);
@@ -267,8 +268,8 @@ fn describe<'a>(
     variables
 }
 
-/// Returns the variables of a section with their position in the file and their names. Returns
-/// `None` if a position is unknown, or if variables overlap.
+/// Returns the variables of a section with their offsets in the file and their names. `None` if an
+/// offset is unknown, or if variables overlap.
 fn placed<'n>(
     types: &Types,
     vars: &[SecVar],
@@ -287,9 +288,9 @@ fn placed<'n>(
     }
     placed.sort_by_key(|(var, _)| var.offset);
     let end = |var: &SecVar| u64::from(var.offset) + u64::from(var.size);
-    let apart = placed.windows(2).all(|pair| end(&pair[0].0) <= u64::from(pair[1].0.offset));
+    let disjoint = placed.windows(2).all(|pair| end(&pair[0].0) <= u64::from(pair[1].0.offset));
     let inside = placed.last().is_none_or(|(var, _)| end(var) <= size as u64);
-    (apart && inside && !placed.is_empty()).then_some(placed)
+    (disjoint && inside && !placed.is_empty()).then_some(placed)
 }
 
 #[cfg(test)]
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_maps_with_the_same_name_are_such_that_loaders_know() {
+    fn sections_of_equal_names_stay_recognisable() {
         let mut taken = Vec::new();
         for expected in [".data", ".data.2", ".data.3"] {
             let name = section_name(&named(".data"), &taken);

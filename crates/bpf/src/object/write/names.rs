@@ -9,11 +9,11 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns an unused name: the wanted one if it is unused and valid, otherwise a similar one.
-    /// The kernel accepts letters, digits, `_` and `.` (`bpf_obj_name_cpy`).
-    pub fn unique(&mut self, wanted: &str) -> String {
+    /// Returns an unused name: the requested one if it is unused and valid, otherwise a similar
+    /// one. The kernel accepts letters, digits, `_` and `.` (`bpf_obj_name_cpy`).
+    pub fn unique(&mut self, requested: &str) -> String {
         let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        let mut base: String = wanted.chars().map(|c| if valid(c) { c } else { '_' }).collect();
+        let mut base: String = requested.chars().map(|c| if valid(c) { c } else { '_' }).collect();
         if base.is_empty() || base.starts_with(|c: char| c.is_ascii_digit()) {
             base.insert(0, '_');
         }

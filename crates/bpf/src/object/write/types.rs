@@ -1,4 +1,4 @@
-//! BTF types of a written object: the original types with the changes that writing needs.
+//! BTF types of a written object: the original types, with the changes that writing requires.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// Copies the types of the object without its sections, which are written again. Drops external
+    /// Copies the types of the object without its sections, which are written anew. Drops external
     /// variables and makes external functions global, because the kernel rejects both.
     pub fn new(object: &'a Object) -> Self {
         let original = object.btf.as_ref();
@@ -80,7 +80,7 @@ impl<'a> Types<'a> {
         self.pointer(array)
     }
 
-    /// Creates an array of `element`, or of `int`.
+    /// Creates an array of `len` elements of type `element`, or of `int` if it is `None`.
     pub fn array(&mut self, len: u32, element: Option<TypeId>) -> TypeId {
         let index = self.int();
         self.btf.add("", Kind::Array { element: element.unwrap_or(index), index, len })
@@ -101,20 +101,20 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
     }
 
-    /// Returns a global variable: `known` if it matches, otherwise a new one.
+    /// Returns a global variable of this name and type: `known` if it matches, otherwise a new one.
     pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
         let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
         let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
         known.filter(same).unwrap_or_else(|| self.btf.add(name, wanted))
     }
 
-    /// Adds a section with these variables, which are sorted by offset.
+    /// Adds a section with these variables, which must be sorted by offset.
     pub fn section(&mut self, name: &str, size: u32, vars: Vec<SecVar>) {
         self.btf.add(name, Kind::DataSec { size, vars });
     }
 
     /// Returns the type of a function with this name; `known` is its original type. A function
-    /// without original type is declared without parameters and with an integer result.
+    /// without original type gets no parameters and an integer result.
     pub fn function(&mut self, name: &str, known: Option<TypeId>, global: bool) -> TypeId {
         let proto = known.and_then(|id| match self.btf.kind(id) {
             Kind::Func { proto, .. } => Some(*proto),
@@ -149,8 +149,8 @@ impl<'a> Types<'a> {
         self.btf.types().filter_map(tag).collect()
     }
 
-    /// Adds the section of kernel functions with these names. Fails with the name of a function
-    /// that the object does not declare.
+    /// Adds the section that declares kernel functions. Fails with the name of a function that the
+    /// object does not declare.
     pub fn kernel_functions<'n>(&mut self, names: &[&'n str]) -> Result<(), &'n str> {
         let is_extern =
             |kind: &Kind| matches!(kind, Kind::Func { linkage: FuncLinkage::Extern, .. });
@@ -179,7 +179,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Returns the lookup of the original type of a function: by section and slot, else by name.
+/// Returns a function that looks up the original type of a function by section and slot, or else by
+/// name.
 pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> Option<TypeId> {
     let mut by_name: HashMap<&str, TypeId> = HashMap::new();
     for (id, ty) in object.btf.iter().flat_map(|btf| btf.types()) {

@@ -33,8 +33,9 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
     }
 }
 
-/// Interns the words of a key as the lifter does; returns the table and the number of the key.
-fn chained(words: &[u64]) -> (Interned, u32) {
+/// Interns the words of a key as the lifter does. Returns all interned pairs, and the number of the
+/// key.
+fn intern(words: &[u64]) -> (Interned, u32) {
     let mut interned = HashMap::new();
     let mut number = 100;
     interned.insert((words[0], words.get(1).copied().unwrap_or(0)), number);
@@ -46,7 +47,7 @@ fn chained(words: &[u64]) -> (Interned, u32) {
 }
 
 #[test]
-fn keys_of_every_length_come_back() {
+fn keys_of_every_length_are_restored() {
     for size in 5..=40usize {
         let key: Vec<u8> = (1..=size as u8).collect();
         let words: Vec<u64> = key
@@ -57,7 +58,7 @@ fn keys_of_every_length_come_back() {
                 u64::from_le_bytes(word)
             })
             .collect();
-        let (interned, number) = chained(&words);
+        let (interned, number) = intern(&words);
         let bytes = Bytes::from([((PRESENT, number.into()), 1)]);
         let elements = hash(size as u32, Keying::Interned).elements(&bytes, &interned);
         assert_eq!(elements.len(), 1);
@@ -67,7 +68,7 @@ fn keys_of_every_length_come_back() {
 }
 
 #[test]
-fn values_know_their_bytes_and_elements_their_absence() {
+fn values_and_absence_of_elements() {
     let bytes = Bytes::from([
         ((PRESENT, 7), 0),
         ((PRESENT, 9), 1),
@@ -92,14 +93,14 @@ fn values_know_their_bytes_and_elements_their_absence() {
 }
 
 #[test]
-fn a_number_that_stands_for_nothing_has_no_key() {
+fn an_unknown_number_has_no_key() {
     let bytes = Bytes::from([((PRESENT, 5), 1)]);
     let elements = hash(12, Keying::Interned).elements(&bytes, &HashMap::new());
     assert_eq!(elements[0].key, None);
 }
 
 #[test]
-fn values_are_as_large_as_what_is_known_of_them() {
+fn large_values_store_only_known_bytes() {
     let large = MapLayout { value_size: u32::MAX, element_bits: 32, ..hash(2, Keying::Number) };
     let start = 9u64 << 32;
     let bytes = Bytes::from([
@@ -112,7 +113,7 @@ fn values_are_as_large_as_what_is_known_of_them() {
 }
 
 #[test]
-fn moved_values_are_where_they_moved_to() {
+fn moved_values_are_at_their_new_position() {
     const MOVED: RegionId = RegionId(5);
     let layout = MapLayout { moved: Some(MOVED), ..hash(2, Keying::Number) };
     let place = 1u64 << 32 | 9;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns all ranges of up to five bytes in two maps, and all other kinds of shared memory.
+/// Returns all ranges of up to five bytes in two maps, and every other form of shared memory.
 fn all() -> Vec<Shared> {
     let mut all = vec![Shared::AnyBytes];
     for map in [0, 1].map(MapId::of_object) {
@@ -14,7 +14,7 @@ fn all() -> Vec<Shared> {
 }
 
 #[test]
-fn what_may_change_is_what_overlaps_an_earlier_access() {
+fn memory_may_change_if_it_overlaps_an_earlier_access() {
     let all = all();
     for &first in &all {
         for &second in &all {
