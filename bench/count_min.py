@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import published
-from figures import Column, Row, aligned, markdown, write_csv
+from figures import SVG_STYLE, Column, Row, aligned, markdown, write_csv
 
 from measure import ROOT, TOOL, bound
 
@@ -102,8 +102,7 @@ def draw(file: Path, rows: list[Row]) -> None:
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     here = [row for row in rows if row["example_ns"] is not None]
-    style = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
-    with plt.rc_context(style):
+    with plt.rc_context(SVG_STYLE):
         size = {"figsize": (7, 5.6 if here else 3.4), "layout": "constrained"}
         ratios = {"height_ratios": [3, 2]} if here else {}
         figure, panels = plt.subplots(

@@ -12,6 +12,8 @@ from measure import Program, Run
 Value = str | int | float | None
 Row = dict[str, Value]
 
+SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
+"""Style of matplotlib for small files that only depend on the figures: text stays text."""
 COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
 
 

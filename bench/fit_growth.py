@@ -12,6 +12,7 @@ from time import process_time
 
 import matplotlib.pyplot as plt
 import numpy as np
+from figures import SVG_STYLE, Row, write_csv
 
 from slowpath.models.derivation import derive
 from slowpath.models.options import Options
@@ -45,10 +46,10 @@ def seconds(series: Series, options: Options, repeat: int) -> float:
     return min(found)
 
 
-def measured(repeat: int) -> list[dict[str, str | int | float]]:
+def measured(repeat: int) -> list[Row]:
     """Return a row for each search and size, and for each number of segments and size."""
     derive(curve(20), Options())  # imports
-    rows: list[dict[str, str | int | float]] = []
+    rows: list[Row] = []
     for search in SEARCHES:
         for size in POINTS:
             if search == "exhaustive" and size > EXHAUSTIVE_POINTS:
@@ -66,9 +67,8 @@ def measured(repeat: int) -> list[dict[str, str | int | float]]:
     return rows
 
 
-def draw(file: Path, rows: list[dict[str, str | int | float]]) -> None:
-    # Text stays text, and the file does not depend on the time, as in measure_repeat.py.
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9})
+def draw(file: Path, rows: list[Row]) -> None:
+    plt.rcParams.update(SVG_STYLE)
     figure, both = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
     for axes, over in zip(both, ("points", "segments"), strict=True):
         shown = [row for row in rows if row["over"] == over]
@@ -92,11 +92,7 @@ def main() -> None:
     parser.add_argument("--draw", action="store_true", help="only the picture, of that CSV")
     given = parser.parse_args()
     if not given.draw:
-        rows = measured(given.repeat)
-        with given.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(given.csv, measured(given.repeat))
     with given.csv.open() as file:
         read = [
             {**row, "number": int(row["number"]), "seconds": float(row["seconds"])}

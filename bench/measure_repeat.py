@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from figures import SVG_STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 SHORTEST_NS = 10.0
@@ -52,9 +53,7 @@ def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 def draw(differences: list[tuple[float, bool]], file: Path) -> None:
     """Draw the distribution of differences."""
-    # Text stays text, and the file does not depend on the time: it is small, and the same for the
-    # same figures.
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9})
+    plt.rcParams.update(SVG_STYLE)
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
     for name, kept in (("all", (False, True)), ("not said to be disturbed", (False,))):
         chosen = sorted(difference for difference, disturbed in differences if disturbed in kept)

@@ -96,8 +96,7 @@ def draw(rows: list[Row], file: Path) -> None:
     mpl.use("svg")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
-    style = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
-    with plt.rc_context(style):
+    with plt.rc_context(figures.SVG_STYLE):
         figure, (times, calls) = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
         nodes = [row["nodes"] for row in rows]
         for key, label in [("seconds", "first"), ("changed", "after a change"), ("again", "again")]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from families import FAMILIES, Family
+from figures import SVG_STYLE
 
 try:
     import matplotlib as mpl
@@ -29,8 +30,6 @@ PANELS = [
     ("MB", "megabytes"),
 ]
 QUADRATIC = {"engine_seconds", "nogoods"}  # shown with quadratic growth for comparison
-# Text stays text, and files do not depend on the time: they are small, and reproducible.
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -48,7 +47,7 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 def draw(family: Family, rows: list[dict[str, Any]], file: Path) -> None:
     """Draw a family's figures, with hollow points where the result is not exact."""
-    with plt.rc_context(STYLE):
+    with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 2.8), layout="constrained")
         for panel, (heading, key) in zip(panels, PANELS, strict=True):
             _panel(panel, rows, key)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from figures import Row
-from plots import STYLE, plt
+from figures import SVG_STYLE, Row
+from plots import plt
 
 from chains.growth import CHAINS, COMMANDS
 
@@ -14,7 +14,7 @@ LINES = ("-", "--")
 def draw(rows: list[Row], file: Path) -> None:
     """Draw seconds and queries of each command against the number of programs."""
     numbers = sorted({row["number"] for row in rows})
-    with plt.rc_context(STYLE):
+    with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 3), layout="constrained")
         for panel, (figure_key, title) in zip(panels, PANELS, strict=True):
             for place, command in enumerate(COMMANDS):
