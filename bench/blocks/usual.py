@@ -50,7 +50,6 @@ _BY_START = (
     ("gathered", 1.5),
 )
 _SHIFTS = frozenset({"shl", "lshr", "ashr"})
-_FOUR, _TWO = 4, 2
 
 
 def usual(word: str) -> float:
@@ -60,10 +59,10 @@ def usual(word: str) -> float:
     if word.startswith("load packet") and word.endswith("again"):
         return 1.5
     if found is not None:
-        wide = parts[0] == "icmp" and parts[_TWO] == "64"
-        big = parts[0] in ("load", "store") and parts[_TWO] == "8"
+        wide = parts[0] == "icmp" and parts[2] == "64"
+        big = parts[0] in ("load", "store") and parts[2] == "8"
         return found + (1.0 if wide or big else 0.0)
-    if len(parts) < _TWO:
+    if not parts[1:]:
         return 1.6
     wide = parts[1] == "64"
     kept = 2.0 if "kept" in parts else 0.0
