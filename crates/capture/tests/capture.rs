@@ -275,7 +275,8 @@ proptest! {
         for (found, expected) in found.iter().zip(&packets) {
             prop_assert_eq!(&found.bytes, expected);
         }
-        let complete: usize = 24 + found.iter().map(|packet| 16 + packet.bytes.len()).sum::<usize>();
+        let complete =
+            24 + found.iter().map(|packet| 16 + packet.bytes.len()).sum::<usize>();
         match error {
             None => prop_assert_eq!(complete, end),
             Some(error) if end >= 24 => {

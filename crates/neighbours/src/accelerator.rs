@@ -223,7 +223,10 @@ mod tests {
     proptest! {
         /// All queues that always have requests are served equally often.
         #[test]
-        fn queues_get_equal_shares(queues in proptest::collection::vec(1..5usize, 1..4), rounds in 1..6usize) {
+        fn queues_get_equal_shares(
+            queues in proptest::collection::vec(1..5usize, 1..4),
+            rounds in 1..6usize,
+        ) {
             let specs: Vec<ClientSpec> = queues.iter().map(|&count| client(count)).collect();
             let first = (payloads(), Origin::Scheduled(Schedule::new(None)));
             let mut accelerator = Accelerator::new(Service::Regex, first, &specs).unwrap();

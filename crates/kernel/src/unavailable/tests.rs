@@ -83,7 +83,7 @@ fn filters_outside_of_containers_are_named() {
 }
 
 #[test]
-fn roots_of_user_namespaces_are_told_apart() {
+fn roots_of_user_namespaces_are_recognised() {
     let facts = Facts { in_user_namespace: true, is_filtered: true, ..root() };
     assert_says(facts, libc::EPERM, "those of a user namespace");
 }
@@ -109,7 +109,7 @@ fn lockdown_is_blamed_where_nothing_else_is() {
 }
 
 #[test]
-fn kernels_without_the_call_are_told_from_those_that_answer_strangely() {
+fn missing_calls_differ_from_unexpected_errors() {
     assert_says(
         root(),
         libc::ENOSYS,
