@@ -116,9 +116,9 @@ def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
         char _license[] SEC("license") = "GPL";
     """
     rows = {}
-    for kind, what in (("HASH", "__sync_fetch_and_add(found, 1)"), ("LRU_HASH", "*found = 1")):
+    for kind, statement in (("HASH", "__sync_fetch_and_add(found, 1)"), ("LRU_HASH", "*found = 1")):
         file = tmp_path / f"{kind}.bpf.c"
-        file.write_text(source % (kind, what))
+        file.write_text(source % (kind, statement))
         [program] = predicted(file)["programs"]
         rows[kind] = {block["name"]: block for block in blocks_of(program)}
     assert rows["HASH"].keys() == rows["LRU_HASH"].keys()

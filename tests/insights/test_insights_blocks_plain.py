@@ -356,9 +356,9 @@ def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
         }
     """
     rows = []
-    for what in ("meter(data[13])", "memcpy(kept, data, data[13])"):
+    for call in ("meter(data[13])", "memcpy(kept, data, data[13])"):
         file = tmp_path / "f.c"
-        file.write_text(source % what)
+        file.write_text(source % call)
         [program] = predicted(file)["programs"]
         rows.append({one["name"]: one for one in blocks_of(program)})
     calls = [(name, one["calls"]) for row in rows for name, one in row.items() if one["calls"]]

@@ -80,8 +80,8 @@ def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: 
     source = FOLDER / "branches.c"
     subprocess.run([compiler, "-DTWIN", "-O0", "-o", twin, source], check=True)
     data = b"".join(struct.pack("<I", len(one)) + one for one in packets)
-    said = subprocess.run([twin], input=data, capture_output=True, check=True).stdout.split()
-    *steps, reads, writes, results = map(int, said)
+    printed = subprocess.run([twin], input=data, capture_output=True, check=True).stdout.split()
+    *steps, reads, writes, results = map(int, printed)
     report = counted(source, trace(tmp_path, packets), "--entry", "process")
     found = calls(report)
     assert [found.get(f"step{at}", 0) for at in range(10)] == steps

@@ -134,11 +134,11 @@ def test_timers_fire_in_their_order(tmp_path: Path) -> None:
             waiting.remove((when, which, period))
         waiting += [(when + period, which, period) for when, which, period in due if period]
         expected[fired] += 1
-        which, what, time = one[:3]
-        if what < 3:
+        which, action, time = one[:3]
+        if action < 3:
             waiting = [each for each in waiting if each[1] != which]
-        if what < 2:
-            waiting.append((now + time, which, time * what))
+        if action < 2:
+            waiting.append((now + time, which, time * action))
         waiting.sort(key=lambda each: each[0])  # stable: equal times keep the order of setting
     found = results(counted(FOLDER / "timers.c", trace(tmp_path, frames), "--entry", "take"))
     assert found == dict(expected)

@@ -79,8 +79,8 @@ def _written_out(entries: Entries, kept: MapState) -> Entries:
     made: Entries = [{"value": value}] * count
     if kept.kind in (QUEUE, STACK):
         return [*entries, *made]
-    what, size = ("value", kept.value) if kept.kind == BLOOM else ("key", kept.key)
-    known = {one.get(what) for one in entries}
+    part, size = ("value", kept.value) if kept.kind == BLOOM else ("key", kept.key)
+    known = {one.get(part) for one in entries}
     keys = (made_up(number, size).hex() for number in range(count + len(known)))
     new = islice((key for key in keys if key not in known), count)
     made = [{"value": key} if kept.kind == BLOOM else {"key": key, "value": value} for key in new]

@@ -301,9 +301,9 @@ class Execution:
         self._set_fuel(_SETUP_FUEL)
         self._code.construct()
         self._set_up(setting)
-        said = self._start(setting)
-        if said is not None:
-            return {"refused": said}
+        error = self._start(setting)
+        if error is not None:
+            return {"refused": error}
         notes = self._fill()
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
