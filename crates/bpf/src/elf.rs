@@ -114,8 +114,8 @@ impl<'data> Elf<'data> {
         let endian = header.endian().map_err(damaged)?;
         let machine = header.e_machine(endian);
         if !MACHINES.contains(&machine) {
-            let what = format!("an ELF file for machine {machine}, not for BPF (247)");
-            return Err(ObjectError::file(what, "compile with clang -target bpf"));
+            let text = format!("an ELF file for machine {machine}, not for BPF (247)");
+            return Err(ObjectError::file(text, "compile with clang -target bpf"));
         }
         let table = header.sections(endian, data).map_err(damaged)?;
         let mut sections = Vec::with_capacity(table.len());
@@ -188,8 +188,8 @@ impl<'data> Elf<'data> {
             // In other types of sections, `sh_info` has another meaning.
             let Some(section) = sections.get_mut(target) else { continue };
             if let Some(bad) = found.iter().find(|rel| rel.symbol >= symbols.len()) {
-                let what = format!("a relocation names symbol {}, which is none", bad.symbol);
-                return Err(ObjectError::section(section.name.as_str(), what, DAMAGED));
+                let text = format!("a relocation names symbol {}, which is none", bad.symbol);
+                return Err(ObjectError::section(section.name.as_str(), text, DAMAGED));
             }
             section.relocations.extend(found);
             section.relocations.sort_by_key(|rel| rel.offset);
@@ -237,8 +237,8 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
 /// Reads a name. Rejects long names: a table of them could exceed the memory.
 fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     if bytes.len() > NAME {
-        let what = format!("a name of {} bytes", bytes.len());
-        return Err(ObjectError::file(what, DAMAGED));
+        let text = format!("a name of {} bytes", bytes.len());
+        return Err(ObjectError::file(text, DAMAGED));
     }
     Ok(printable(bytes))
 }

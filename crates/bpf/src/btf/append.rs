@@ -2,7 +2,7 @@
 
 use super::{
     Btf, BtfExt, CoreRecord, FuncRecord, Kind, LineRecord, Param, RawMember, SecVar, StringId,
-    Type, TypeId, Variant,
+    Type, TypeId,
 };
 
 /// Offsets added to type and string numbers of a table that is appended to another one.
@@ -41,12 +41,12 @@ impl Shift {
             Kind::Union { size, members: all } => {
                 Kind::Union { size: *size, members: members(all) }
             }
-            Kind::Enum(of) => {
-                let mut of = of.clone();
-                for variant in &mut of.variants {
-                    *variant = Variant { name: self.string(variant.name), ..*variant };
+            Kind::Enum(original) => {
+                let mut shifted = original.clone();
+                for variant in &mut shifted.variants {
+                    variant.name = self.string(variant.name);
                 }
-                Kind::Enum(of)
+                Kind::Enum(shifted)
             }
             Kind::Fwd { union } => Kind::Fwd { union: *union },
             Kind::Typedef(of) => Kind::Typedef(self.ty(*of)),
@@ -85,7 +85,7 @@ impl Shift {
             access: self.string(core.access),
             ..*core
         };
-        let function = |of: &FuncRecord| FuncRecord { ty: self.ty(of.ty), ..*of };
+        let function = |record: &FuncRecord| FuncRecord { ty: self.ty(record.ty), ..*record };
         BtfExt {
             functions: sections(&ext.functions, function),
             lines: sections(&ext.lines, line),
@@ -94,8 +94,9 @@ impl Shift {
     }
 }
 
-fn sections<T>(of: &[(String, Vec<T>)], shifted: impl Fn(&T) -> T) -> Vec<(String, Vec<T>)> {
-    of.iter().map(|(name, all)| (name.clone(), all.iter().map(&shifted).collect())).collect()
+fn sections<T>(original: &[(String, Vec<T>)], shift: impl Fn(&T) -> T) -> Vec<(String, Vec<T>)> {
+    let shifted = |records: &[T]| records.iter().map(&shift).collect();
+    original.iter().map(|(name, records)| (name.clone(), shifted(records))).collect()
 }
 
 impl Btf {

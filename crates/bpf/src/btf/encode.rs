@@ -161,15 +161,15 @@ impl Writer<'_> {
         }
     }
 
-    fn enumeration(&mut self, name: StringId, of: &EnumType) {
-        // Values of more than 32 bits need another kind (`BTF_KIND_ENUM64`).
-        let narrow = |value: u64| match of.signed {
+    fn enumeration(&mut self, name: StringId, ty: &EnumType) {
+        // Values ty more than 32 bits need another kind (`BTF_KIND_ENUM64`).
+        let narrow = |value: u64| match ty.signed {
             true => i64::from(value as i32) as u64 == value,
             false => u64::from(value as u32) == value,
         };
-        let wide = of.size > 4 || !of.variants.iter().all(|variant| narrow(variant.value));
-        self.head(name, if wide { 19 } else { 6 }, of.signed, of.variants.len(), of.size);
-        for variant in &of.variants {
+        let wide = ty.size > 4 || !ty.variants.iter().all(|variant| narrow(variant.value));
+        self.head(name, if wide { 19 } else { 6 }, ty.signed, ty.variants.len(), ty.size);
+        for variant in &ty.variants {
             let name = self.string(variant.name);
             self.out.extend([name, variant.value as u32]);
             if wide {

@@ -50,8 +50,8 @@ pub(crate) struct BtfExt {
 
 impl BtfExt {
     pub fn parse(data: &[u8], btf: &Btf) -> Result<Self, ObjectError> {
-        let what = "the section of extensions";
-        let header_len = header_len(data, what)?;
+        let text = "the section of extensions";
+        let header_len = header_len(data, text)?;
         let cut = || ObjectError::btf("parts of .BTF.ext reach beyond its end", DAMAGED);
         // Header: magic, version, flags, length; then offset and length of each part.
         let mut header = Reader::new(data.get(8..header_len as usize).ok_or_else(cut)?);

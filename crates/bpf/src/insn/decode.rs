@@ -47,8 +47,8 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Insn>, DecodeError> {
         }
     }
     if !rest.is_empty() {
-        let what = "the code is not a multiple of 8 bytes long";
-        return Err(DecodeError { slot: insns.len(), what, hint: TRUNCATED });
+        let text = "the code is not a multiple of 8 bytes long";
+        return Err(DecodeError { slot: insns.len(), what: text, hint: TRUNCATED });
     }
     Ok(insns)
 }

@@ -105,9 +105,9 @@ impl Lifter<'_> {
         };
         match (insn, at.phase) {
             (Insn::Call(Call::Helper(POISON)), _) => {
-                let what = program.unresolved(at.slot).unwrap_or("it is not resolved");
+                let text = program.unresolved(at.slot).unwrap_or("it is not resolved");
                 let hint = "give the types of the kernel it is for with --btf";
-                Err(Cause::new(what, hint))
+                Err(Cause::new(text, hint))
             }
             (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),
             (Insn::Call(Call::Helper(number)), Phase::SelectMap(map)) => {

@@ -26,8 +26,8 @@ pub struct LiftError {
 impl LiftError {
     /// Returns the error for an exhausted budget.
     pub(super) fn stop(reason: Reason) -> Self {
-        let what = format!("{reason} before the program was understood");
-        LiftError { stopped: Some(reason), ..LiftError::program(what, "give it more") }
+        let text = format!("{reason} before the program was understood");
+        LiftError { stopped: Some(reason), ..LiftError::program(text, "give it more") }
     }
 
     /// Returns an error that concerns no single instruction.

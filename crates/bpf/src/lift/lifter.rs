@@ -338,8 +338,9 @@ impl<'a> Lifter<'a> {
     /// function of the object reads the position of metadata, metadata of other programs is not
     /// visible, so two programs that move the start equally also change it equally.
     pub fn moves_metadata(&self) -> bool {
-        let asked = self.starts_with_metadata() && self.reads_metadata();
-        asked || self.code.program(0).runs_on_map_entry() || self.makes_metadata()
+        (self.starts_with_metadata() && self.reads_metadata())
+            || self.code.program(0).runs_on_map_entry()
+            || self.makes_metadata()
     }
 
     /// Returns true if the first lifting found that the program reads the position of metadata.

@@ -65,15 +65,15 @@ impl Lifter<'_> {
             .filter(read)
             .map(|(number, _)| number)
             .collect();
-        let mut all = None;
+        let mut combined = None;
         for number in probed {
             let input = self.ir.input(&name_of(number), 64, 0, u64::MAX, InputKind::Unknown);
             let value = self.ir.emit.unknown_input(input, 64);
-            all = Some(match all {
+            combined = Some(match combined {
                 Some(others) => self.ir.emit.binary(BinaryOp::Or, others, value),
                 None => value,
             });
         }
-        all
+        combined
     }
 }

@@ -291,16 +291,16 @@ impl Receive {
         if !self.fragments {
             parts.push("one piece".to_owned());
         }
-        let what = parts.join(", ");
+        let list = parts.join(", ");
         let lengths = Receive { length: self.length, ..any };
         if *self == lengths && *self != any {
-            return Some(format!("packets are {what}"));
+            return Some(format!("packets are {list}"));
         }
         let named = ENVIRONMENTS.iter().find(|known| known.name == name);
         match named.filter(|known| known.receive == *self) {
             _ if parts.is_empty() => None,
-            Some(known) => Some(format!("packets arrive as {} delivers them: {what}", known.name)),
-            None => Some(format!("packets arrive so: {what}")),
+            Some(known) => Some(format!("packets arrive as {} delivers them: {list}", known.name)),
+            None => Some(format!("packets arrive so: {list}")),
         }
     }
 }

@@ -94,9 +94,9 @@ impl Lifter<'_> {
         let frame = self.ir.stack();
         for at in bytes.words() {
             let below = STACK_BYTES - at;
-            let what = format!("bytes at r10-{below} of the function, which it does not write");
+            let text = format!("bytes at r10-{below} of the function, which it does not write");
             let emit = &mut self.ir.emit;
-            let unknown: Operand = emit.draw(&what, ValueFormat::Bytes, 64, u64::MAX);
+            let unknown: Operand = emit.draw(&text, ValueFormat::Bytes, 64, u64::MAX);
             let address = emit.add(frame, word(at));
             emit.store(address, unknown);
         }

@@ -21,16 +21,16 @@ pub(super) fn read(
     maps: &mut Vec<PlacedMap>,
 ) -> Result<(), ObjectError> {
     let Some(btf) = btf else {
-        let what = "the definition of maps needs BTF, which the object lacks";
-        return Err(ObjectError::section(".maps", what, "compile with -g, do not strip .BTF"));
+        let text = "the definition of maps needs BTF, which the object lacks";
+        return Err(ObjectError::section(".maps", text, "compile with -g, do not strip .BTF"));
     };
     let section = btf.types().find_map(|(id, ty)| match &ty.kind {
         Kind::DataSec { vars, .. } if btf.type_name(id) == ".maps" => Some(vars),
         _ => None,
     });
     let Some(vars) = section else {
-        let what = "BTF does not describe this section";
-        return Err(ObjectError::section(".maps", what, "compile with -g"));
+        let text = "BTF does not describe this section";
+        return Err(ObjectError::section(".maps", text, "compile with -g"));
     };
     for var in vars {
         let name = btf.type_name(var.ty);

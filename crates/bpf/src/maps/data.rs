@@ -35,8 +35,8 @@ pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<Place
     let name = section.name.as_str();
     let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);
     let Some(size) = size else {
-        let what = format!("{} bytes of global data", before.saturating_add(section.size));
-        return Err(ObjectError::section(name, what, "at most 64 MiB are read"));
+        let text = format!("{} bytes of global data", before.saturating_add(section.size));
+        return Err(ObjectError::section(name, text, "at most 64 MiB are read"));
     };
     let mut content = section.data.to_vec();
     content.resize(size as usize, 0);

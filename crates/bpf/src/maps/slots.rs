@@ -25,8 +25,8 @@ pub(super) fn from_relocations(
                     && map.values.is_some_and(|(a, b)| (a..b).contains(&relocation.offset))
             });
             let Some(holder) = holder else {
-                let what = format!("a relocation at {} is in no map's values", relocation.offset);
-                return Err(ObjectError::section(".maps", what, crate::error::DAMAGED));
+                let text = format!("a relocation at {} is in no map's values", relocation.offset);
+                return Err(ObjectError::section(".maps", text, crate::error::DAMAGED));
             };
             let map = &table.maps[holder];
             let start = map.values.map_or(0, |(start, _)| start);
@@ -40,9 +40,9 @@ pub(super) fn from_relocations(
                 }
             });
             let (Some(target), Ok(slot)) = (target, u32::try_from(slot)) else {
-                let what = format!("slot {slot} holds `{}`", symbol.name);
+                let text = format!("slot {slot} holds `{}`", symbol.name);
                 let hint = "a slot holds a map or a program of the same object";
-                return Err(ObjectError::map(map.def.name.as_str(), what, hint));
+                return Err(ObjectError::map(map.def.name.as_str(), text, hint));
             };
             let def = &mut table.maps[holder].def;
             def.slots.push((slot, target));

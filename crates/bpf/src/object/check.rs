@@ -40,9 +40,9 @@ pub(super) fn function(
             Ok(())
         }
         _ => {
-            let what = "the last instruction of a function is neither exit nor jump";
+            let text = "the last instruction of a function is neither exit nor jump";
             let hint = "a path without return statement; compile with -Wall";
-            Err(fault(code.len().saturating_sub(1), what, hint))
+            Err(fault(code.len().saturating_sub(1), text, hint))
         }
     }
 }

@@ -44,12 +44,12 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
         let name = section.name.as_str();
         slots += section.data.len() / 8;
         if slots > LIMIT {
-            let what = format!("more than {LIMIT} instructions");
-            return Err(ObjectError::section(name, what, DAMAGED));
+            let text = format!("more than {LIMIT} instructions");
+            return Err(ObjectError::section(name, text, DAMAGED));
         }
         if !bytes.is_multiple_of(8) {
-            let what = format!("{bytes} bytes of code are no multiple of 8");
-            return Err(ObjectError::section(name, what, DAMAGED));
+            let text = format!("{bytes} bytes of code are no multiple of 8");
+            return Err(ObjectError::section(name, text, DAMAGED));
         }
         let symbols = symbols(elf, index);
         if symbols.is_empty() {
@@ -76,15 +76,15 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
                 })
                 .and_then(|end| section.data.get(symbol.value as usize..end as usize));
             let Some(code) = range else {
-                let what = format!(
+                let text = format!(
                     "function {} at {} of {} bytes does not fit into {bytes} bytes of code",
                     symbol.name, symbol.value, symbol.size
                 );
-                return Err(ObjectError::section(name, what, DAMAGED));
+                return Err(ObjectError::section(name, text, DAMAGED));
             };
             if symbol.value + code.len() as u64 > next {
-                let what = format!("function {} overlaps the next one", symbol.name);
-                return Err(ObjectError::section(name, what, DAMAGED));
+                let text = format!("function {} overlaps the next one", symbol.name);
+                return Err(ObjectError::section(name, text, DAMAGED));
             }
             let first = (symbol.value / 8) as usize;
             functions.push(Function {

@@ -128,8 +128,8 @@ impl<'a> Linker<'a> {
         check::function(function, code, &self.object.references)?;
         let start = self.insns.len();
         if start + code.len() > LIMIT {
-            let what = format!("the program has more than {LIMIT} instructions");
-            return Err(ObjectError::section(function.section_name.as_str(), what, "split it"));
+            let text = format!("the program has more than {LIMIT} instructions");
+            return Err(ObjectError::section(function.section_name.as_str(), text, "split it"));
         }
         self.starts.insert(index, start);
         self.placed.push((index, start));
@@ -272,10 +272,10 @@ impl<'a> Linker<'a> {
         for (index, start) in &self.placed {
             let function = self.function(*index);
             let name = function.section_name.as_str();
-            let of = sections.entry(name).or_insert_with(|| Lines::new(btf, ext, name));
+            let section_lines = sections.entry(name).or_insert_with(|| Lines::new(btf, ext, name));
             let len = function.code.as_ref().map_or(0, Vec::len);
             debug_assert_eq!(lines.len(), *start);
-            lines.extend(of.of_function(function.first, len));
+            lines.extend(section_lines.of_function(function.first, len));
         }
         lines
     }

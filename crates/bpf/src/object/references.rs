@@ -61,9 +61,9 @@ fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend:
         SymbolPlace::Section(index) => index,
         SymbolPlace::Undefined => return undefined(btf, symbol),
         SymbolPlace::Common => {
-            let what =
+            let text =
                 format!("variable `{}` has no section (compile with -fno-common)", symbol.name);
-            return Reference::Unknown(what);
+            return Reference::Unknown(text);
         }
         SymbolPlace::Other => {
             return Reference::Unknown(format!("symbol `{}` has no place", symbol.name));

@@ -140,8 +140,8 @@ impl Function {
     fn read(elf: &Elf<'_>, symbol: &Symbol, section: &Section<'_>) -> Result<Self, ObjectError> {
         let bytes = symbol.value..symbol.value.saturating_add(symbol.size);
         let code = section.data.get(bytes.start as usize..bytes.end as usize).ok_or_else(|| {
-            let what = format!("function {} reaches beyond its section", symbol.name);
-            ObjectError::section(&section.name, what, DAMAGED)
+            let text = format!("function {} reaches beyond its section", symbol.name);
+            ObjectError::section(&section.name, text, DAMAGED)
         })?;
         let first = bytes.start as usize / 8;
         let insns = decoded(code).map_err(|error| {

@@ -72,8 +72,8 @@ impl Object {
             }
         }
         if let Err(name) = types.kernel_functions(&file.kernel_functions()) {
-            let what = format!("the object does not declare the kernel function {name}");
-            return Err(WriteError::file(what));
+            let text = format!("the object does not declare the kernel function {name}");
+            return Err(WriteError::file(text));
         }
         if let Some(license) = &self.license {
             file.add_data("license", &[license.as_bytes(), b"\0"].concat());

@@ -50,12 +50,12 @@ impl Lifter<'_> {
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),
             AbstractValue::Const(size) => {
-                let what = format!("a size of {size} bytes in r{register}");
-                Err(Cause::new(what, format!("slowpath supports sizes up to {LARGEST}")))
+                let text = format!("a size of {size} bytes in r{register}");
+                Err(Cause::new(text, format!("slowpath supports sizes up to {LARGEST}")))
             }
             _ => {
-                let what = format!("the size in r{register} is not a constant");
-                Err(Cause::new(what, "sizes that depend on the packet are not supported yet"))
+                let text = format!("the size in r{register} is not a constant");
+                Err(Cause::new(text, "sizes that depend on the packet are not supported yet"))
             }
         }
     }

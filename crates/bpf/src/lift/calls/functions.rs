@@ -22,8 +22,8 @@ impl Lifter<'_> {
             return Err(Cause::new("a function calls itself", VERIFIER));
         }
         if depth >= MAX_FRAMES {
-            let what = format!("calls are nested more than {MAX_FRAMES} deep");
-            return Err(Cause::new(what, VERIFIER));
+            let text = format!("calls are nested more than {MAX_FRAMES} deep");
+            return Err(Cause::new(text, VERIFIER));
         }
         let frame = self.frames.id(Frame { unit, run, function, depth, ret: Some(ret) });
         self.state.call(depth);

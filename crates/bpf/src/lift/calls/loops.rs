@@ -36,8 +36,8 @@ struct LoopRegisters {
 
 impl Lifter<'_> {
     fn loop_registers(&mut self, at: ProgramPoint) -> LoopRegisters {
-        let mut register = |what: &str, width| {
-            self.ir.extra(&format!("loop {}.{} {what}", at.frame, at.slot), width)
+        let mut register = |quantity: &str, width| {
+            self.ir.extra(&format!("loop {}.{} {quantity}", at.frame, at.slot), width)
         };
         LoopRegisters {
             count: register("count", 64),
@@ -162,9 +162,9 @@ impl Lifter<'_> {
                 Ok(self.begin_walk(map, disturbances_at_start))
             }
             _ => {
-                let what =
+                let text =
                     format!("nothing goes through map {} of type {}", map.def.name, map.def.kind);
-                Err(Cause::new(what, VERIFIER))
+                Err(Cause::new(text, VERIFIER))
             }
         }
     }
@@ -185,9 +185,9 @@ impl Lifter<'_> {
                     && let Some(disturbed) = self.disturbed(&used, disturbances_at_start)
                 {
                     let most = used.most_elements().unwrap_or(u32::MAX);
-                    let what = format!("another element of {}", used.layout.name);
+                    let element = format!("another element of {}", used.layout.name);
                     let emit = &mut self.ir.emit;
-                    let coin = emit.unknown_bit(&what, &["no", "yes"]);
+                    let coin = emit.unknown_bit(&element, &["no", "yes"]);
                     let room = emit.ult(count, word(most.into()));
                     let any = emit.and(coin, room);
                     more = emit.select(disturbed, any, more);
@@ -219,9 +219,9 @@ impl Lifter<'_> {
                     Ok(Next::To(at.with(Phase::SelectCallback(functions.trailing_zeros()))))
                 }
                 _ => {
-                    let what = "which function the helper calls back is not known";
+                    let text = "which function the helper calls back is not known";
                     let hint = "slowpath follows up to 128 functions whose addresses are constants";
-                    Err(Cause::new(what, hint))
+                    Err(Cause::new(text, hint))
                 }
             },
             Phase::SelectCallback(callback) => self.which_callback(at, callback),
@@ -250,15 +250,15 @@ impl Lifter<'_> {
         else {
             return Err(Cause::new("the callbacks of a call are lost", INTERNAL));
         };
-        let this = at.with(Phase::Callback(callback));
+        let current = at.with(Phase::Callback(callback));
         let later = functions >> callback >> 1;
         if later == 0 {
-            return Ok(Next::To(this));
+            return Ok(Next::To(current));
         }
         let actual = self.callback_register(at);
         let same = self.ir.emit.eq(actual, word(slot as u64));
         let next = callback + 1 + later.trailing_zeros();
-        Ok(Next::Branch(same, this, at.with(Phase::SelectCallback(next))))
+        Ok(Next::Branch(same, current, at.with(Phase::SelectCallback(next))))
     }
 
     /// Starts an iteration: passes the arguments and enters the callback.

@@ -18,8 +18,8 @@ impl Lifter<'_> {
     pub(in crate::lift) fn tail_call_start(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.call_cost(at, None);
         let AbstractValue::Map(map) = self.state.regs[2] else {
-            let what = "which program array the call uses differs between paths";
-            return Err(Cause::new(what, "call the helper in each branch"));
+            let text = "which program array the call uses differs between paths";
+            return Err(Cause::new(text, "call the helper in each branch"));
         };
         let def = self.map_def(map)?;
         if def.kind != MapKind::PROG_ARRAY {
@@ -47,8 +47,8 @@ impl Lifter<'_> {
         self.state.keep_arguments(at);
         let count = self.ir.start_zero("tail calls", 64);
         // The kernel has one counter for the tail calls of a run through all program arrays.
-        let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
-        Ok(Next::Branch(left, at.with(Phase::Slot { map, number: 0 }), at.behind()))
+        let allowed = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
+        Ok(Next::Branch(allowed, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
     /// Returns the filled slots of a program array, each with the index of its program.
@@ -63,17 +63,17 @@ impl Lifter<'_> {
         };
         let slot = |entry: &MapEntry| {
             let EntryValue::Program(name) = &entry.value else {
-                let what = format!("an element of map {} is no program", def.name);
-                return Err(Cause::new(what, "write `program = \"NAME\"` in the file of --maps"));
+                let text = format!("an element of map {} is no program", def.name);
+                return Err(Cause::new(text, "write `program = \"NAME\"` in the file of --maps"));
             };
             let key: [u8; 4] = entry.key.as_slice().try_into().map_err(|_| {
-                let what = format!("a key of map {} has not 4 bytes", def.name);
-                Cause::new(what, "keys of program arrays are indices")
+                let text = format!("a key of map {} has not 4 bytes", def.name);
+                Cause::new(text, "keys of program arrays are indices")
             })?;
             let found = self.object.programs.iter().position(|program| program.name == *name);
             let program = found.ok_or_else(|| {
-                let what = format!("map {} holds {name}, which is not in the object", def.name);
-                Cause::new(what, "`slowpath show` lists the object's programs")
+                let text = format!("map {} holds {name}, which is not in the object", def.name);
+                Cause::new(text, "`slowpath show` lists the object's programs")
             })?;
             Ok((u32::from_le_bytes(key), program))
         };

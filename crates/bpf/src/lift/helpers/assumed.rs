@@ -28,9 +28,9 @@ impl Lifter<'_> {
     /// Fails if the function runs a callback, whose work would not be counted.
     pub(super) fn assume_harmless(&mut self, name: &str, reason: &str) -> Result<(), Cause> {
         if let Some(objection) = self.never_harmless(name) {
-            let what = format!("--assume cannot take {name} for harmless: {objection}");
+            let text = format!("--assume cannot take {name} for harmless: {objection}");
             return Err(Cause::new(
-                what,
+                text,
                 "remove it from the file; docs/support.md lists what is supported",
             ));
         }

@@ -71,18 +71,18 @@ impl Lifter<'_> {
             return Err(Cause::new("the maps of a call are lost", INTERNAL));
         };
         let later = maps >> map >> 1;
-        let this = at.with(Phase::CallOnMap(map));
+        let current = at.with(Phase::CallOnMap(map));
         if later == 0 {
-            return Ok(Next::To(this));
+            return Ok(Next::To(current));
         }
         if map >= INNER {
-            let what = "the map that the call uses comes out of different maps of maps";
-            return Err(Cause::new(what, "call the helper in each branch"));
+            let text = "the map that the call uses comes out of different maps of maps";
+            return Err(Cause::new(text, "call the helper in each branch"));
         }
         let handle = self.ir.value(register as u8);
         let same = self.ir.emit.eq(handle, word(map_handle(map)));
         let next = map + 1 + later.trailing_zeros();
-        Ok(Next::Branch(same, this, at.with(Phase::SelectMap(next))))
+        Ok(Next::Branch(same, current, at.with(Phase::SelectMap(next))))
     }
 
     /// Lifts the copy of the call that uses this map.
@@ -103,16 +103,16 @@ impl Lifter<'_> {
         let name = linked_code::name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(reason)), None) => {
-                let what = format!("{name} is not supported: {reason}");
-                return Err(Cause::new(what, self.assume_hint(&name)));
+                let text = format!("{name} is not supported: {reason}");
+                return Err(Cause::new(text, self.assume_hint(&name)));
             }
             (None, None) => {
-                let what = if helper_name(number).is_some() {
+                let text = if helper_name(number).is_some() {
                     format!("{name} is not supported")
                 } else {
                     format!("there is no helper with number {number}")
                 };
-                return Err(Cause::new(what, self.assume_hint(&name)));
+                return Err(Cause::new(text, self.assume_hint(&name)));
             }
             (Some(Lift::Refused(_)) | None, Some(reason)) => {
                 self.assume_harmless(&name, reason)?;

@@ -24,8 +24,8 @@ impl Lifter<'_> {
         let index = emit.draw(result, ValueFormat::OneOf(values), 64, last);
         let first = word(values[0] as u64);
         (1..).zip(&values[1..]).fold(first, |value, (number, &next)| {
-            let this = emit.eq(index, word(number));
-            emit.select(this, word(next as u64), value)
+            let selected = emit.eq(index, word(number));
+            emit.select(selected, word(next as u64), value)
         })
     }
 

@@ -60,8 +60,8 @@ impl Lifter<'_> {
                 environment::any(self, at)?;
             }
             (None, None) => {
-                let what = format!("the kernel function {name} is not supported");
-                return Err(Cause::new(what, self.assume_hint(&name)));
+                let text = format!("the kernel function {name} is not supported");
+                return Err(Cause::new(text, self.assume_hint(&name)));
             }
         }
         self.state.regs[1..6].fill(AbstractValue::NotStack);

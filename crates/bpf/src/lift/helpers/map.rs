@@ -29,8 +29,8 @@ pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     if size <= LARGEST {
         return Ok(());
     }
-    let what = format!("values of map {} have {size} bytes", map.def.name);
-    Err(Cause::new(what, "up to 65536 can be copied"))
+    let text = format!("values of map {} have {size} bytes", map.def.name);
+    Err(Cause::new(text, "up to 65536 can be copied"))
 }
 
 pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
@@ -114,12 +114,12 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         let always =
             map.overwrites_in_place() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
         if !always {
-            let what = format!(
+            let text = format!(
                 "a callback of bpf_for_each_map_elem updates the map {} that it goes through: how \
                  often it is called is not bounded then",
                 map.def.name
             );
-            return Err(Cause::new(what, "keep the keys, and update behind the call"));
+            return Err(Cause::new(text, "keep the keys, and update behind the call"));
         }
     }
     lifter.note_access(&map, Access::Insert);

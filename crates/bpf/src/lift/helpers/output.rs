@@ -27,8 +27,8 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     const LENGTH: u64 = 0xf_ffff << 32;
     let map = lifter.map_in(2)?;
     if map.def.kind != MapKind::PERF_EVENT_ARRAY {
-        let what = format!("{} is no perf event array", map.def.name);
-        return Err(Cause::new(what, VERIFIER));
+        let text = format!("{} is no perf event array", map.def.name);
+        return Err(Cause::new(text, VERIFIER));
     }
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);

@@ -130,9 +130,9 @@ impl Lifter<'_> {
                     let emit = &mut self.ir.emit;
                     let long = emit.ult(longest, length);
                     let length = emit.select(long, longest, length);
-                    let left = emit.sub(word(buffer), length);
-                    let above = emit.ult(left, input);
-                    emit.select(above, left, input)
+                    let room = emit.sub(word(buffer), length);
+                    let above = emit.ult(room, input);
+                    emit.select(above, room, input)
                 }
             }
             TailRoom::Bytes(..) | TailRoom::TrimOnly => {
@@ -181,9 +181,9 @@ impl Lifter<'_> {
     fn left(&mut self, buffer: u16, before: Operand, length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let taken = emit.add(before, length);
-        let left = emit.sub(word(buffer.into()), taken);
+        let room = emit.sub(word(buffer.into()), taken);
         let full = emit.ult(word(buffer.into()), taken);
-        emit.select(full, word(0), left)
+        emit.select(full, word(0), room)
     }
 
     /// Returns the current device's value of a quantity. This is the register `name` minus one if

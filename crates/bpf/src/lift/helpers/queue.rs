@@ -36,9 +36,9 @@ impl Lifter<'_> {
         let next = self.ir.extra(&format!("{name}.next"), 64);
         if self.has_unknown_elements(map) {
             // After changes by other CPUs, only the number of elements matters, not their numbers.
-            let what = format!("elements in {name}");
+            let quantity = format!("elements in {name}");
             let emit = &mut self.ir.emit;
-            let count = emit.draw(&what, ValueFormat::Number, 64, map.def.max_entries.into());
+            let count = emit.draw(&quantity, ValueFormat::Number, 64, map.def.max_entries.into());
             let behind = emit.add(oldest, count);
             emit.copy(next, behind);
         }

@@ -171,13 +171,13 @@ impl Lifter<'_> {
         let arguments = printed_arguments(format).filter(|forms| forms.len() <= PRINTED);
         let arguments: Option<Vec<Argument>> = arguments.and_then(|arguments| {
             let with_registers = (FIRST_PRINTED..).zip(arguments);
-            let all = with_registers.map(|(register, form)| match form {
+            let recorded = with_registers.map(|(register, form)| match form {
                 PrintedArgument::Value => Some(Whole(register)),
                 PrintedArgument::Memory(bytes) => Some(Bytes(register, bytes)),
                 // At equal addresses of constant data, the text is equal.
                 PrintedArgument::Text => self.constant_data(register).map(|_| Whole(register)),
             });
-            all.collect()
+            recorded.collect()
         });
         match arguments {
             Some(arguments) => self.record(NUMBER, &[&FORMAT[..], &arguments].concat()),

@@ -85,12 +85,12 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     let data = emit.select(too_large, size, any);
     let mut result = word(0);
     for position in POSITIONS {
-        let this = emit.eq(flags, word(position));
-        result = emit.select(this, any, result);
+        let queried = emit.eq(flags, word(position));
+        result = emit.select(queried, any, result);
     }
-    for (what, value) in [(RING_SIZE, size), (AVAIL_DATA, data)] {
-        let this = emit.eq(flags, word(what));
-        result = emit.select(this, value, result);
+    for (flag, value) in [(RING_SIZE, size), (AVAIL_DATA, data)] {
+        let queried = emit.eq(flags, word(flag));
+        result = emit.select(queried, value, result);
     }
     lifter.result(result, AbstractValue::NotStack);
     Ok(())

@@ -104,10 +104,10 @@ impl Lifter<'_> {
         if let AbstractValue::Frame { offset: Some(start), .. } = known
             && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
         {
-            let what = format!(
+            let text = format!(
                 "{bytes} bytes at r10{start:+} are not in the stack frame of {STACK_BYTES} bytes"
             );
-            return Err(Cause::new(what, VERIFIER));
+            return Err(Cause::new(text, VERIFIER));
         }
         self.note_pointer(known);
         let base = self.ir.value(base.number());

@@ -100,11 +100,11 @@ impl Emitter {
     /// Returns the number that represents the words of a key, and the address of the map if it is
     /// given.
     pub fn interned(&mut self, map_address: Option<Operand>, words: &[Operand]) -> Operand {
-        let all: Vec<Operand> = map_address.into_iter().chain(words.iter().copied()).collect();
-        let second = all.get(1).copied().unwrap_or(word(0));
-        let first = all.first().copied().unwrap_or(word(0));
+        let values: Vec<Operand> = map_address.into_iter().chain(words.iter().copied()).collect();
+        let second = values.get(1).copied().unwrap_or(word(0));
+        let first = values.first().copied().unwrap_or(word(0));
         let mut number = self.binary(BinaryOp::Intern, first, second);
-        for &next in all.iter().skip(2) {
+        for &next in values.iter().skip(2) {
             let so_far = self.zero_extend(number, 64);
             number = self.binary(BinaryOp::Intern, so_far, next);
         }

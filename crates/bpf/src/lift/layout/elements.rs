@@ -86,9 +86,9 @@ impl MapLayout {
         } else {
             let positions = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
             // Larger positions belong to elements that were free at the start.
-            let own =
-                positions.filter(|&position| self.moved.is_none() || position <= u32::MAX.into());
-            numbers.extend(own);
+            numbers.extend(
+                positions.filter(|&position| self.moved.is_none() || position <= u32::MAX.into()),
+            );
         }
         let element = |number: u64| {
             let (map_address, key) = self.key(number, &words);

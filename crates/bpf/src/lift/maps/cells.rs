@@ -16,9 +16,9 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// Returns a region of a map that is zero at the start; `what` names its content.
-    pub(in crate::lift) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
-        let region = self.ir.region(&format!("{map}.{what}"), RegionKind::Map);
+    /// Returns a region of a map that is zero at the start; `quantity` names its content.
+    pub(in crate::lift) fn zeroed(&mut self, map: &str, quantity: &str) -> RegionId {
+        let region = self.ir.region(&format!("{map}.{quantity}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
@@ -42,28 +42,28 @@ impl Lifter<'_> {
         emit.add(base, offset)
     }
 
-    /// Returns the address of the 8-byte word for an element or slot in the region `what` of a map,
+    /// Returns the address of the 8-byte word for an element or slot in the region `quantity` of a map,
     /// which is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
-        what: &str,
+        quantity: &str,
         number: Operand,
     ) -> Operand {
-        let region = self.zeroed(&map.layout.name, what);
+        let region = self.zeroed(&map.layout.name, quantity);
         self.item(region, number, 3)
     }
 
-    /// Returns the location of the tracked number `what` of a map, which is zero at the start.
-    pub(in crate::lift) fn cell(&mut self, map: &MapOperand, what: &str) -> Cell {
+    /// Returns the location of the tracked number `quantity` of a map, which is zero at the start.
+    pub(in crate::lift) fn cell(&mut self, map: &MapOperand, quantity: &str) -> Cell {
         match map.map_address {
             None => {
-                let name = format!("{}.{what}", map.layout.name);
+                let name = format!("{}.{quantity}", map.layout.name);
                 Cell::Register(self.ir.start_zero(&name, 64))
             }
             Some(map_address) => {
                 let number = self.map_number(map_address);
-                Cell::Word(self.word_of(map, what, number))
+                Cell::Word(self.word_of(map, quantity, number))
             }
         }
     }

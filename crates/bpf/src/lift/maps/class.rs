@@ -159,12 +159,12 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     if let Some(limit) = largest_value(known)
         && def.value_size > limit
     {
-        let what = format!("values of map {} have {} bytes", def.name, def.value_size);
-        return Err(Cause::new(what, format!("the kernel takes up to {limit} in a {}", def.kind)));
+        let text = format!("values of map {} have {} bytes", def.name, def.value_size);
+        return Err(Cause::new(text, format!("the kernel takes up to {limit} in a {}", def.kind)));
     }
     if def.key_size > MAX_KEY_BYTES {
-        let what = format!("keys of map {} have {} bytes", def.name, def.key_size);
-        return Err(Cause::new(what, "the kernel takes up to 512"));
+        let text = format!("keys of map {} have {} bytes", def.name, def.key_size);
+        return Err(Cause::new(text, "the kernel takes up to 512"));
     }
     Ok(known.class)
 }

@@ -81,17 +81,17 @@ impl Lifter<'_> {
         let last = emit.load(found, 8);
         let known = emit.eq(last, now);
         let unknown = emit.not(known);
-        let what = format!("element of {} evicted since", map.layout.name);
-        let mut evicted = emit.unknown_bit(&what, &["no", "yes"]);
+        let quantity = format!("element of {} evicted since", map.layout.name);
+        let mut evicted = emit.unknown_bit(&quantity, &["no", "yes"]);
         if let Some(survivors) = self.survivors(map) {
-            let left = self.read(survivors);
+            let surviving = self.read(survivors);
             let emit = &mut self.ir.emit;
-            let none = emit.eq(left, word(0));
+            let none = emit.eq(surviving, word(0));
             evicted = emit.or(evicted, none);
             let remains = emit.not(evicted);
             let found_again = emit.and(unknown, exists);
             let found_again = emit.and(found_again, remains);
-            let fewer = emit.sub(left, word(1));
+            let fewer = emit.sub(surviving, word(1));
             self.write_if(found_again, survivors, fewer);
         }
         let emit = &mut self.ir.emit;

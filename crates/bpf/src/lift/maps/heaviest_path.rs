@@ -58,11 +58,11 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             members.iter().for_each(|&member| component[member] = number);
             let repeats = members.len() > 1 || successors(block).any(|to| to == block);
             let weigh = |&member: &usize| weights.get(&BlockId::from(member)).copied();
-            let own: u64 = members.iter().filter_map(weigh).sum();
-            let own = if repeats { own.saturating_mul(ROUNDS) } else { own };
-            let behind = members.iter().flat_map(|&member| successors(member));
-            let behind = behind.filter_map(|to| best.get(component[to]).copied()).max();
-            best.push(own.saturating_add(behind.unwrap_or(0)));
+            let once: u64 = members.iter().filter_map(weigh).sum();
+            let weight = if repeats { once.saturating_mul(ROUNDS) } else { once };
+            let later = members.iter().flat_map(|&member| successors(member));
+            let later = later.filter_map(|to| best.get(component[to]).copied()).max();
+            best.push(weight.saturating_add(later.unwrap_or(0)));
         }
     }
     best.into_iter().max().unwrap_or(0)

@@ -68,15 +68,15 @@ pub(in crate::lift) fn install(
 fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     let name = &def.name;
     if entry.key.len() != def.key_size as usize {
-        let what = format!("map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
-        return Err(LiftError::content(what, "keys have the size that the object says"));
+        let text = format!("map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
+        return Err(LiftError::content(text, "keys have the size that the object says"));
     }
     if let Some(value) = entry.value.bytes()
         && value.len() > def.value_size as usize
     {
         let (given, size) = (value.len(), def.value_size);
-        let what = format!("map {name}: a value has {given} bytes, more than {size}");
-        return Err(LiftError::content(what, "values have the size that the object says"));
+        let text = format!("map {name}: a value has {given} bytes, more than {size}");
+        return Err(LiftError::content(text, "values have the size that the object says"));
     }
     Ok(())
 }
@@ -98,9 +98,9 @@ pub fn array_content(
         let start = index << layout.element_bits;
         let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
         if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
-            let what = format!("map {}: index {index} is out of range", def.name);
+            let text = format!("map {}: index {index} is out of range", def.name);
             let hint = "indices are below `max_entries`, and the known part below 64 MiB";
-            return Err(LiftError::content(what, hint));
+            return Err(LiftError::content(text, hint));
         }
         let start = start as usize;
         if bytes.len() < start + value.len() {
@@ -112,8 +112,8 @@ pub fn array_content(
 }
 
 fn too_large(layout: &MapLayout) -> LiftError {
-    let what = format!("map {}: too many large values", layout.name);
-    LiftError::content(what, "up to 64 MiB of a map are kept")
+    let text = format!("map {}: too many large values", layout.name);
+    LiftError::content(text, "up to 64 MiB of a map are kept")
 }
 
 /// Installs the values of entries at their positions in the list: entries of a queue, or of a trie,

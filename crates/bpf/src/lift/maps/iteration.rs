@@ -67,8 +67,8 @@ impl Lifter<'_> {
         disturbances_at_start: Reg,
     ) -> (Operand, Operand) {
         let most = map.most_elements().unwrap_or(u32::MAX);
-        let what = format!("elements in {}", map.def.name);
-        let iterations = self.ir.emit.draw(&what, ValueFormat::Number, 64, most.into());
+        let quantity = format!("elements in {}", map.def.name);
+        let iterations = self.ir.emit.draw(&quantity, ValueFormat::Number, 64, most.into());
         let always = Operand::constant(1, 1);
         let Some(alive) = self.alive(map) else {
             let sentence =
@@ -111,8 +111,8 @@ impl Lifter<'_> {
             }
         };
         let emit = &mut self.ir.emit;
-        let left = emit.select(fits, new, others);
-        emit.copy(others, left);
+        let remaining = emit.select(fits, new, others);
+        emit.copy(others, remaining);
         (iterations, possible)
     }
 

@@ -33,8 +33,8 @@ impl Lifter<'_> {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
         let deletes = self.ir.emit.zero_extend(deletes, 64);
-        let left = self.ir.emit.sub(before, deletes);
-        self.write(alive, left);
+        let after = self.ir.emit.sub(before, deletes);
+        self.write(alive, after);
     }
 
     /// Increments [`Lifter::alive`] if the condition holds: the run inserts an element, or accesses
@@ -72,8 +72,8 @@ impl Lifter<'_> {
             self.ir.start(&others, 64, StartValue::Constant(entries));
             return None;
         };
-        let what = format!("free elements of {name}");
-        let free = self.ir.input(&what, 64, 0, most.into(), InputKind::Unknown);
+        let quantity = format!("free elements of {name}");
+        let free = self.ir.input(&quantity, 64, 0, most.into(), InputKind::Unknown);
         self.ir.start(&room, 64, StartValue::Unknown(free));
         self.ir.start(&others, 64, StartValue::Rest { of: entries, without: free });
         Some(FreeElements { free, max_entries: def.max_entries })
@@ -90,8 +90,8 @@ impl Lifter<'_> {
             return None;
         }
         let next = format!("{name}.next");
-        let what = format!("free elements of {name}");
-        let free = self.ir.input(&what, 64, 0, entries, InputKind::Unknown);
+        let quantity = format!("free elements of {name}");
+        let free = self.ir.input(&quantity, 64, 0, entries, InputKind::Unknown);
         let start = match self.options.contents.get(name) {
             Some(content) => StartValue::Constant(content.entries.len() as u64 + content.others),
             None => StartValue::Rest { of: entries, without: free },
@@ -172,17 +172,17 @@ impl Lifter<'_> {
         if let Some((_, at, used)) = self.used(map) {
             let emit = &mut self.ir.emit;
             let (inserts, deletes) = (emit.zero_extend(inserts, 32), emit.zero_extend(deletes, 32));
-            let more = emit.add(used, inserts);
-            let left = emit.sub(more, deletes);
-            emit.store(at, left);
+            let used = emit.add(used, inserts);
+            let used = emit.sub(used, deletes);
+            emit.store(at, used);
             return;
         }
         let Some(room) = self.room(map) else { return };
         let emit = &mut self.ir.emit;
         let (inserts, deletes) = (emit.zero_extend(inserts, 64), emit.zero_extend(deletes, 64));
-        let more = emit.add(room, deletes);
-        let left = emit.sub(more, inserts);
-        emit.copy(room, left);
+        let new_room = emit.add(room, deletes);
+        let new_room = emit.sub(new_room, inserts);
+        emit.copy(room, new_room);
     }
 
     /// Returns the condition that an element exists, where memory says `exists`. Of the elements

@@ -208,8 +208,8 @@ impl Lifter<'_> {
             let width = self.ir.emit.width(word);
             words.push(self.site_register(map, site, &format!("word{number}"), width).into());
         }
-        let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
-        let map_address = map.map_address.map(|_| of(self));
+        let map_address =
+            map.map_address.map(|_| self.site_register(map, site, "which", 64).into());
         Found { query: Query { map_address, length, words }, entry, made }
     }
 
@@ -222,16 +222,16 @@ impl Lifter<'_> {
         valid: Operand,
     ) {
         if let Some(map_address) = query.map_address {
-            let kept = self.site_register(map, site, "which", 64);
-            self.ir.emit.copy(kept, map_address);
+            let register = self.site_register(map, site, "which", 64);
+            self.ir.emit.copy(register, map_address);
         }
         let length = self.site_register(map, site, "length", 64);
         let found = self.site_register(map, site, "entry", 64);
         let made = self.site_register(map, site, "made", 1);
         for (number, &value) in query.words.iter().enumerate() {
             let width = self.ir.emit.width(value);
-            let kept = self.site_register(map, site, &format!("word{number}"), width);
-            self.ir.emit.copy(kept, value);
+            let register = self.site_register(map, site, &format!("word{number}"), width);
+            self.ir.emit.copy(register, value);
         }
         let emit = &mut self.ir.emit;
         emit.copy(length, query.length);
@@ -290,8 +290,8 @@ impl Lifter<'_> {
         let inside = emit.ult(bits, end);
         let rest = emit.sub(end, bits);
         let rest = emit.select(inside, rest, word(0));
-        let all = emit.ult(word(width), rest);
-        let rest = emit.select(all, word(width), rest);
+        let whole_word = emit.ult(word(width), rest);
+        let rest = emit.select(whole_word, word(width), rest);
         emit.extract(rest, 0, width as u8)
     }
 

@@ -31,10 +31,10 @@ impl Lifter<'_> {
             AbstractValue::InnerMap(outer) => {
                 let outer_def = self.map_def(outer)?;
                 let Some(def) = outer_def.inner.as_deref().cloned() else {
-                    let what =
+                    let text =
                         format!("nothing says what the maps in {} look like", outer_def.name);
                     let hint = "define the inner map's type in the object (`__array(values, ...)`)";
-                    return Err(Cause::new(what, hint));
+                    return Err(Cause::new(text, hint));
                 };
                 let name = format!("{}.inner", outer_def.name);
                 let class = class_of(&def)?;
@@ -44,9 +44,9 @@ impl Lifter<'_> {
                 Ok(MapOperand { def, class, layout, map_address: Some(value), id, tracking })
             }
             _ => {
-                let what = format!("which map the call uses (r{register}) differs between paths");
+                let text = format!("which map the call uses (r{register}) differs between paths");
                 let hint = "call the helper in each branch, with the map written out";
-                Err(Cause::new(what, hint))
+                Err(Cause::new(text, hint))
             }
         }
     }

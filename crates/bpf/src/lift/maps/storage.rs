@@ -76,8 +76,8 @@ impl Lifter<'_> {
             let at = self.word_of(map, "moved", element.number);
             let emit = &mut self.ir.emit;
             let moved = emit.load(at, 8);
-            let own = emit.zero_extend(element.number, 64);
-            return emit.binary(BinaryOp::Xor, own, moved);
+            let number = emit.zero_extend(element.number, 64);
+            return emit.binary(BinaryOp::Xor, number, moved);
         }
         let Some(identity) = map.layout.identity else { return element.number };
         if self.has_unknown_elements(map) {
@@ -102,11 +102,11 @@ impl Lifter<'_> {
             return element.number;
         }
         let old = self.value_slot(map, element);
-        let Update { exists, done, in_place, written } = update;
+        let Update { exists, done: success, in_place, written } = update;
         let emit = &mut self.ir.emit;
         let stays = if map.overwrites_in_place() { exists } else { emit.and(exists, in_place) };
         let moves = emit.not(stays);
-        let moves = emit.and(moves, done);
+        let moves = emit.and(moves, success);
         let replaces = emit.and(moves, exists);
         let new = if map.evicts() {
             let written = if map.overwrites_in_place() { moves } else { written };
@@ -119,11 +119,11 @@ impl Lifter<'_> {
         } else {
             let extra = self.cell(map, "extra");
             let first = self.unused_slot(map, word(0));
-            let kept = self.read(extra);
+            let extra_before = self.read(extra);
             let emit = &mut self.ir.emit;
             let absent = emit.not(exists);
             let inserts = emit.and(moves, absent);
-            let extra_slot = emit.binary(BinaryOp::Xor, kept, first);
+            let extra_slot = emit.binary(BinaryOp::Xor, extra_before, first);
             let Taken { slot, cells } = self.take_slot(map);
             self.store_cells(cells, inserts);
             let emit = &mut self.ir.emit;
@@ -134,10 +134,10 @@ impl Lifter<'_> {
         };
         let emit = &mut self.ir.emit;
         let slot = emit.select(stays, old, new);
-        let own = emit.zero_extend(element.number, 64);
-        let moved = emit.binary(BinaryOp::Xor, own, slot);
+        let number = emit.zero_extend(element.number, 64);
+        let moved = emit.binary(BinaryOp::Xor, number, slot);
         let at = self.word_of(map, "moved", element.number);
-        self.ir.emit.store_if(done, at, moved);
+        self.ir.emit.store_if(success, at, moved);
         slot
     }
 
@@ -169,14 +169,14 @@ impl Lifter<'_> {
         let fresh = self.read(cell);
         let next = self.ir.emit.add(fresh, word(1));
         let unused = self.unused_slot(map, next);
-        let what = format!("element of {} that it uses", map.layout.name);
+        let quantity = format!("element of {} that it uses", map.layout.name);
         let emit = &mut self.ir.emit;
         // The value 0 selects a slot that was free at the start.
-        let drawn = emit.draw(&what, ValueFormat::Number, 64, ANY);
+        let drawn = emit.draw(&quantity, ValueFormat::Number, 64, ANY);
         let slot = emit.binary(BinaryOp::Xor, unused, drawn);
         if map.layout.inner {
-            let own = emit.eq(drawn, word(0));
-            let other = emit.not(own);
+            let free_at_start = emit.eq(drawn, word(0));
+            let other = emit.not(free_at_start);
             let other = emit.and(other, written);
             let sentence = format!(
                 "an update of a map in {} overwrites the old element that the path reads",
@@ -211,8 +211,8 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let mut available = count;
         if map.allocates() {
-            let what = format!("freed elements of {} given away since", map.layout.name);
-            let taken = emit.draw(&what, ValueFormat::Number, 64, u32::MAX.into());
+            let quantity = format!("freed elements of {} given away since", map.layout.name);
+            let taken = emit.draw(&quantity, ValueFormat::Number, 64, u32::MAX.into());
             let some = emit.ult(taken, available);
             let rest = emit.sub(available, taken);
             available = emit.select(some, rest, word(0));
@@ -272,9 +272,9 @@ impl Lifter<'_> {
         let nobody = emit.eq(owner, word(0));
         let number = emit.zero_extend(element.number, 64);
         let number = emit.add(number, word(1));
-        let own = emit.eq(owner, number);
-        let own = emit.or(nobody, own);
-        emit.and(exists, own)
+        let owns = emit.eq(owner, number);
+        let survives = emit.or(nobody, owns);
+        emit.and(exists, survives)
     }
 
     /// Marks earlier pointers to values as old if this update can replace elements; `flags` is the

@@ -58,8 +58,8 @@ impl Lifter<'_> {
             if let (EntryValue::Inner { map, .. }, Some((map_address, first, bits))) =
                 (&entry.value, inner)
             {
-                let this = emit.add(first, word(names.number(map) << bits));
-                let same = emit.eq(map_address, this);
+                let entry_map = emit.add(first, word(names.number(map) << bits));
+                let same = emit.eq(map_address, entry_map);
                 matches = emit.and(matches, same);
             }
             for (offset, &byte) in data.iter().enumerate() {

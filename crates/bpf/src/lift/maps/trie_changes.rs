@@ -69,10 +69,10 @@ impl Lifter<'_> {
         emit.unknown_bit("an element with this prefix", &["absent", "there"])
     }
 
-    fn change_trie(&mut self, map: &MapOperand, done: Operand) {
+    fn change_trie(&mut self, map: &MapOperand, success: Operand) {
         let changed = self.trie_changed(map);
         let emit = &mut self.ir.emit;
-        let now = emit.or(changed, done);
+        let now = emit.or(changed, success);
         emit.copy(changed, now);
     }
 
@@ -102,8 +102,8 @@ impl Lifter<'_> {
         let invalid_key = emit.not(valid);
         let wrong = emit.or(wrong, invalid_key);
         let error = emit.select(wrong, errno(EINVAL), error);
-        let done = emit.eq(error, word(0));
-        self.change_trie(map, done);
+        let success = emit.eq(error, word(0));
+        self.change_trie(map, success);
         error
     }
 
@@ -114,8 +114,8 @@ impl Lifter<'_> {
         let emit = &mut self.ir.emit;
         let error = emit.select(exists, word(0), errno(ENOENT));
         let error = emit.select(valid, error, errno(EINVAL));
-        let done = emit.eq(error, word(0));
-        self.change_trie(map, done);
+        let success = emit.eq(error, word(0));
+        self.change_trie(map, success);
         error
     }
 }

@@ -145,11 +145,11 @@ impl AbstractState {
 
     /// Records that elements of a map may have been replaced, deleted or evicted, so that earlier
     /// pointers to its values are old.
-    pub fn replace_elements(&mut self, of: MapId) {
-        self.replaced.insert(of);
+    pub fn replace_elements(&mut self, replaced_map: MapId) {
+        self.replaced.insert(replaced_map);
         for known in self.all_mut() {
             if let AbstractValue::MapValue { map, old, .. } = known
-                && MapId::of_object(*map) == of
+                && MapId::of_object(*map) == replaced_map
             {
                 *old = true;
             }

@@ -109,9 +109,9 @@ impl Fixpoint {
             self.pending.insert((self.order.place(lifter, point), id));
         }
         if self.blocks.len() > MAX_BLOCKS {
-            let what = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
+            let text = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
             let hint = "fewer or smaller functions, or calls from fewer places, help";
-            return Err(LiftError::program(what, hint));
+            return Err(LiftError::program(text, hint));
         }
         Ok(id)
     }

@@ -63,7 +63,7 @@ fn ranks(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut ranks = vec![0; insns.len()];
     let mut seen = vec![false; insns.len()];
-    let mut left = insns.len();
+    let mut unranked = insns.len();
     for function in program.subprograms.iter().rev() {
         let mut path = vec![(function.first, 0)];
         while let Some(&mut (slot, ref mut turn)) = path.last_mut() {
@@ -79,8 +79,8 @@ fn ranks(program: &BpfProgram) -> Vec<usize> {
                     path.push((slot + insn.slots().max(1), 0));
                 }
                 _ => {
-                    left -= 1;
-                    ranks[slot] = left;
+                    unranked -= 1;
+                    ranks[slot] = unranked;
                     path.pop();
                 }
             }

@@ -49,10 +49,10 @@ impl<'a> Layout<'a> {
     ) -> Vec<(String, Vec<T>)> {
         let sections = self.sections.iter();
         let sections = sections.map(|(name, functions)| {
-            let all = functions.iter();
-            let all =
-                all.flat_map(|&number| records(&plan.functions[number], self.places[number].1));
-            ((*name).to_owned(), all.collect())
+            let records = functions
+                .iter()
+                .flat_map(|&number| records(&plan.functions[number], self.places[number].1));
+            ((*name).to_owned(), records.collect())
         });
         sections.collect()
     }
@@ -115,9 +115,9 @@ pub(super) fn code<'a>(
                     let map = map as usize;
                     let data = object.maps.get(map).and_then(|def| def.initial.as_ref());
                     let inside = data.filter(|data| data.len() >= offset as usize);
-                    let what = "the address of what is no global data";
+                    let text = "the address of what is no global data";
                     let inside = inside.filter(|data| !data.is_empty()).map(|_| offset);
-                    (plain(dst, inside.ok_or_else(|| fault(what))?.into()), Some(Target::Map(map)))
+                    (plain(dst, inside.ok_or_else(|| fault(text))?.into()), Some(Target::Map(map)))
                 }
                 Imm64::Function { .. } => {
                     let callee = callee()?;
@@ -137,8 +137,8 @@ pub(super) fn code<'a>(
             Insn::Call(Call::Subprogram { .. }) => (call, Some(Target::Call(callee()?))),
             Insn::Call(Call::Kfunc { id, .. }) => {
                 let name = kfunc(program, id);
-                let what = "a call of a kernel function without a name";
-                (call, Some(Target::Kernel(name.ok_or_else(|| fault(what))?)))
+                let text = "a call of a kernel function without a name";
+                (call, Some(Target::Kernel(name.ok_or_else(|| fault(text))?)))
             }
             insn => (insn, None),
         };

@@ -112,12 +112,11 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
     copies.iter().enumerate().filter(|(_, (_, number))| *number == 0).for_each(&mut place);
     copies.iter().enumerate().filter(|(_, (_, number))| *number != 0).for_each(&mut place);
     let number = |copy: usize| placed.get(&classes[copy]).copied().unwrap_or(0);
-    let of = programs.iter().zip(&starts);
-    let of = of.map(|(program, start)| {
+    let indices = programs.iter().zip(&starts).map(|(program, start)| {
         (0..program.subprograms.len()).map(|n| number(start + n)).collect()
     });
-    let of = of.collect();
-    Ok(Plan { functions, function_indices: of })
+    let function_indices = indices.collect();
+    Ok(Plan { functions, function_indices })
 }
 
 /// Numbers the items in the order of first occurrence; equal items get the same number.
@@ -144,8 +143,8 @@ fn check(program: &BpfProgram) -> Result<(), WriteError> {
         return Err(WriteError::program(program, "not every slot has its place among the lines"));
     }
     if let Some(unresolved) = program.unresolved.first() {
-        let what = format!("not resolved: {}", unresolved.what);
-        return Err(WriteError::insn(program, unresolved.insn, what));
+        let text = format!("not resolved: {}", unresolved.what);
+        return Err(WriteError::insn(program, unresolved.insn, text));
     }
     for number in 0..firsts.len() {
         let (first, end) = range(program, number);
@@ -210,8 +209,8 @@ pub(super) fn called(program: &BpfProgram, slot: usize) -> Result<Option<usize>,
     let target = program.insns[slot].function_target(slot);
     let number = target
         .and_then(|target| program.subprograms.binary_search_by_key(&target, |s| s.first).ok());
-    let what = "it leads into the middle of a function, or out of the program";
-    number.map(Some).ok_or_else(|| WriteError::insn(program, slot, what))
+    let text = "it leads into the middle of a function, or out of the program";
+    number.map(Some).ok_or_else(|| WriteError::insn(program, slot, text))
 }
 
 fn function_key(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_> {

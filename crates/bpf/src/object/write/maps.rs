@@ -89,8 +89,8 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
         };
         let section = map_names[map].clone();
         if section.starts_with(".bss") && content.iter().any(|byte| *byte != 0) {
-            let what = "its content is not zero, and its section has none";
-            return Err(WriteError::map(&def.name, what));
+            let text = "its content is not zero, and its section has none";
+            return Err(WriteError::map(&def.name, text));
         }
         let variables = describe(object, types, map, &section, content.len());
         maps.data.push(Data { map, section, content, variables });
@@ -189,10 +189,10 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     }
     if def.extra > 0 {
         let extra = u32::try_from(def.extra);
-        let what = "its extra parameter has more than 32 bits, and its type is not the object's";
+        let text = "its extra parameter has more than 32 bits, and its type is not the object's";
         members.push((
             "map_extra",
-            types.number(extra.map_err(|_| WriteError::map(&def.name, what))?),
+            types.number(extra.map_err(|_| WriteError::map(&def.name, text))?),
         ));
     }
     let size = members.len() as u32 * POINTER;
@@ -235,7 +235,7 @@ fn describe<'a>(
     section: &str,
     size: usize,
 ) -> Vec<(&'a Variable, bool)> {
-    let own: Vec<&Variable> = object.variables.iter().filter(|of| of.map == map).collect();
+    let own: Vec<&Variable> = object.variables.iter().filter(|var| var.map == map).collect();
     let name = object.maps[map].name.rsplit(':').next().unwrap_or_default();
     let described = types.original_sections(name).into_iter();
     let described = described.filter_map(|vars| placed(types, vars, &own, size)).next();
@@ -249,7 +249,7 @@ fn describe<'a>(
         })
     };
     let known = !types.original_sections(name).is_empty();
-    let new = types.original.is_some() && !known && own.iter().all(|of| of.size == 8);
+    let new = types.original.is_some() && !known && own.iter().all(|var| var.size == 8);
     let variables = own.iter().map(|&variable| (variable, new || global(variable))).collect();
     let size = u32::try_from(size).unwrap_or(u32::MAX);
     if let Some(vars) = described {
@@ -257,10 +257,10 @@ fn describe<'a>(
     } else if new && !own.is_empty() {
         // Variables that were added after parsing are numbers. They are global so that loaders map
         // them into memory.
-        let number = |of: &&Variable| {
+        let number = |variable: &&Variable| {
             let ty = types.long();
-            let ty = types.variable(&of.name, ty, None);
-            SecVar { ty, offset: u32::try_from(of.offset).unwrap_or(u32::MAX), size: 8 }
+            let ty = types.variable(&variable.name, ty, None);
+            SecVar { ty, offset: u32::try_from(variable.offset).unwrap_or(u32::MAX), size: 8 }
         };
         let vars = own.iter().map(number).collect();
         types.section(section, size, vars);
@@ -279,12 +279,13 @@ fn placed<'n>(
     let mut placed = Vec::with_capacity(vars.len());
     for var in vars {
         let name = types.btf.type_name(var.ty);
-        let of = own.iter().find(|of| of.name == name)?;
-        let (offset, size) = (u32::try_from(of.offset).ok()?, u32::try_from(of.size).ok()?);
+        let variable = own.iter().find(|variable| variable.name == name)?;
+        let (offset, size) =
+            (u32::try_from(variable.offset).ok()?, u32::try_from(variable.size).ok()?);
         if types.btf.size(var.ty)? > size {
             return None;
         }
-        placed.push((SecVar { ty: var.ty, offset, size }, of.name.as_str()));
+        placed.push((SecVar { ty: var.ty, offset, size }, variable.name.as_str()));
     }
     placed.sort_by_key(|(var, _)| var.offset);
     let end = |var: &SecVar| u64::from(var.offset) + u64::from(var.size);

@@ -54,9 +54,9 @@ impl<'a> Types<'a> {
         if let Some(int) = self.int {
             return int;
         }
-        let of = IntType { size: 4, bits: 32, offset: 0, signed: true, char: false, bool: false };
-        let known = self.original.and_then(|btf| btf.find("int", |kind| *kind == Kind::Int(of)));
-        let int = known.unwrap_or_else(|| self.btf.add("int", Kind::Int(of)));
+        let ty = IntType { size: 4, bits: 32, offset: 0, signed: true, char: false, bool: false };
+        let known = self.original.and_then(|btf| btf.find("int", |kind| *kind == Kind::Int(ty)));
+        let int = known.unwrap_or_else(|| self.btf.add("int", Kind::Int(ty)));
         self.int = Some(int);
         int
     }
@@ -64,9 +64,9 @@ impl<'a> Types<'a> {
     /// Returns the type `unsigned long long`.
     pub fn long(&mut self) -> TypeId {
         let name = "unsigned long long";
-        let of = IntType { size: 8, bits: 64, offset: 0, signed: false, char: false, bool: false };
-        let known = self.original.and_then(|btf| btf.find(name, |kind| *kind == Kind::Int(of)));
-        known.unwrap_or_else(|| self.btf.add(name, Kind::Int(of)))
+        let ty = IntType { size: 8, bits: 64, offset: 0, signed: false, char: false, bool: false };
+        let known = self.original.and_then(|btf| btf.find(name, |kind| *kind == Kind::Int(ty)));
+        known.unwrap_or_else(|| self.btf.add(name, Kind::Int(ty)))
     }
 
     /// Creates a pointer to a type.
@@ -139,9 +139,9 @@ impl<'a> Types<'a> {
     }
 
     /// Returns the declaration tags of a function and its parameters.
-    fn tags(&self, of: TypeId) -> Vec<(String, i32)> {
+    fn tags(&self, function: TypeId) -> Vec<(String, i32)> {
         let tag = |(id, ty): (TypeId, &crate::btf::Type)| match ty.kind {
-            Kind::DeclTag { ty, component } if ty == of => {
+            Kind::DeclTag { ty, component } if ty == function => {
                 Some((self.btf.type_name(id).to_owned(), component))
             }
             _ => None,
@@ -171,11 +171,11 @@ impl<'a> Types<'a> {
     /// Returns the variables of all sections with this name, one list for each section.
     pub fn original_sections(&self, name: &str) -> Vec<&'a [SecVar]> {
         let Some(btf) = self.original else { return Vec::new() };
-        let of = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
+        let variables = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
             Kind::DataSec { vars, .. } if btf.type_name(id) == name => Some(vars.as_slice()),
             _ => None,
         };
-        btf.types().filter_map(of).collect()
+        btf.types().filter_map(variables).collect()
     }
 }
 
@@ -189,8 +189,8 @@ pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> O
         }
     }
     move |section, slot, name| {
-        let here = object.ext.as_ref().and_then(|ext| ext.function_type(section, slot));
+        let by_position = object.ext.as_ref().and_then(|ext| ext.function_type(section, slot));
         let is = |id: &TypeId| object.btf.as_ref().is_some_and(|btf| btf.type_name(*id) == name);
-        here.filter(is).or_else(|| by_name.get(name).copied())
+        by_position.filter(is).or_else(|| by_name.get(name).copied())
     }
 }
