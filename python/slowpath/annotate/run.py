@@ -25,7 +25,7 @@ def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> Exi
     With `instructions`, text reports show the instructions below each source line.
 
     Raises:
-        OptionError: if an option makes no sense for these files.
+        OptionError: if an option does not fit the files.
         InputError: if the kernel's types cannot be read.
     """
     session = Session(request)

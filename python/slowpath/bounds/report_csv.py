@@ -49,53 +49,32 @@ def csv_header() -> str:
 
 def csv_row(result: Result) -> str:
     """Return the row of a program as a line, without line end; unknown values are empty."""
-    guarantee, naive = result["guarantee"], result["naive"]
-    path = result["paths"][0] if result["paths"] else None
-    row: dict[str, object] = {
-        "file": result["file"],
-        "program": result["program"],
-        "target": result["target"],
-        "metric": result["metric"],
-        "cores": result["cores"],
+    keys = ("file", "program", "target", "metric", "cores", "error", "section")
+    row: dict[str, object] = {key: result[key] for key in keys}  # type: ignore[literal-required]
+    row |= {
         "paths": len(result["paths"]),
         "assumptions": len(result["assumptions"]),
         "seconds": result["stats"]["seconds"],
-        "error": result["error"],
-        "section": result["section"],
         "conditions": "; ".join(result["assumptions"]) or None,
     }
+    guarantee, estimate = result["guarantee"], result["estimate"]
     if guarantee is not None:
-        row |= {
-            "bitrate_bps": guarantee["bitrate_bps"],
-            "packetrate_pps": guarantee["packetrate_pps"],
-            "verdict": guarantee["verdict"],
-            "exact": "true" if guarantee["exact"] else "false",
-            "stopped": guarantee["stopped"],
-            "bottleneck": guarantee["bottleneck"],
-        }
-        row |= _counts("", guarantee)
-    if naive is not None:
-        row |= {
-            "naive_bitrate_bps": naive["bitrate_bps"],
-            "naive_packetrate_pps": naive["packetrate_pps"],
-            "naive_bottleneck": naive["bottleneck"],
-        }
-        row |= _counts("naive_", naive)
+        row |= {"verdict": guarantee["verdict"], "stopped": guarantee["stopped"]}
+        row["exact"] = "true" if guarantee["exact"] else "false"
+        row |= _bound("", guarantee)
+    if result["naive"] is not None:
+        row |= _bound("naive_", result["naive"])
     interleaved = result.get("interleaved")
     if interleaved is not None:
-        row |= {
-            "interleaved_bitrate_bps": interleaved["bitrate_bps"],
-            "interleaved_packetrate_pps": interleaved["packetrate_pps"],
-        }
-        row |= _counts("interleaved_", interleaved)
-    estimate = result["estimate"]
+        row |= _bound("interleaved_", interleaved)
     if estimate is not None:
         row |= {
             "estimated_ns": estimate["ns"],
             "estimated_low_ns": estimate["low_ns"],
             "estimated_high_ns": estimate["high_ns"],
         }
-    if path is not None:
+    if result["paths"]:
+        path = result["paths"][0]
         row |= {
             "processing_cycles": path["cost"].get("processing"),
             "dram_cycles": path["cost"].get("dram"),
@@ -105,6 +84,12 @@ def csv_row(result: Result) -> str:
     return csv_line([row.get(column) for column in COLUMNS])
 
 
-def _counts(prefix: str, bound: Bound) -> dict[str, object]:
-    counts = bound["counts"] or {}
-    return {f"{prefix}{name.replace(' ', '_')}": count for name, count in counts.items()}
+def _bound(prefix: str, bound: Bound) -> dict[str, object]:
+    """Return the values of a bound, with a prefix of their columns."""
+    counts = {name.replace(" ", "_"): count for name, count in (bound["counts"] or {}).items()}
+    rates = {
+        "bitrate_bps": bound["bitrate_bps"],
+        "packetrate_pps": bound["packetrate_pps"],
+        "bottleneck": bound["bottleneck"],
+    }
+    return {f"{prefix}{name}": value for name, value in (rates | counts).items()}

@@ -372,7 +372,7 @@ and the estimate itself to picoseconds."""
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
-    """Yield the estimated time of the slowest path, and the machine that it is for, if any."""
+    """Yield lines about the estimated time of the slowest path, if any, and its machine."""
     estimate = result["estimate"]
     if estimate is None:
         return
@@ -412,7 +412,7 @@ def format_estimate(estimate: PathEstimate) -> str:
 
 
 def format_ns(nanoseconds: float) -> str:
-    """Format nanoseconds, below 100 with one decimal."""
+    """Format nanoseconds, with one decimal if they are below 100."""
     return f"{_number(nanoseconds)} ns"
 
 

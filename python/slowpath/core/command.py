@@ -72,6 +72,14 @@ def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
     return getattr(import_module(module), name)
 
 
+def deferred(reference: str, *options: str) -> Callable[[Namespace], int]:
+    """Return a command's function that imports another one when it runs, and calls it.
+
+    The called function gets the values of these options.
+    """
+    return lambda args: load(reference)(*(getattr(args, name) for name in options))
+
+
 class Heading(str):
     """A heading in the help; its methods create the options below it."""
 

@@ -239,7 +239,7 @@ def _temporary_name(path: str) -> str:
 
 
 def _keep_attributes(file: str, descriptor: int) -> None:
-    """Copy mode and owner of the replaced file to the new one, if the process may."""
+    """Copy mode and owner of the replaced file to the new one, if the process is allowed to."""
     with suppress(OSError):
         old = os.stat(file)
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):

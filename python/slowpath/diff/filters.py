@@ -7,19 +7,29 @@ stands for the column of the new side.
 import re
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.core.schema.rates import parse_rate
-from slowpath.diff.columns import ESTIMATED, NAMES, NUMBERS, TEXTS, Row, Value, cell
+from slowpath.diff.columns import (
+    ESTIMATED,
+    NAMES,
+    NOT_AVAILABLE,
+    NUMBERS,
+    TEXTS,
+    Row,
+    Value,
+    cell,
+)
 
 _COMPARISON = re.compile(
     r"\s*(?P<column>[A-Za-z][\w-]*)\s*(?P<operator>==|!=|<>|<=|>=|=|<|>)\s*(?P<value>\S(.*\S)?)\s*",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*%?", re.ASCII)
-_OPERATORS = {"=": "==", "<>": "!="}
-_NOT_AVAILABLE = "N/A"
+_SYNONYMS = {"=": "==", "<>": "!="}
+_COMPARE = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class Comparison(NamedTuple):
@@ -38,7 +48,7 @@ class Comparison(NamedTuple):
             return None
         if isinstance(found, str) or isinstance(self.value, str):
             return fnmatchcase(str(found), str(self.value)) is (self.operator == "==")
-        return _compare(found, self.operator, self.value)
+        return bool(_COMPARE[self.operator](found, self.value))
 
 
 class Glob(NamedTuple):
@@ -95,7 +105,7 @@ def parse_comparison(text: str) -> Comparison:
     if match is None:
         raise ValueError(f"{text!r} is no comparison; write for example 'bitrate_pct < -5'")
     column = match["column"].lower().replace("-", "_")
-    operator = _OPERATORS.get(match["operator"], match["operator"])
+    operator = _SYNONYMS.get(match["operator"], match["operator"])
     value = _value(match["value"])
     if operator not in {"==", "!="} and not isinstance(value, int | float):
         raise ValueError(f"{text!r}: {operator} needs a number, {match['value']!r} is none")
@@ -110,7 +120,7 @@ def parse_comparison(text: str) -> Comparison:
 
 
 def _value(text: str) -> Value:
-    if text == _NOT_AVAILABLE:
+    if text == NOT_AVAILABLE:
         return None
     if _NUMBER.fullmatch(text):
         return float(text.removesuffix("%"))
@@ -118,22 +128,6 @@ def _value(text: str) -> Value:
         return parse_rate(text).value
     except ValueError:
         return text
-
-
-def _compare(found: float, operator: str, value: float) -> bool:
-    match operator:
-        case "<":
-            return found < value
-        case "<=":
-            return found <= value
-        case ">":
-            return found > value
-        case ">=":
-            return found >= value
-        case "!=":
-            return found != value
-        case _:
-            return found == value
 
 
 def _base(column: str) -> str:

@@ -111,6 +111,14 @@ class Pair(NamedTuple):
         return program_label(self.present) if len(self.names) == 1 else self.name
 
 
+_KEYS: tuple[Callable[[Result], Hashable], ...] = (
+    lambda result: (PurePath(result["file"]).name, result["section"], result["program"]),
+    lambda result: (result["section"], result["program"]),
+    lambda result: result["program"],
+)
+"""Functions whose values are equal for the old and the new version of a program, best first."""
+
+
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
     """Pair programs by file and name, then by section and name, then by name alone.
 
@@ -123,7 +131,7 @@ def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
     partners = dict[int, int]()
     if len(old) == len(new) == 1:
         partners[0] = 0
-    for key in (_file_and_program, _section_and_program, _program):
+    for key in _KEYS:
         _match(old, new, key, partners)
     pairs = [
         Pair(result, new[partners[at]] if at in partners else None) for at, result in enumerate(old)
@@ -153,18 +161,6 @@ def _match(
     for at, name in left.items():
         if times[0][name] == times[1][name] == 1:
             partners[at] = places[name]
-
-
-def _file_and_program(result: Result) -> Hashable:
-    return PurePath(result["file"]).name, result["section"], result["program"]
-
-
-def _section_and_program(result: Result) -> Hashable:
-    return result["section"], result["program"]
-
-
-def _program(result: Result) -> Hashable:
-    return result["program"]
 
 
 def _check_comparable(pair: Pair) -> None:

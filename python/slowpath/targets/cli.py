@@ -1,39 +1,13 @@
 """The command line of `slowpath targets`."""
 
-from argparse import Namespace
+from slowpath.core.command import Command, Group, argument, deferred
 
-from slowpath.core.command import Command, Group, argument
-
-
-def _list(_args: Namespace) -> int:
-    from slowpath.targets.run import list_targets
-
-    return list_targets()
-
-
-def _show(args: Namespace) -> int:
-    from slowpath.targets.run import show_target
-
-    return show_target(args.name)
-
-
-def _models(args: Namespace) -> int:
-    from slowpath.targets.run import list_models
-
-    return list_models(args.name)
-
-
-def _check(args: Namespace) -> int:
-    from slowpath.targets.run import check_targets
-
-    return check_targets(args.file)
-
-
-LIST = Command(("List the built-in targets.",), (), _list)
+_RUN = "slowpath.targets.run"
+LIST = Command(("List the built-in targets.",), (), deferred(f"{_RUN}:list_targets"))
 SHOW = Command(
     ("Print the description of a built-in target, a starting point for your own.",),
     (argument("NAME", "A built-in target."),),
-    _show,
+    deferred(f"{_RUN}:show_target", "name"),
 )
 MODELS = Command(
     (
@@ -42,12 +16,12 @@ MODELS = Command(
         "--entries N makes estimates grow with calls named in the last column.",
     ),
     (argument("NAME", "A built-in target, or a description (*.toml)."),),
-    _models,
+    deferred(f"{_RUN}:list_models", "name"),
 )
 CHECK = Command(
     ("Check target descriptions. Exit code 3 if one is invalid.",),
     (argument("FILE", "Target descriptions (*.toml).", "+"),),
-    _check,
+    deferred(f"{_RUN}:check_targets", "file"),
 )
 TARGETS = Group(
     ("Describe the devices that programs can be analysed for.",),
