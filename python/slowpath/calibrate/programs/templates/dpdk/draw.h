@@ -2,7 +2,7 @@
 
 static uint32_t drawn = 1;
 
-/* What the next packet asks for. */
+/* Returns the number of the entry that the next packet looks up. */
 static inline uint32_t draw(void)
 {
 //@ if how == random

@@ -4,7 +4,7 @@
  *   cc -O2 -march=native $(pkg-config --cflags libdpdk) THIS.c $(pkg-config --libs libdpdk)
  *   ./a.out --no-huge --no-pci -m 2048 -l CPU -- SECONDS VISITS SEED${arguments}
  *
- * Each visit goes through all values in another random order, makes everything anew, and times
+ * Each visit takes all values in a new random order. For each value, it rebuilds all data and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
 #include <errno.h>
@@ -20,26 +20,26 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#define keep(value) asm volatile("" : "+r"(value))	/* it has to be computed */
+#define keep(value) asm volatile("" : "+r"(value))	/* forces the compiler to compute a value */
 
-/* Parameters; the one that is swept is a variable. */
+/* Parameters; the swept one is a variable. */
 ${parameters}
 static const long values[] = { ${points} };
 #define COUNT (sizeof(values) / sizeof(values[0]))
 
-/* What a component defines: whatever it needs at a value (0, or -1 if that fails), its end, and
- * the loop over packets. */
+/* Functions that each component defines. `set_up` builds the data for a value of the parameter and
+ * returns 0, or -1 if it fails. `tear_down` frees the data. `run` is the loop over packets. */
 static int set_up(void);
 //@ if pipeline
-static int check(void); /* 0 if everything came out as it has to, else -1 */
+static int check(void); /* returns 0 if all results are as expected, else -1 */
 //@ end
 static void tear_down(void);
-static long touched(void); /* how many packets it takes to touch all that is looked at */
+static long touched(void); /* returns the number of packets that touch all data */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
 
-static char wrong[256]; /* why something is not as it has to be */
+static char wrong[256]; /* message of the last error */
 
-/* Says why; -1. */
+/* Stores an error message, and returns -1. */
 static inline int refuse(const char *format, ...)
 {
 	va_list arguments;

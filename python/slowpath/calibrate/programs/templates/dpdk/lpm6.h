@@ -23,7 +23,7 @@ static int add(long t, struct address address, uint32_t entry)
 	return rte_lpm6_add(table[t], address.byte, prefix_bits, entry);
 }
 
-/* The number of the entry; that of all entries if there is none. */
+/* Returns the number of the matching entry, or the number of all entries if none matches. */
 static inline uint32_t look_up(long t, const struct address *address)
 {
 	uint32_t found;

@@ -18,7 +18,7 @@ static double time_batch(uint32_t count, int component)
 	keep(sum);
 	end = rte_rdtsc_precise();
 //@ if pipeline
-	count = passed; /* a pipeline goes on in steps of its own */
+	count = passed; /* a pipeline may process more packets than requested */
 //@ end
 	return (double)(end - start) / count;
 }
@@ -36,7 +36,8 @@ static double median(double *times)
 	return times[ROUNDS / 2];
 }
 
-/* Medians of batches in turns, after as many packets as it takes to touch everything. */
+/* Prints medians of batches with and without the component in turns, after twice as many packets as
+ * touch all data. */
 static void measure(long value, int visit, long touched)
 {
 	double with[ROUNDS], without[ROUNDS], trial;

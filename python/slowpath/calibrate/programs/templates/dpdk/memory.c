@@ -12,7 +12,7 @@ static long touched(void)
 	return all;
 }
 
-/* A circle through all lines, in random order (Sattolo's algorithm). */
+/* Links all cache lines into a circle in random order (Sattolo's algorithm). */
 static int set_up(void)
 {
 	long count = bytes / LINE;

@@ -4,7 +4,7 @@ static uint8_t *packets;
 static const uint8_t packet_bytes[] = { ${packet} };
 //@ include draw.h
 
-/* The next packet, with the bytes that vary as a load generator would write them. */
+/* Returns the next packet, with bytes that vary as a load generator writes them. */
 static inline uint8_t *next_packet(uint32_t number)
 {
 	uint8_t *packet = packets + number % PACKETS * STRIDE;

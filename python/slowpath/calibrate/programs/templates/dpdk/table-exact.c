@@ -15,7 +15,7 @@ static long touched(void)
 	return all;
 }
 
-/* Each key has to be found, and no other. */
+/* Checks that look-ups find each key, and no other. */
 static int check_look_ups(long t, uint8_t *key)
 {
 	void *action;

@@ -5,7 +5,7 @@
 
 enum { TABLES = 32 };
 //@ if key_bytes == 16
-/* Tables behind the first 24 bits: each prefix may need some of its own. */
+/* Tables for bits after the first 24; each prefix may need its own. */
 #define TBL8S (16 + (prefix_bits > 24 ? (prefix_bits - 17) / 8 * entries : 0))
 //@ if method == lpm
 //@ include lpm6.h
@@ -23,8 +23,8 @@ enum { TABLES = 32 };
 static uint8_t *actions[TABLES];
 //@ if key_bytes == 16
 
-/* Prefixes are spread: an odd multiple, in their last 32 bits or less, but the first one. The bytes
- * before and behind are those of the packet. */
+/* Writes an odd multiple of the number, which spreads prefixes, into their last 32 bits, except the
+ * first bit of the address. Other bytes are those of the packet. */
 static inline struct address address_of(uint32_t number, const uint8_t *others)
 {
 	uint32_t front = prefix_bits > 32 ? (prefix_bits - 25) / 8 : 0;
@@ -39,14 +39,14 @@ static inline struct address address_of(uint32_t number, const uint8_t *others)
 	return address;
 }
 
-/* No entry has this bit. */
+/* Sets a bit that no entry has. */
 static inline void miss(struct address *address)
 {
 	address->byte[0] |= 0x80;
 }
 //@ else
 
-/* Prefixes are spread: an odd multiple, in the high bits but the first one. */
+/* Returns an odd multiple of the number, which spreads prefixes, in all bits but the first. */
 static inline struct address address_of(uint32_t number, const uint8_t *others)
 {
 	struct address address = { (uint32_t)(number * ${spread}U << (33 - prefix_bits)) >> 1 };
@@ -55,7 +55,7 @@ static inline struct address address_of(uint32_t number, const uint8_t *others)
 	return address;
 }
 
-/* No entry has this bit. */
+/* Sets a bit that no entry has. */
 static inline void miss(struct address *address)
 {
 	address->number |= 1U << 31;
@@ -69,7 +69,7 @@ static long touched(void)
 	return all;
 }
 
-/* Each address has to be found, and no other. */
+/* Checks that look-ups find each entry, and no other. */
 static int check_look_ups(long t, const uint8_t *others)
 {
 	struct address address = address_of(0, others);

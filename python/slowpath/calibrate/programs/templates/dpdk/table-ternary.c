@@ -6,11 +6,11 @@
 enum { BURST = 16, TABLES = 32, WORDS = 16 };
 RTE_ACL_RULE_DEF(rule, 1 + WORDS);
 
-/* What packets are classified by: the library asks for a first field of one byte. */
+/* Key of a packet. The library requires that the first field has one byte. */
 struct searched {
 	uint8_t zero;
 	uint8_t padding[3];
-	uint32_t word[WORDS]; /* as in a packet: the first byte is the highest */
+	uint32_t word[WORDS]; /* big-endian, as in a packet */
 };
 
 static struct rte_acl_ctx *table[TABLES];
@@ -21,7 +21,7 @@ static long touched(void)
 	return 1000;
 }
 
-/* The actions' numbers that packets find; 0 is none. */
+/* Numbers of the actions that packets find; 0: no match. */
 static inline void look_up(long t, const struct searched *burst, uint32_t *found)
 {
 	const uint8_t *data[BURST];
@@ -36,7 +36,7 @@ static inline void read_key(struct searched *searched, uint8_t *packet)
 	memcpy(searched->word, packet + KEY_OFFSET, key_bytes);
 }
 
-/* No packet has the first bit, so only the last entry matches. */
+/* No packet has the first bit of the key set, so only the last entry matches. */
 static struct rule rule_of(uint32_t number)
 {
 	int last = number + 1 == entries;
@@ -47,7 +47,7 @@ static struct rule rule_of(uint32_t number)
 	rule.field[1].mask_range.u32 = last ? 1U << 31 : ~0U << number % 8;
 	rule.field[1].value.u32 &= rule.field[1].mask_range.u32;
 	for (int i = 2; i <= key_bytes / 4; i++)
-		rule.field[i].mask_range.u32 = last ? 0 : ~0U; /* the rest of a key is zero */
+		rule.field[i].mask_range.u32 = last ? 0 : ~0U; /* other words of keys are zero */
 	return rule;
 }
 

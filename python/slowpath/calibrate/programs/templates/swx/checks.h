@@ -1,5 +1,5 @@
 
-/* Lets packets that are under way leave. */
+/* Runs a pipeline until it has sent all received packets. */
 static int drain(struct side *side)
 {
 	side->closed = 1;
@@ -11,7 +11,7 @@ static int drain(struct side *side)
 	return 0;
 }
 
-/* Compares the last packet with what it has to look like, but for the bytes that vary. */
+/* Compares the last sent packet with the expected one, except for the bytes that vary. */
 static int check_packet(const struct side *side)
 {
 	const uint8_t *found = side->last.pkt + side->last.offset;
@@ -35,7 +35,7 @@ static int check_packet(const struct side *side)
 }
 //@ if tabled
 
-/* Each look-up of each packet has to find something, or nothing of any. */
+/* Checks that all look-ups of all packets hit, or that all miss. */
 static int check_look_ups(const struct side *side)
 {
 	for (long t = 0; t < tables; t++) {
@@ -63,7 +63,7 @@ static int check_look_ups(const struct side *side)
 //@ end
 //@ if kind == state
 
-/* What was written stands there: ones, or how many packets there were. */
+/* Checks the words of state: written ones, or a sum equal to the number of packets. */
 static int check_state(const struct side *side)
 {
 	for (long a = 0; a < accesses; a++) {

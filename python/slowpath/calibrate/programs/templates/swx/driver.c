@@ -7,7 +7,7 @@
 #include <rte_swx_ctl.h>
 #include <rte_swx_pipeline.h>
 
-static const char *folder; /* where pipelines and packets are */
+static const char *folder; /* folder with pipelines and packets */
 //@ include ports.h
 //@ include reader.h
 //@ if tabled

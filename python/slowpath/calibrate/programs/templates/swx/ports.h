@@ -1,34 +1,34 @@
 
 enum {
-	PACKETS = 64,	/* of each pipeline, which has up to 16 at work */
-	HEADROOM = 256,	/* room for headers that are put in front */
-	FRONT = 64,	/* bytes that arrive anew each time */
+	PACKETS = 64,	/* number of packet buffers of a pipeline, which processes up to 16 at a time */
+	HEADROOM = 256,	/* bytes before the packet, for added headers */
+	FRONT = 64,	/* number of first bytes that are restored for each packet */
 	LONGEST = 16384,
 	PATH = 4096,
-	STEP = 1000,	/* instructions that a pipeline runs in one go */
+	STEP = 1000,	/* number of instructions that a pipeline runs per call */
 	KEY_OFFSET = ${key_offset},
 };
 
-/* A pipeline with its two ports: with the component (1), and without it (0). */
+/* A pipeline with its ports. */
 struct side {
 	struct rte_swx_pipeline *pipeline;
-	uint8_t *room;			/* of its packets */
+	uint8_t *room;			/* buffers of the packets */
 	uint64_t received, sent;
-	int closed;			/* no more packets arrive */
-	struct rte_swx_pkt last;	/* that was sent */
-	uint8_t *expected;		/* what it has to look like */
+	int closed;			/* nonzero: no more packets arrive */
+	struct rte_swx_pkt last;	/* last packet that was sent */
+	uint8_t *expected;		/* expected content of sent packets */
 	long expected_length;
 };
 
-static struct side sides[2];
-static uint32_t passed;		/* packets, the last time that a pipeline ran */
-static uint8_t *packets;	/* what the ports receive, again and again */
-static uint8_t *arriving;	/* how it looks when it arrives */
-static struct rte_mbuf dropped;	/* what DPDK frees of packets that a pipeline drops */
+static struct side sides[2];	/* without the component (0) and with it (1) */
+static uint32_t passed;		/* number of packets in the last run of a pipeline */
+static uint8_t *packets;	/* packets that the ports receive, repeatedly */
+static uint8_t *arriving;	/* content of an arriving packet */
+static struct rte_mbuf dropped;	/* buffer that DPDK frees for each dropped packet */
 static long length, stride;
 //@ include ../dpdk/draw.h
 
-/* Bytes of the key in front of those that vary. */
+/* Returns the number of key bytes before the bytes that vary. */
 static inline uint32_t front_of_key(void)
 {
 //@ if kind == table-lpm
@@ -39,7 +39,8 @@ static inline uint32_t front_of_key(void)
 }
 //@ if kind == table-lpm
 
-/* Prefixes are spread: an odd multiple, in their last 32 bits or less, but the first one. */
+/* Writes an odd multiple of the number, which spreads prefixes, into their last 32 bits; the first
+ * bit of the address stays 0. */
 static inline void write_number(uint8_t *address, uint32_t number)
 {
 	uint32_t front = front_of_key();
@@ -52,7 +53,7 @@ static inline void write_number(uint8_t *address, uint32_t number)
 //@ end
 
 //@ if vary
-/* Writes what the packet asks for. */
+/* Writes the key of a packet. */
 static inline void write_key(uint8_t *key, uint32_t number)
 {
 //@ if kind == table-lpm
@@ -86,7 +87,7 @@ static int receive(void *port, struct rte_swx_pkt *packet)
 //@ if vary
 	write_key(room + HEADROOM + KEY_OFFSET, draw());
 //@ end
-	rte_mbuf_refcnt_set(&dropped, PACKETS); /* never the last reference */
+	rte_mbuf_refcnt_set(&dropped, PACKETS); /* DPDK never drops the last reference */
 	packet->handle = &dropped;
 	packet->pkt = room;
 	packet->offset = HEADROOM;
@@ -102,7 +103,7 @@ static void transmit(void *port, struct rte_swx_pkt *packet)
 	side->last = *packet;
 }
 
-/* What ports have to have besides. */
+/* Further functions that DPDK requires of ports. */
 static void *itself(void *port)
 {
 	return port;
@@ -146,7 +147,7 @@ static void path_of(char *path, const char *what)
 	snprintf(path, PATH, "%s/${swept}-%ld.%s", folder, (long)${swept}, what);
 }
 
-/* A packet that is written in hexadecimal digits; NULL, and why, if there is none. */
+/* Reads a packet in hexadecimal digits from a file. Returns NULL after an error (`refuse`). */
 static uint8_t *read_packet(const char *path, long *found)
 {
 	FILE *file = fopen(path, "r");
@@ -184,7 +185,7 @@ static int make_packets(void)
 	return 0;
 }
 
-/* Runs a pipeline until some packets have come out; -1 if none do. */
+/* Runs a pipeline until it has sent PACKETS packets. Returns -1 if it sends fewer. */
 static int run_some(struct side *side)
 {
 	uint64_t before = side->sent;

@@ -1,18 +1,18 @@
 
-/* Builds a pipeline from a .spec file, as far as p4c writes what is needed here: one statement or
- * instruction in a line, what comes first is used by what follows. */
+/* Builds a pipeline from a .spec file in the form that p4c emits, limited to the statements of
+ * experiments: a line has one statement or instruction, and definitions precede uses. */
 enum { WORDS = 8, LINE = 256, NAMED = 4096 };
 
 struct reader {
 	const char *path;
 	FILE *file;
 	int number;
-	char text[LINE], cut[LINE];	/* the line; the line cut into words */
+	char text[LINE], cut[LINE];	/* the line as a whole, and split into words */
 	char *word[WORDS];
 	int words;
 };
 
-/* Goes to the next line that says something; 0 at the end of the file. */
+/* Reads the next line with words. Returns 0 at the end of the file. */
 static int next_line(struct reader *from)
 {
 	while (fgets(from->text, LINE, from->file)) {
@@ -38,7 +38,7 @@ static int is(const struct reader *from, int word, const char *text)
 	return !strcmp(from->word[word], text);
 }
 
-/* Lines of a block, up to its end. */
+/* Lines of a block in braces. */
 struct block {
 	char *line[NAMED];
 	uint32_t lines;

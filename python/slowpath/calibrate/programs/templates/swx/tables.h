@@ -9,7 +9,7 @@ struct content {
 
 static uint8_t action_data[1024];
 
-/* The number of an action; -1 if there is none of that name. */
+/* Returns the number of the action with this name, or -1. */
 static int64_t action_of(struct rte_swx_pipeline *pipeline, const char *name)
 {
 	struct rte_swx_ctl_action_info action;
@@ -20,7 +20,7 @@ static int64_t action_of(struct rte_swx_pipeline *pipeline, const char *name)
 	return -1;
 }
 
-/* The same entries as on other test beds. */
+/* Writes entry number i, which is the same on all test beds. */
 static void make_entry(struct content *one, uint32_t i)
 {
 	uint64_t says = 1;
@@ -38,7 +38,7 @@ static void make_entry(struct content *one, uint32_t i)
 	}
 //@ end
 //@ if kind == table-ternary
-	/* No packet has the first bit, so only the last entry matches. */
+	/* No packet has the first bit of the key set, so only the last entry matches. */
 	int last = i + 1 == entries;
 	uint32_t mask = rte_cpu_to_be_32(last ? 1U << 31 : ~0U << i % 8);
 	uint32_t key = last ? 0 : mask & rte_cpu_to_be_32(1U << 31 | i * ${spread}U);
@@ -57,7 +57,7 @@ static void make_entry(struct content *one, uint32_t i)
 }
 //@ if kind == table-exact
 
-/* Entries are added one by one. */
+/* Fills a table entry by entry. */
 static int fill_table(struct rte_swx_table_ops *operations, struct rte_swx_table_state *state,
 		      uint64_t action)
 {
@@ -76,7 +76,7 @@ static int fill_table(struct rte_swx_table_ops *operations, struct rte_swx_table
 }
 //@ else
 
-/* A table of this type is made anew with all its entries. */
+/* Fills a table at once, because DPDK rebuilds tables of this type for each change. */
 static int fill_table(struct rte_swx_table_ops *operations, struct rte_swx_table_state *state,
 		      uint64_t action)
 {

@@ -3,7 +3,7 @@
 static __s64 (*const csum_diff)(const void *from, __u32 from_size, const void *to, __u32 to_size,
 				__u32 seed) = (void *)BPF_FUNC_csum_diff;
 
-/* One's complement sum of 16 bits of a sum of up to 2^32 words (RFC 1071). */
+/* Folds a sum of up to 2^32 words into a 16-bit one's complement sum (RFC 1071). */
 static __inline __u16 fold(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -30,7 +30,7 @@ int program(struct xdp_md *ctx)
 //@ if method == update
 //@ repeat words as i
 	sum += (__u64)(__u32)~word[${i}] + ${i}; /* RFC 1624, equation 3 */
-	forget(sum); /* in this order: other orders spill words to the stack */
+	forget(sum); /* enforces this order, because other orders spill words to the stack */
 //@ end
 //@ end
 //@ if method == helper

@@ -1,6 +1,6 @@
 
 //@ if vary
-/* Which of ${values} values this packet has, as a load generator would choose it. */
+/* Returns one of ${values} values for this packet, as a load generator chooses it. */
 __u32 drawn;
 
 static __inline __u32 draw(void)

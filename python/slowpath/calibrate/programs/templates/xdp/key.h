@@ -3,7 +3,7 @@ struct key {
 	__u32 word[${key_words}];
 };
 
-/* The key of a packet: the words from byte ${key_offset} on. */
+/* Reads the key of a packet, which starts at byte ${key_offset}. */
 static __inline void read_key(struct key *key, void *data)
 {
 	volatile __u32 *from = data + ${key_offset};

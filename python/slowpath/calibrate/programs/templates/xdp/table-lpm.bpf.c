@@ -4,7 +4,7 @@
 
 struct prefix {
 	__u32 bits;
-	__u8 address[${key_bytes}]; /* as in a packet: the first byte is the highest */
+	__u8 address[${key_bytes}]; /* big-endian, as in a packet */
 };
 
 struct value {
@@ -32,11 +32,11 @@ int program(struct xdp_md *ctx)
 	__u64 sum = 0;
 //@ include start.h
 	read_key(&key, data);
-	/* Prefixes are spread: an odd multiple, in the ${own_bits} high bits but the first one. */
+	/* An odd multiple spreads prefixes over the ${own_bits} high bits, except the first bit. */
 	number = (key.word[0] * ${spread}U) << (33 - ${own_bits}) >> 1;
 	number = __builtin_bswap32(number);
 //@ if front
-	/* All have the ${front} bytes before these in common. */
+	/* All addresses have the same first ${front} bytes. */
 	__builtin_memcpy(prefix.address, &key.word[1], ${front});
 //@ end
 	__builtin_memcpy(prefix.address + ${front}, &number, 4);

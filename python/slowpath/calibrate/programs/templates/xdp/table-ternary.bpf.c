@@ -20,7 +20,7 @@ struct {
 //@ end
 //@ else
 
-/* What is left of a key under one of the masks. */
+/* A key under one of the masks. */
 struct masked {
 	__u32 mask;
 	__u32 value[${key_words}];

@@ -20,7 +20,7 @@ struct {
 	},
 };
 
-/* The call behind the last one finds no program. */
+/* The tail call after the last program finds no program. */
 //@ repeat calls as i
 SEC("xdp")
 int step${i}(struct xdp_md *ctx)
