@@ -33,9 +33,7 @@ pub use namespace::{join_network, own_network, unshare_network};
 pub use packet::{packet_socket, send};
 pub use perf::Listener;
 pub use ring::Positions;
-pub use thread::{
-    block_signals, cpu, monotonic_raw, pin, pin_to_current_cpu, real_time, thread_id,
-};
+pub use thread::{block_signals, monotonic_raw, pin, pin_to_current_cpu, real_time, thread_id};
 
 use attr::{
     BtfLoadAttr, FdAttr, MapBatchAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr,
