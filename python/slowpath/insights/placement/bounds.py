@@ -99,8 +99,9 @@ def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[in
             table = table + _spread(
                 tables[before.unit].message, before.neighbours, (unit, *neighbours)
             )
-        # The other members of the unit are on their cheapest level.
-        table = table + (len(found.units[unit].members) - 1) * table.min(axis=0)
+        others = len(found.units[unit].members) - 1
+        if others:  # they are on their cheapest level; table may have infinite costs
+            table = table + others * table.min(axis=0)
         tables[unit] = _Tables(table, table.min(axis=0))
         for after in neighbours[:1]:
             arriving.setdefault(after, []).append(step)
