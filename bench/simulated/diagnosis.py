@@ -10,22 +10,12 @@ from collections.abc import Sequence
 import figures
 import numpy as np
 
-from nic_profiles import (
-    MemBench,
-    Settings,
-    competitors,
-    contention_of,
-    function,
-    levels_of,
-    run_all,
-)
+from nic_profiles import MemBench, Settings, competitors, function
 from nic_simulation import SimulatedClient
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from simulated.learnt import Known, learnt
-from simulated.resources import Level, queued, regex_bench, request_time
-from slowpath.contention.columns import Query
-from slowpath.contention.composition import total_contention
+from simulated.resources import Level, query_at, regex_bench
 from slowpath.contention.prediction import ACCELERATOR, MEMORY, predict
 
 PAPER = {
@@ -103,28 +93,7 @@ def _first(
 
 def named(kept: Kept, known: Known) -> list[str]:
     """Return the bottlenecks that the model names."""
-    levels = [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS]
-    memory = levels_of([MEMORY_LEVEL], kept.settings)[MEMORY_LEVEL]
-    benches = [[regex_bench(mtbr)] for mtbr in RATIOS]
-    alone = run_all(benches, kept.settings)
-    names = [
-        one for one in known.model.memory.columns if one not in ("flow_count", "packet_size_bytes")
-    ]
-    sums = [
-        total_contention([memory, contention_of(mix, found["clients"])], names)
-        for mix, found in zip(benches, alone, strict=True)
-    ]
-    columns = {name: np.array([one[name] for one in sums]) for name in names}
-    columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
-    columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
-    rows = tuple(f"{mtbr:g}" for mtbr in RATIOS)
-    mtbr = others = None
-    if known.model.request_time is not None:
-        time = request_time(kept)
-        mtbr = np.array(RATIOS)
-        others = np.concatenate(
-            [queued(known, DEFAULT._replace(mtbr=one.mtbr), [one], time) for one in levels]
-        )
-    return predict(
-        known.model, Query(known.name, rows, columns, mtbr, others), _CONFIDENCE
-    ).bottleneck
+    query = query_at(
+        kept, known, [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS], np.array(RATIOS)
+    )
+    return predict(known.model, query, _CONFIDENCE).bottleneck

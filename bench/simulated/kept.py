@@ -6,12 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nic_profiles import Settings, run_all
 from nic_simulation import SimulatedClient
 
 Mix = Sequence[SimulatedClient]
+Value = TypeVar("Value")
 
 
 class Kept(NamedTuple):
@@ -33,15 +34,20 @@ class Kept(NamedTuple):
                 print(f"{name}: {took:.0f} s", file=sys.stderr, flush=True)
         return file
 
-    def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:
-        """Return the throughput of each function of each mix, from a file named by all inputs."""
+    def value(self, name: str, inputs: str, make: Callable[[], Value]) -> Value:
+        """Return a value from a JSON file named by its inputs, and make it unless it exists."""
+        key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
+        file = self.file(f"{name}.{key}.json", lambda: json.dumps(make()))
+        found: Value = json.loads(file.read_text())
+        return found
 
-        def make() -> str:
+    def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:
+        """Return the throughput of each function of each mix."""
+
+        def make() -> list[list[float]]:
             found = run_all(mixes, settings)
-            return json.dumps([[one["throughput"] for one in mix["clients"]] for mix in found])
+            return [[one["throughput"] for one in mix["clients"]] for mix in found]
 
         # The number of threads does not change the results.
         inputs = json.dumps([mixes, settings._replace(threads=1)])
-        key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
-        found: list[list[float]] = json.loads(self.file(f"{name}.{key}.json", make).read_text())
-        return found
+        return self.value(name, inputs, make)

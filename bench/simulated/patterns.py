@@ -1,6 +1,5 @@
 """Table 4: combined effect of several resources on synthetic functions of both execution patterns."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -183,13 +182,12 @@ def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) ->
     rows = rows_of(read_memory([str(file)]))
     stage = fit_stage(choose(read_memory([str(file)])).recipe, rows)
     benches = [one.memory for one in levels]
-    key = hashlib.sha256(json.dumps(benches).encode()).hexdigest()[:12]
 
-    def make() -> str:
+    def make() -> list[dict[str, float]]:
         known = levels_of(benches, kept.settings)
-        return json.dumps([dict(known[one]) for one in benches])
+        return [dict(known[one]) for one in benches]
 
-    known = json.loads(kept.file(f"levels.{key}.json", make).read_text())
+    known = kept.value("levels", json.dumps(benches), make)
     columns = {key: np.array([one[key] for one in known]) for key in known[0]}
     columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
     columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))

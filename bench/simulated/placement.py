@@ -1,7 +1,5 @@
 """Table 6: placement of arriving functions by models of profiles, judged on the simulated NIC."""
 
-import hashlib
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
@@ -173,14 +171,11 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 def _best(kept: Kept, fleets: SequenceInputs) -> list[int]:
     """Return the number of NICs of the best plan of each sequence."""
 
-    def make() -> str:
+    def make() -> list[int]:
         plans = [one["reference"] for one in run_drawn(fleets, _sequences(), LocalPool())]
-        return json.dumps([one["nics"] for one in plans if one is not None])
+        return [one["nics"] for one in plans if one is not None]
 
-    inputs = repr((fleets.truth, PROMISES, _sequences()))
-    key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
-    found: list[int] = json.loads(kept.file(f"best.{key}.json", make).read_text())
-    return found
+    return kept.value("best", repr((fleets.truth, PROMISES, _sequences())), make)
 
 
 def _sequences() -> list[Drawn]:

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import figures
 import numpy as np
+from numpy.typing import NDArray
 
 from nic_profiles import (
     Bench,
     MemBench,
-    Traffic,
     competitors,
     contention_of,
     function,
@@ -24,6 +24,8 @@ from simulated.learnt import Known
 from slowpath.contention.accelerators import RequestTime, fit_request_time, throughputs
 from slowpath.contention.columns import AcceleratorProfile, Origin, Query
 from slowpath.contention.composition import total_contention
+
+Floats = NDArray[np.float64]
 
 PAPER = {"NIDS": (21.4, 4.3), "FlowMonitor": (49.3, 5.1)}
 """MAPE of SLOMO and Tomur in the paper, in %."""
@@ -41,8 +43,7 @@ class Level(NamedTuple):
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
     """Return the table by function."""
-    time = request_time(kept)
-    found = {name: _rows(kept, known[name], time) for name in REGEX if name in known}
+    found = {name: _rows(kept, known[name]) for name in REGEX if name in known}
     lines = []
     for name, rows in found.items():
         slomo, paper = PAPER[name]
@@ -80,7 +81,7 @@ def request_time(kept: Kept) -> RequestTime:
     return fit_request_time(of)
 
 
-def _rows(kept: Kept, known: Known, time: RequestTime) -> list[Row]:
+def _rows(kept: Kept, known: Known) -> list[Row]:
     levels = drawn()
     name, settings = known.name, kept.settings._replace(seed=3)
     mixes = [
@@ -88,12 +89,13 @@ def _rows(kept: Kept, known: Known, time: RequestTime) -> list[Row]:
         for one in levels
     ]
     truth = np.array([one[0] for one in kept.throughputs(f"{name}.both", mixes, settings)])
-    query = _query(kept, known, levels, time)
+    query = query_at(kept, known, levels, np.full(len(levels), DEFAULT.mtbr))
     solo = np.full(len(levels), known.solo[0])
     return judged(known, query, solo, truth, [len(mix) - 1 for mix in mixes])
 
 
-def _query(kept: Kept, known: Known, levels: Sequence[Level], time: RequestTime) -> Query:
+def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) -> Query:
+    """Return a query with a row for each level, and for the function's match ratio there."""
     memory = levels_of([one.memory for one in levels], kept.settings)
     requests = [[regex_bench(one.mtbr, one.rate)] for one in levels]
     alone = run_all(requests, kept.settings)
@@ -107,24 +109,20 @@ def _query(kept: Kept, known: Known, levels: Sequence[Level], time: RequestTime)
     columns = {name: np.array([one[name] for one in sums]) for name in names}
     columns["flow_count"] = np.full(len(levels), float(DEFAULT.flows))
     columns["packet_size_bytes"] = np.full(len(levels), float(DEFAULT.size))
-    return Query(
-        known.name,
-        tuple(str(number) for number in range(len(levels))),
-        columns,
-        np.full(len(levels), DEFAULT.mtbr),
-        queued(known, DEFAULT, levels, time),
-    )
-
-
-def queued(
-    known: Known, traffic: Traffic, levels: Sequence[Level], time: RequestTime
-) -> np.ndarray:
-    """Return the time that the bench occupies the accelerator for each request of the function."""
+    rows = tuple(str(number) for number in range(len(levels)))
     own_time = known.model.request_time
     if own_time is None:
-        return np.zeros(len(levels))
-    size = np.array(float(traffic.size))
-    own = np.full(len(levels), float(own_time.at(np.array(traffic.mtbr), size)))
+        return Query(known.name, rows, columns, None, None)
+    queued = _queued(own_time, mtbr, levels, request_time(kept))
+    return Query(known.name, rows, columns, mtbr, queued)
+
+
+def _queued(
+    own_time: RequestTime, mtbr: Floats, levels: Sequence[Level], time: RequestTime
+) -> Floats:
+    """Return the time that the bench occupies the accelerator for each request of the function."""
+    size = np.array(float(DEFAULT.size))
+    own = own_time.at(mtbr, size)
     other = time.at(np.array([one.mtbr for one in levels]), size)
     times = np.stack([own, other], axis=-1)
     rates = np.array([[np.inf, np.inf if one.rate is None else one.rate] for one in levels])
