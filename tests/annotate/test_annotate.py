@@ -68,7 +68,7 @@ CARD = ("--target", "agilio-cx-2x40")
         ("examples/counter_loop.asm", CARD),
     ],
 )
-def test_all_lines_and_the_overhead_are_the_whole(file: str, target: tuple[str, ...]) -> None:
+def test_costs_of_lines_and_overhead_add_up(file: str, target: tuple[str, ...]) -> None:
     (found,) = annotations(file, *target)
     for component, whole in found["cost"].items():
         rows = [found["overhead"], *(entry["cost"] for entry in found["instructions"])]
@@ -142,7 +142,7 @@ def test_inlined_lines_are_joined() -> None:
     assert line["cost"] == {"processing": 1000, "dram": 8.10492607}
 
 
-def test_shares_are_of_what_the_guarantee_hangs_on() -> None:
+def test_shares_refer_to_the_component_of_the_guarantee() -> None:
     assert main_component(make_result()) == "processing"
     slow = make_bound(components={"processing": 9e6, "dram": 4e6, "mac": 1e6, "line": None})
     assert main_component(make_result(guarantee=slow)) == "dram"
@@ -177,7 +177,7 @@ def test_a_bound_says_that_no_packet_needs_to_take_its_path() -> None:
 # --- source files ---------------------------------------------------------------------------------
 
 
-def test_the_source_fills_what_the_object_does_not_have() -> None:
+def test_source_files_fill_gaps_of_the_object() -> None:
     text = annotate(PLAIN, *COUNT)
     assert "linear = (linear + 32) << (segment - 1);" in text  # has no code of its own
 

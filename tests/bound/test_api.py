@@ -87,14 +87,14 @@ def test_packets_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "a.pcap").read_bytes() == (tmp_path / "b.pcap").read_bytes()
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     calls = list[tuple[str, Progress]]()
     code = ROOT / "examples/dns_cache.bpf.o"
     slowpath.bound(code, target="ebpf", progress=lambda *values: calls.append(values))
     assert {label for label, _ in calls} <= {f"{code}:dns_cache"}
 
 
-def test_what_is_required_has_to_make_sense() -> None:
+def test_invalid_arguments_are_errors() -> None:
     with pytest.raises(slowpath.OptionError, match=r"--accept-assumptions: there is no --require"):
         slowpath.bound(OBJECT, accept_assumptions=True)
     with pytest.raises(slowpath.OptionError, match=r"--require: .* is not a rate"):

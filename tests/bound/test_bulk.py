@@ -117,7 +117,7 @@ def test_the_table_has_a_part_for_each_target() -> None:
         assert part.strip() == f"{target}\n{alone}".strip()
 
 
-def test_complaints_say_on_which_target(tmp_path: Path) -> None:
+def test_complaints_name_the_target(tmp_path: Path) -> None:
     file = tmp_path / "none.bpf.o"
     run = bound(OBJECTS[5], file, *ALL)
     complaints = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
@@ -175,7 +175,7 @@ def test_time_for_all_is_counted_from_one_moment() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_results_are_the_same_wherever_they_are_computed(scheduler: str, form: str) -> None:
+def test_results_do_not_depend_on_the_pool(scheduler: str, form: str) -> None:
     objects = OBJECTS if form == "json" else OBJECTS[:2]
     words = (*objects, LISTING, *ALL, "--paths", "2", "--verbose", "--format", form)
     one, *others = (
@@ -258,7 +258,7 @@ def test_a_killed_worker_of_a_cluster_changes_nothing(scheduler: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["local", "cluster"])
-def test_an_interrupt_ends_all_of_it_with_what_there_is(
+def test_an_interrupt_ends_all_work_with_partial_results(
     where: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     file = tmp_path / "hashes.bpf.o"
@@ -279,7 +279,7 @@ def test_an_interrupt_ends_all_of_it_with_what_there_is(
         assert ended_by.startswith("interrupted")
 
 
-def test_time_for_all_ends_all_of_it(tmp_path: Path) -> None:
+def test_the_total_deadline_ends_all_work(tmp_path: Path) -> None:
     file = tmp_path / "hashes.bpf.o"
     file.write_bytes(write_object({"hashes": hashes(400)}))
     words = ("--target", "ebpf", "--total-deadline", "2", "--jobs", "2", *JSON)
@@ -292,7 +292,7 @@ def test_time_for_all_ends_all_of_it(tmp_path: Path) -> None:
         assert ended_by.startswith("total deadline")
 
 
-def test_there_is_one_place_only() -> None:
+def test_jobs_and_scheduler_exclude_each_other() -> None:
     run = bound(*OBJECTS, "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9")
     assert (run.returncode, run.stdout) == (ExitCode.USAGE, "")
     assert "--jobs" in run.stderr
@@ -329,7 +329,7 @@ def analysed(answers: Sequence[Answer | Unfinished]) -> list[Any]:
     return [one.analysed for one in found]
 
 
-def test_who_takes_workers_down_is_named_and_the_others_have_results() -> None:
+def test_only_programs_that_kill_workers_fail() -> None:
     died, fine = analysed([Unfinished(died=True), answer(engine.version())])
     assert died.result["program"] == "count_min"
     assert died.result["error"].startswith("the processes that analysed it died, each time")
@@ -345,7 +345,7 @@ def test_workers_with_another_slowpath_are_refused() -> None:
         analysed([answer("0.0")])
 
 
-def test_analyses_at_once_divide_what_memory_is_free() -> None:
+def test_parallel_analyses_share_the_free_memory() -> None:
     alone, shared = default_limit(), default_limit(4)
     assert alone is not None
     assert shared is not None

@@ -51,7 +51,7 @@ def analyse(*options: str) -> Result:
 # --- in texts -------------------------------------------------------------------------------------
 
 
-def test_the_first_condition_is_beside_the_word() -> None:
+def test_the_first_condition_follows_exact() -> None:
     assert exactness(make_result()) == "exact"
     assert exactness(conditional(PRICE)) == f"exact if {PRICE}"
     assert exactness(conditional("a.", "b", "c")) == "exact if a, and 2 more assumptions"
@@ -84,7 +84,7 @@ def test_notes_are_no_conditions() -> None:
 # --- loops that are cut ---------------------------------------------------------------------------
 
 
-def test_a_limit_for_all_loops_cuts_none_whose_own_is_derived() -> None:
+def test_a_general_limit_keeps_derived_limits() -> None:
     plain = analyse()
     assert plain["guarantee"] is not None
     assert plain["guarantee"]["verdict"] == "exact"
@@ -96,7 +96,7 @@ def test_a_limit_for_all_loops_cuts_none_whose_own_is_derived() -> None:
 
 
 @pytest.mark.parametrize("target", ["agilio-cx-2x40", "linux-xdp"])
-def test_a_cut_with_a_location_is_said_in_every_format(target: str) -> None:
+def test_every_format_states_a_cut_loop(target: str) -> None:
     cut = ("--target", target, "--unroll", f"10@{place()}")
     result = analyse(*cut)
     assert result["guarantee"] is not None
@@ -201,7 +201,7 @@ def test_what_a_requirement_relies_on() -> None:
     assert "only if a and b;" in refusal(make_result(cuts=["a", "b"]), rate)
 
 
-def test_listed_limits_pass_and_are_said(tmp_path: Path) -> None:
+def test_limits_of_listings_are_accepted_and_stated(tmp_path: Path) -> None:
     endless = tmp_path / "endless.asm"
     lines = (f"{8 * number:4x}:\t.{number}  {text}" for number, text in enumerate(ENDLESS))
     endless.write_text("\n".join(lines) + "\n")
@@ -244,7 +244,7 @@ def test_counts_can_be_required() -> None:
         ((*COUNTED, "<=9 instructions", "--metric", "memory-accesses"), "memory accesses"),
     ],
 )
-def test_requirements_that_make_no_sense(options: tuple[str, ...], words: str) -> None:
+def test_unsupported_requirements(options: tuple[str, ...], words: str) -> None:
     run = slowpath("bound", TRANSCODER, *options)
     assert run.returncode == 2
     assert run.stdout == ""
@@ -257,7 +257,7 @@ def test_requirements_that_make_no_sense(options: tuple[str, ...], words: str) -
 RECEIVING = ("crates/slowpath/tests/objects/receive.bpf.o", "-n", "head_is_full")
 
 
-def test_the_environment_is_a_condition_where_it_is_narrow() -> None:
+def test_a_narrow_environment_is_a_condition() -> None:
     options = ("--target", "ebpf")
     wide = slowpath("bound", *RECEIVING, *options).stdout
     assert "exact" in wide
@@ -281,7 +281,7 @@ def test_a_gate_knows_the_environment() -> None:
     assert "packets arrive as native-page delivers them" in run.stderr + run.stdout
 
 
-def test_what_is_no_environment_is_refused() -> None:
+def test_unknown_environments_are_rejected() -> None:
     run = slowpath("bound", *RECEIVING, "--target", "ebpf", "--receive", "native")
     assert run.returncode != 0
     assert "write any, native-page, veth, generic, test-run" in run.stderr + run.stdout

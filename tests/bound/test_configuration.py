@@ -67,7 +67,7 @@ def test_a_variable_that_a_loader_sets_is_a_condition(rounds: Path) -> None:
     assert "rounds in .rodata is as the object has it" in " ".join(run.stdout.split())
 
 
-def test_stated_values_are_what_an_object_with_them_has(rounds: Path, tmp_path: Path) -> None:
+def test_set_values_act_like_compiled_values(rounds: Path, tmp_path: Path) -> None:
     for value in (0, 1, 200, 1000):
         text = ROUNDS.replace("rounds = 1", f"rounds = {value}")
         other = bound(compiled(tmp_path, text, f"rounds{value}"))
@@ -110,7 +110,7 @@ def test_any_value_is_no_condition(rounds: Path) -> None:
         ("primes=00", "`const` and not `volatile`"),
     ],
 )
-def test_what_names_nothing_is_refused(tmp_path: Path, stated: str, reason: str) -> None:
+def test_unknown_names_and_values_are_rejected(tmp_path: Path, stated: str, reason: str) -> None:
     run = slowpath("bound", compiled(tmp_path, KINDS), "--target", "ebpf", "--set", stated)
     assert run.returncode == 3
     assert reason in run.stderr.replace('"', "'")
@@ -163,7 +163,7 @@ def test_conditions_name_what_matters(tmp_path: Path) -> None:
     assert count(stated) < count(plain)
 
 
-def test_measure_loads_what_is_stated(rounds: Path, tmp_path: Path) -> None:
+def test_measure_uses_set_values(rounds: Path, tmp_path: Path) -> None:
     needs_kernel()
     maps = tmp_path / "maps.toml"
     maps.write_text('[[".rodata"]]\nkey = 0\nvalue = "c8000000"\n')

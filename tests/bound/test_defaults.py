@@ -145,7 +145,7 @@ def test_pipes_count_as_objects(tmp_path: Path, file: str) -> None:
     assert run.stderr.endswith("; listings are analysed with --target agilio-cx-2x40\n")
 
 
-def test_nonsense_beside_objects_is_called_that(tmp_path: Path) -> None:
+def test_invalid_files_are_named(tmp_path: Path) -> None:
     bad = tmp_path / "bad.bpf.o"
     for content, reason in (
         ("", "the file is empty"),
@@ -190,7 +190,7 @@ def test_diff_of_files() -> None:
         ("--metric", "bitrate"),
     ],
 )
-def test_what_only_the_card_has_says_so(words: tuple[str, str]) -> None:
+def test_options_of_the_card_name_it(words: tuple[str, str]) -> None:
     run = command("bound", OBJECT, *words)
     assert (run.returncode, run.stdout) == (2, "")
     assert f"'{words[0]}'" in run.stderr

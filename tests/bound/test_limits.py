@@ -75,7 +75,7 @@ def test_a_deadline_that_ends_unrolling_leaves_a_bound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("found", [True, False])
 @pytest.mark.parametrize("verbose", [True, False])
-def test_paths_that_nobody_described_are_counted(*, found: bool, verbose: bool) -> None:
+def test_paths_without_details_are_counted(*, found: bool, verbose: bool) -> None:
     verdict = "exact" if found else "bound"
     guarantee = make_bound(verdict=verdict, exact=found, stopped="deadline")
     result = make_result(guarantee=guarantee, paths=[make_path(), make_path()])
@@ -100,7 +100,7 @@ def test_compile_obeys_a_deadline(tmp_path: Path) -> None:
     assert run.stderr.startswith(f"error: {file}: deadline")
 
 
-def test_what_cannot_fit_is_refused_before_it_is_compiled(tmp_path: Path) -> None:
+def test_oversized_programs_are_rejected_before_compilation(tmp_path: Path) -> None:
     file = save(tmp_path, "straight", straight(60_000))
     run = slowpath("bound", file, *CARD, timeout=120)
     assert run.returncode == ExitCode.INPUT
@@ -180,7 +180,7 @@ def start(*arguments: str) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_with_what_there_is(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_with_partial_results(tmp_path: Path, number: signal.Signals) -> None:
     files = [save(tmp_path, "small", small()), save(tmp_path, "hashes", hashes(400))]
     files.append(save(tmp_path, "last", small()))
     with start(*files, *COUNT, "--deadline", "0", "--format", "json") as process:
@@ -196,7 +196,7 @@ def test_a_signal_ends_with_what_there_is(tmp_path: Path, number: signal.Signals
     assert last["error"] == "interrupted before it was analysed"
 
 
-def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_command(tmp_path: Path) -> None:
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
     with start(*files, *COUNT, "--deadline", "0", "--format", "json") as process:
         assert process.stdout is not None
@@ -234,7 +234,7 @@ print("not reached")
     assert (run.returncode, run.stdout, run.stderr) == (ExitCode.INTERRUPTED, "", "")
 
 
-def test_nothing_is_left_behind_when_the_command_is_killed(tmp_path: Path) -> None:
+def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
     """The worker exits with the command, which closes its end of an inherited pipe."""
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
     reader, inherited = os.pipe()
@@ -253,7 +253,7 @@ def test_nothing_is_left_behind_when_the_command_is_killed(tmp_path: Path) -> No
     os.close(reader)
 
 
-def test_rounds_without_a_deadline_of_one_s_own(tmp_path: Path) -> None:
+def test_no_deadline(tmp_path: Path) -> None:
     """With `--deadline 0`, there is no deadline."""
     [result] = results(bound(save(tmp_path, "rounds", rounds(100)), *COUNT, "--deadline", "0"))
     assert result["guarantee"]["exact"]
@@ -267,12 +267,12 @@ def test_sizes(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "10", "1M", "1..5G", "5 GB/s", "٣G"])
-def test_what_is_no_size(text: str) -> None:
+def test_invalid_sizes(text: str) -> None:
     with pytest.raises(ValueError, match=r"memory|little"):
         parse_size(text)
 
 
-def test_the_default_limit_is_less_than_there_is() -> None:
+def test_the_default_limit_is_below_the_memory() -> None:
     limit = default_limit()
     assert limit is None or 64 << 20 <= limit <= os.sysconf("SC_PAGE_SIZE") * os.sysconf(
         "SC_PHYS_PAGES"

@@ -165,7 +165,7 @@ def test_listings_have_no_bpf_instructions() -> None:
     assert "no BPF object" in run.stderr
 
 
-def test_a_target_of_ones_own(tmp_path: Path) -> None:
+def test_a_user_defined_target(tmp_path: Path) -> None:
     file = tmp_path / "loads.toml"
     file.write_text(
         'schema = 1\nname = "loads"\nkind = "counts"\ndescription = "loads"\n'

@@ -107,7 +107,7 @@ def test_requirements_are_read(text: str, required: Requirement) -> None:
 
 
 @pytest.mark.parametrize("text", ["<4 instructions", "<=instructions", "<=4", ">=4 x", "<=-4 x"])
-def test_what_is_no_requirement(text: str) -> None:
+def test_invalid_requirements(text: str) -> None:
     with pytest.raises(ValueError, match="write for example '<=4000 instructions'"):
         parse_requirement(text)
 

@@ -29,7 +29,7 @@ def parse(*words: str) -> Namespace:
     return read(command_parser("slowpath try", COMMAND), words)
 
 
-def test_what_is_not_typed_has_its_default() -> None:
+def test_missing_options_have_defaults() -> None:
     assert vars(parse("a", "b")) == {
         "section": [],
         "cores": None,
@@ -79,7 +79,7 @@ def test_values_may_look_like_options() -> None:
     assert parse("a", "b", "--section=-v", "-s-q").section == ["-v", "-q"]
 
 
-def test_nothing_remains_of_an_earlier_run() -> None:
+def test_runs_do_not_share_values() -> None:
     assert parse("a", "b", "-s", "xdp").section == ["xdp"]
     assert parse("a", "b").section == []
 
@@ -111,7 +111,7 @@ def test_the_last_one_counts() -> None:
         (["a", "b", "--no\n\x1bpe"], "unrecognized arguments: --no \\x1bpe"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_wrong_words_are_named(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as left:

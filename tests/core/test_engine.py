@@ -131,7 +131,7 @@ def test_bounds_of_further_paths_are_no_progress_of_the_guarantee(install: Insta
     assert describe(news[-1], "instructions").startswith("1 instructions, 1 path found")
 
 
-def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:
+def test_an_interrupt_asks_for_partial_results(install: Install) -> None:
     def script(analysis: FakeAnalysis) -> Iterator[object]:
         os.kill(os.getpid(), signal.SIGINT)
         assert analysis.stops == 1
@@ -143,7 +143,7 @@ def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_second_interrupt_ends_it(install: Install) -> None:
+def test_a_second_interrupt_ends_the_analysis(install: Install) -> None:
     def script(_analysis: FakeAnalysis) -> Iterator[object]:
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)

@@ -26,7 +26,7 @@ def _digest(file: Path) -> str:
 # --- atomic writes --------------------------------------------------------------------------------
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("old")
     file.chmod(0o640)
@@ -49,7 +49,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
-def test_what_goes_wrong_leaves_the_old_file(
+def test_a_failed_write_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     file = tmp_path / "a.txt"
@@ -110,7 +110,7 @@ def test_files_are_written_in_one_place() -> None:
     assert {name: count for name, count in found.items() if count > allowed.get(name, 0)} == {}
 
 
-def test_files_are_there_where_nobody_reads_the_report(tmp_path: Path) -> None:
+def test_files_are_written_before_an_unread_report(tmp_path: Path) -> None:
     page = tmp_path / "p.html"
     read, write = os.pipe()
     os.close(read)
@@ -125,7 +125,7 @@ def test_files_are_there_where_nobody_reads_the_report(tmp_path: Path) -> None:
 # --- inputs are not overwritten -------------------------------------------------------------------
 
 
-def test_options_that_write_are_known_as_such() -> None:
+def test_options_that_write_are_marked() -> None:
     seen = 0
     for _, command in commands():
         for option in command.options:
@@ -178,7 +178,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("of", ["bound", "chain"])
-def test_a_pipe_that_nobody_writes_to_ends_with_the_deadline(tmp_path: Path, of: str) -> None:
+def test_an_unwritten_pipe_ends_with_the_deadline(tmp_path: Path, of: str) -> None:
     os.mkfifo(tmp_path / "pipe.bpf.o")
     chain = tmp_path / "chain.yaml"
     chain.write_text("schema: 1\nprograms:\n - {name: a, object: pipe.bpf.o}\n")
@@ -207,7 +207,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_what_is_known_is_called_by_its_name(tmp_path: Path, name: str) -> None:
+def test_known_kinds_of_file_are_named(tmp_path: Path, name: str) -> None:
     content, message = KNOWN[name]
     file = tmp_path / name
     file.write_bytes(content.encode("latin-1"))
@@ -218,7 +218,7 @@ def test_what_is_known_is_called_by_its_name(tmp_path: Path, name: str) -> None:
         assert message in line
 
 
-def test_programs_and_descriptions_are_nothing_else() -> None:
+def test_programs_are_no_other_known_kind() -> None:
     for pattern in ("examples/**/*", "crates/**/*.c", "crates/**/*.o", "targets/*"):
         for file in ROOT.glob(pattern):
             if file.is_file() and file.suffix not in {".pcap", ".csv", ".p4", ".spec", ".click"}:

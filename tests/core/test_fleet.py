@@ -64,7 +64,7 @@ def test_other_processes_work(pool: Pool) -> None:
     assert os.getpid() not in pool.map(place_of_work, None, ITEMS)
 
 
-def test_nothing_is_left_of_a_pool_whose_results_nobody_wants_any_more(tmp_path: Path) -> None:
+def test_an_abandoned_pool_leaves_no_threads(tmp_path: Path) -> None:
     # A thread that is still ending an executor when the interpreter exits would print an error.
     before = set(threading.enumerate())
     with closing(LocalPool(2).each(waits_for_a_file, str(tmp_path / "never"), ITEMS)) as found:
@@ -84,13 +84,13 @@ def test_workers_that_all_die_are_an_error(pool: Pool) -> None:
         pool.map(always_dies, None, [1, 2])
 
 
-def test_nobody_tries_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_gives_up_after_many_deaths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_HOPELESS", 4)
     with pytest.raises(UnavailableError, match="all worker processes die"):
         LocalPool(2).map(always_dies, None, list(range(100)))
 
 
-def test_what_takes_its_workers_down_has_no_result_and_the_others_have(pool: Pool) -> None:
+def test_only_the_item_that_kills_workers_has_no_result(pool: Pool) -> None:
     found = list(pool.each(dies_of_three, 7, [1, 2, 3, 4, 5, 6]))
     assert found == [7, 14, Unfinished(died=True), 28, 35, 42]
 
@@ -104,7 +104,7 @@ def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Pat
         assert [first, *found] == ITEMS
 
 
-def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path) -> None:
+def test_a_stop_request_ends_work_with_partial_results(pool: Pool, tmp_path: Path) -> None:
     counts = list[int]()
     begun = PoolObserver(lambda: len(list(tmp_path.glob("begun *"))) >= 2, counts.append)
     found = list(pool.each(waits_to_be_asked, str(tmp_path), list(range(50)), begun))
@@ -114,7 +114,7 @@ def test_work_ends_with_what_it_has_when_it_is_to_end(pool: Pool, tmp_path: Path
     assert counts
 
 
-def test_work_that_nobody_waits_for_ends(pool: Pool, tmp_path: Path) -> None:
+def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
     with pytest.raises(Gone):
         list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
     if isinstance(pool, LocalPool):
@@ -126,7 +126,7 @@ def test_work_that_nobody_waits_for_ends(pool: Pool, tmp_path: Path) -> None:
         wait_until(lambda: len(list(tmp_path.glob("ended *"))) == 2)
 
 
-def test_work_ends_when_whoever_asked_for_it_is_gone(
+def test_work_ends_with_its_caller(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers notice the end of a process that was killed and cannot ask them to stop."""
@@ -143,7 +143,7 @@ def test_one_process_is_this_one() -> None:
         assert isinstance(found, LocalPool)
 
 
-def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def client(*_: object, **__: object) -> None:
         pytest.fail("Dask tries for a long time")
 
@@ -162,7 +162,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
         ("tcp://::1:8786", "invalid address"),
     ],
 )
-def test_what_is_no_address_of_a_scheduler_is_named(address: str, reason: str) -> None:
+def test_an_invalid_address_of_a_scheduler_is_named(address: str, reason: str) -> None:
     with pytest.raises(OptionError) as wrong, open_pool(address):
         pass
     assert repr(address) in wrong.value.reason
@@ -191,7 +191,7 @@ def test_addresses_open_clusters(scheduler: str) -> None:
         assert isinstance(found, ClusterPool)
 
 
-def test_placements_are_the_same_wherever_they_are_computed(scheduler: str) -> None:
+def test_placements_do_not_depend_on_the_pool(scheduler: str) -> None:
     words: list[str | Path] = ["contention", "place", FLEET, "--sequences", "3", "--length", "20"]
     words += ["--policy", "greedy", "--policy", "contention-aware", "--format", "json"]
     runs = [

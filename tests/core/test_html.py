@@ -33,7 +33,7 @@ def texts(root: ElementTree.Element) -> str:
     return " ".join(root.itertext())
 
 
-def test_texts_of_others_stay_texts() -> None:
+def test_untrusted_texts_are_escaped() -> None:
     made = element("p", HOSTILE, element("b", HOSTILE), title=HOSTILE, data_name=HOSTILE)
     root = parsed(made)
     assert [one.tag for one in root.iter()] == ["p", "b"]
@@ -45,7 +45,7 @@ def test_texts_of_others_stay_texts() -> None:
     assert join(HOSTILE, Html("<i>")).endswith("<i>")
 
 
-def test_a_page_is_whole_and_loads_nothing() -> None:
+def test_a_page_is_self_contained() -> None:
     parts = [
         facts(("a", HOSTILE), ("b", None)),
         table([Column(HOSTILE), Column("n", number=True, wide=True)], [[HOSTILE, "1"]], stack=True),
@@ -103,7 +103,7 @@ def test_places_are_in_order_and_ends_at_the_ends() -> None:
     assert Scale(1, 100, logarithmic=True).share(10) == pytest.approx(0.5)
 
 
-def test_axes_fit_what_is_on_them() -> None:
+def test_axes_cover_their_values() -> None:
     assert scale_of([1, 100]).logarithmic
     assert not scale_of([0, 100]).logarithmic
     assert not scale_of([1, 40]).logarithmic
@@ -143,7 +143,7 @@ def chart(y: list[float], half: float | None = None) -> Chart:
     "y", [[1.0], [0.0, 0.0], [1.0, 2.0, 4.0], [-1.0, 1e9], [1e-9, 1e9], [1e300, 2e300]]
 )
 @pytest.mark.parametrize("half", [None, 0.0, 0.5])
-def test_everything_is_inside_of_the_picture(y: list[float], half: float | None) -> None:
+def test_all_elements_are_within_the_picture(y: list[float], half: float | None) -> None:
     root = parsed(draw(chart(y, half)))
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     dots = list(root.iter("circle"))
@@ -175,7 +175,7 @@ def test_higher_is_higher() -> None:
         assert float(bar.attrib["y2"]) < middle < float(bar.attrib["y1"])
 
 
-def test_what_is_no_difference_looks_like_none() -> None:
+def test_tiny_differences_are_invisible() -> None:
     nearly = chart([1e-9, -1e-9, 2e-9])._replace(curves=[], reach=1.0)
     down = [float(dot.attrib["cy"]) for dot in parsed(draw(nearly)).iter("circle")]
     assert len(set(down)) == 1

@@ -66,23 +66,23 @@ def _process(command: Sequence[str], code: str, *arguments: str) -> str:
     return ended.stdout
 
 
-def test_the_kernel_opens_or_says_why() -> None:
+def test_the_kernel_opens_or_the_reason_is_printed() -> None:
     said = _process([], OPEN)
     assert said == "opened\n" or said.startswith("this machine: the kernel runs no BPF programs")
 
 
-def test_an_error_of_the_machine_is_of_a_kind_of_its_own() -> None:
+def test_a_missing_feature_has_its_own_kind_of_error() -> None:
     said = _under(["setpriv", "--bounding-set=-all"], KIND)
     assert said == "unavailable\n"
     assert issubclass(UnavailableError, InputError)  # with its exit code
 
 
-def test_a_process_without_capabilities_is_told_what_it_lacks() -> None:
+def test_missing_capabilities_are_named() -> None:
     said = _under(["setpriv", "--bounding-set=-all"])
     assert "this process has no CAP_BPF and no CAP_NET_ADMIN; " in said
 
 
-def test_a_process_that_is_filtered_is_told_so() -> None:
+def test_a_seccomp_filter_is_named() -> None:
     name = platform.machine()
     if name not in {"x86_64", "aarch64"}:
         pytest.skip(

@@ -28,7 +28,7 @@ def _manifests() -> dict[str, set[str]]:
     return found
 
 
-def test_crates_use_only_what_they_may() -> None:
+def test_crates_use_only_permitted_crates() -> None:
     found = _manifests()
     assert found.keys() == CRATES.keys()
     unexpected = {name: uses - {*CRATES[name]} for name, uses in found.items()}
@@ -40,7 +40,7 @@ def _entry(file: str) -> str:
     return file if file in FOLDERS else file.rpartition("/")[0]
 
 
-def test_python_folders_use_only_what_they_may() -> None:
+def test_python_folders_use_only_permitted_folders() -> None:
     core = {name for name in FOLDERS if name.split("/")[0] == "core"}
     for file, used in python_graph(PACKAGE).items():
         entry = _entry(file)

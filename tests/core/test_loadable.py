@@ -57,7 +57,7 @@ def loads(file: Path) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_kernel_refuses_what_is_called_too_deep(tmp_path: Path, seed: int) -> None:
+def test_the_kernel_rejects_deep_stacks(tmp_path: Path, seed: int) -> None:
     needs_kernel()
     if shutil.which("bpftool") is None:
         oracles.missing("libbpf", "there is no bpftool")
@@ -121,7 +121,7 @@ SEC("xdp") int throws(struct xdp_md *ctx) {
     ("text", "name"),
     [(DRAIN, "bpf_user_ringbuf_drain"), (LESS, "bpf_rbtree_add_impl"), (THROW, "bpf_throw")],
 )
-def test_what_calls_back_is_never_harmless(tmp_path: Path, text: str, name: str) -> None:
+def test_callbacks_cannot_be_assumed_harmless(tmp_path: Path, text: str, name: str) -> None:
     file = compiled(tmp_path, text)
     run = slowpath("bound", file, "--target", "ebpf")
     assert run.returncode == 3

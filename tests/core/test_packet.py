@@ -82,7 +82,7 @@ def test_headers(text: str, inner: str) -> None:
     assert names(ANY_MACS + text) == "Ethernet 0" + (f", {inner}" if inner else "")
 
 
-def test_version_or_length_that_may_be_anything_ends_the_walk() -> None:
+def test_an_arbitrary_version_or_length_ends_the_search() -> None:
     for first in ("--", "44"):
         text = f"0800 {first}" + "--" * 8 + "11" + "--" * 18
         assert names(ANY_MACS + text) == "Ethernet 0, IPv4 14"

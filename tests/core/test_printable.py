@@ -408,7 +408,7 @@ EXTRA = {
 @pytest.mark.parametrize(
     ("command", "form"), [(path, form) for path, one in commands() for form in formats(one)]
 )
-def test_nothing_acts(command: str, form: str, folder: Path, run: Run) -> None:
+def test_output_has_no_effect(command: str, form: str, folder: Path, run: Run) -> None:
     codes = set[int]()
     for words in calls(command, folder):
         chosen = ["--format", form, *EXTRA.get((command, form), [])] if form else []
@@ -453,8 +453,8 @@ def is_number(text: str) -> bool:
     return True
 
 
-def test_the_files_say_what_they_are_to_say(folder: Path, run: Run) -> None:
-    """The replaced texts do appear in outputs; otherwise `test_nothing_acts` would test nothing."""
+def test_hostile_texts_appear_in_outputs(folder: Path, run: Run) -> None:
+    """Hostile texts do appear in outputs, so that `test_output_has_no_effect` tests something."""
     code, output, _ = run("show", folder / "object.bpf.o", "--listing")
     assert code == 0
     for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):

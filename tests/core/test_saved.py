@@ -32,7 +32,7 @@ def read(document: object) -> list[Result]:
     return read_saved("saved.json", json.dumps(document).encode())
 
 
-def test_what_was_written_is_read() -> None:
+def test_written_results_are_read() -> None:
     assert read(GOOD) == json.loads(json.dumps(GOOD))["results"]
     for file in ("examples/tunnel.bpf.o", "examples/dram_reads.asm", "examples/none.asm"):
         for target in ("agilio-cx-2x40", "linux-xdp"):
@@ -146,7 +146,7 @@ def test_numbers_are_numbers(number: object) -> None:
         read({"results": [make_result(guarantee=make_bound(bitrate_bps=number))]})
 
 
-def test_of_several_shapes_the_closest_one_says_what_is_wrong() -> None:
+def test_errors_refer_to_the_closest_shape() -> None:
     damaged = json.loads(json.dumps(GOOD))
     damaged["results"][0]["paths"][0]["witness"]["maps"]["dram"] = [{"offset": "x", "bytes": ""}]
     with pytest.raises(InputError, match=r"maps\.dram\[0\]\.offset: should be a whole number"):
@@ -180,7 +180,7 @@ WRITTEN = json.dumps({"slowpath": "0", "results": [make_result()]})
     ],
     ids=["open", "deep", "deep inside", "digits", "no text", "more after it"],
 )
-def test_what_cannot_be_read_is_an_error(data: bytes) -> None:
+def test_unreadable_data_is_an_error(data: bytes) -> None:
     with pytest.raises(InputError, match="no JSON"):
         read_saved("saved.json", data)
 

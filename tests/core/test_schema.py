@@ -39,7 +39,7 @@ def undescribed(part: object, place: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_schemas_of_what_python_shapes_are_current(name: str) -> None:
+def test_schemas_of_python_documents_are_current(name: str) -> None:
     text = json.dumps(document_schema(name), indent=2) + "\n"
     check_golden(ROOT / f"python/slowpath/core/schema/documents/{name}.json", text)
 
@@ -131,7 +131,7 @@ def test_programs_of_several_sides_fit(tmp_path: Path) -> None:
     check("diff", slowpath("diff", *save_results(tmp_path), "--format", "json").stdout)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_invalid_documents_are_rejected() -> None:
     text = (GOLDEN / "examples/size_classes.json").read_text()
     for old, new in (('"verdict": "', '"verdict": "un'), ('"cores": ', '"cores": -'), ("sat", "s")):
         assert old in text

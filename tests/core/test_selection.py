@@ -48,7 +48,7 @@ def test_the_only_program_in_a_section_of_unknown_type_is_taken_for_xdp(
         assert taken["listing"] == known["listing"]
 
 
-def test_a_comparison_takes_it_as_well(tmp_path: Path) -> None:
+def test_a_comparison_accepts_unknown_types(tmp_path: Path) -> None:
     run = slowpath("diff", OBJECT, renamed(tmp_path, "prg"), *COUNT)
     assert run.returncode == 0
     assert ": 1 same\n" in run.stdout

@@ -171,7 +171,7 @@ def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_what_can_go_wrong(
+def test_failures_of_clang(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
 ) -> None:
     monkeypatch.setenv("CLANG", str(stand_in(tmp_path, script)))
@@ -311,7 +311,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.bpf.c"))
 
 
 @pytest.mark.usefixtures("compiler")
-def test_every_clang_compiles_what_bound_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_accepted_clang_compiles_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each accepted version of clang that is installed compiles all examples."""
     for name in accepted_compilers():
         monkeypatch.setenv("CLANG", name)
@@ -380,7 +380,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("command", ["bound", "show", "compile", "annotate", "diff"])
-def test_what_is_to_be_compiled_first_is_named(tmp_path: Path, kind: str, command: str) -> None:
+def test_sources_to_compile_first_are_named(tmp_path: Path, kind: str, command: str) -> None:
     content, what = OTHERS[kind]
     for name in (f"program.{kind}", "program.asm"):
         if name == "program.c":
@@ -410,7 +410,7 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
 
 
 @pytest.mark.parametrize("piece", [b"\n", b" ", b"\t#", b"define @", b"a:", b"0123456789:", b". "])
-def test_what_repeats_is_looked_at_once(piece: bytes) -> None:
+def test_repetitive_files_take_linear_time(piece: bytes) -> None:
     """Patterns take linear time; one with backtracking would not finish."""
     assert kind_of("a", piece * (1 << 20)) in {None, "ll"}
 

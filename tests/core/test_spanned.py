@@ -52,7 +52,7 @@ def test_places_are_lines_and_keys() -> None:
     assert third.value["b"].place == ("f.json", 3, "a[3].b")
 
 
-def test_what_has_a_name_is_called_by_it() -> None:
+def test_keys_can_be_replaced_by_names() -> None:
     found = read_marked_json("f.json", '{"a": [{"b": [1]}]}')
     assert isinstance(found.value, dict)
     inner = with_key(found.value["a"], "thing x")

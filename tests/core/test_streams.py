@@ -85,7 +85,7 @@ ERRORS_LOST = {"closed": closed(2), "full": full(2), "unread": unread(2)}
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("errors", ERRORS_LOST)
-def test_errors_that_nobody_can_read_change_no_exit_code(case: str, errors: str) -> None:
+def test_lost_messages_change_no_exit_code(case: str, errors: str) -> None:
     words, code = CASES[case]
     run = run_on(words, ERRORS_LOST[errors])
     assert run.returncode == code

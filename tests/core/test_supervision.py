@@ -150,7 +150,7 @@ def test_a_thread_does_jobs_too() -> None:
     assert do(thread, talk)[1] is None
 
 
-def test_errands_say_what_is_wrong() -> None:
+def test_isolated_jobs_raise_input_errors() -> None:
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         yield ("begun",)
         raise InputError("a.bpf.o", "no object")
@@ -221,7 +221,7 @@ def run_with(*messages: Message) -> Run:
     return run
 
 
-def test_after_a_while_one_line_says_what_goes_on(
+def test_long_work_prints_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LONG", 0.0)
@@ -237,7 +237,7 @@ def test_after_a_while_one_line_says_what_goes_on(
     )
 
 
-def test_what_goes_on_before_there_is_a_bound(
+def test_the_line_before_the_first_bound(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LONG", 0.0)
@@ -246,6 +246,6 @@ def test_what_goes_on_before_there_is_a_bound(
     assert "unrolling the program, no bound yet; nothing ends it by itself" in error
 
 
-def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_work_prints_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     Watch("a.asm", "bitrate", None).look(run_with(("stage", "unrolling the program")))
     assert capsys.readouterr().err == ""

@@ -50,9 +50,7 @@ def test_the_live_line_shows_news_and_goes_away(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("terminal", ["dumb", ""])
-def test_there_is_no_live_line_where_lines_cannot_be_cleared(
-    monkeypatch: pytest.MonkeyPatch, terminal: str
-) -> None:
+def test_no_live_line_on_dumb_terminals(monkeypatch: pytest.MonkeyPatch, terminal: str) -> None:
     screen = replace_errors(monkeypatch)
     monkeypatch.setenv("TERM", terminal)
     watch = Watch("a.asm", "bitrate", None)

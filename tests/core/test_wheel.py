@@ -71,7 +71,7 @@ def run(programs: Path, folder: Path, *command: str) -> str:
 KINDS = {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".hh", ".p4", ".part", ".spec"}
 
 
-def test_it_has_what_belongs_to_it(wheel: Path) -> None:
+def test_the_wheel_is_complete(wheel: Path) -> None:
     sources = {
         path.relative_to(ROOT / "python").as_posix()
         for path in (ROOT / "python").rglob("*")
@@ -94,7 +94,7 @@ def test_its_engine_has_no_debug_information_and_no_place_of_the_build(wheel: Pa
     assert not re.search(rb"\0\.(debug_line|debug_info|symtab)\0", engine)
 
 
-def test_it_says_which_python_it_needs(wheel: Path) -> None:
+def test_the_wheel_names_its_python_version(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         about = email.message_from_bytes(archive.read(name))
@@ -107,7 +107,7 @@ def test_it_says_which_python_it_needs(wheel: Path) -> None:
     assert all("; extra == " in requirement for requirement in needed)
 
 
-def test_its_commands_work_without_anything_else(installed: Path, empty: Path) -> None:
+def test_commands_work_without_other_packages(installed: Path, empty: Path) -> None:
     assert "Mpps on one core" in run(installed, empty, "slowpath", "bound", OBJECT)
     card = ("--target", "agilio-cx-2x40")
     assert "guaranteed" in run(installed, empty, "slowpath", "bound", OBJECT, *card)
@@ -142,7 +142,7 @@ def test_missing_extras_are_named(
     assert (done.returncode, done.stdout, done.stderr) == (3, "", error)
 
 
-def test_python_programs_work_without_anything_else(installed: Path, empty: Path) -> None:
+def test_python_programs_work_without_other_packages(installed: Path, empty: Path) -> None:
     program = (
         "import slowpath, sys\n"
         f"print(slowpath.bound({OBJECT!r})[0].verdict)\n"

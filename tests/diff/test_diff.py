@@ -93,7 +93,7 @@ def test_listings() -> None:
 # --- gates ----------------------------------------------------------------------------------------
 
 
-def test_a_gate_names_the_program_and_how_to_see_it_again(saved: list[str]) -> None:
+def test_a_gate_names_the_program_and_its_reproduction(saved: list[str]) -> None:
     run = slowpath("diff", *saved, "-n", "s*", "--fail-on", "bitrate_pct < -5")
     assert run.returncode == 1
     error, command = run.stderr.splitlines()
@@ -114,7 +114,7 @@ def test_reproduction_of_an_analysis() -> None:
     assert slowpath(*shlex.split(command)[1:]).returncode == 1
 
 
-def test_what_is_not_available_does_not_pass(saved: list[str]) -> None:
+def test_missing_values_fail_gates(saved: list[str]) -> None:
     for name, reason in (("lost", "NEW has no such program"), ("added", "OLD has no such program")):
         run = slowpath("diff", *saved, "-n", name, "--fail-on", "bitrate_pct < -5")
         assert run.returncode == 1
@@ -148,7 +148,7 @@ def test_programs_that_come_and_go_can_be_allowed(saved: list[str]) -> None:
     assert run.returncode == 1  # N/A, but for another reason
 
 
-def test_what_a_broken_baseline_had_is_not_new(tmp_path: Path) -> None:
+def test_programs_of_a_broken_baseline_are_not_new(tmp_path: Path) -> None:
     bad, saved = tmp_path / "bad.o", tmp_path / "saved.json"
     bad.write_bytes(b"\x7fELF and no more")
     saved.write_text(slowpath("bound", bad, "--format", "json").stdout)
@@ -203,7 +203,7 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     assert message in run.stderr
 
 
-def test_options_of_analyses_mean_nothing_to_saved_results(saved: list[str]) -> None:
+def test_saved_results_reject_options_of_analyses(saved: list[str]) -> None:
     run = slowpath("diff", *saved, "--deadline", "5")
     assert run.returncode == 2
     assert "'--deadline': OLD and NEW are saved results, nothing is analysed" in run.stderr
@@ -250,7 +250,7 @@ def test_a_program_that_cannot_be_analysed(tmp_path: Path) -> None:
     assert "1 unknown" in run.stdout
 
 
-def test_what_could_not_be_analysed_before_is_no_fault_of_the_change(tmp_path: Path) -> None:
+def test_failures_of_the_old_side_are_notes(tmp_path: Path) -> None:
     bad, saved = tmp_path / "bad.asm", tmp_path / "saved.json"
     bad.write_text("nonsense")
     saved.write_text(slowpath("bound", bad, "--format", "json").stdout)
@@ -294,7 +294,7 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert new.codes == [ExitCode.UNDECIDED]
 
 
-def test_what_was_not_analysed_alike_is_not_compared(saved: list[str]) -> None:
+def test_different_settings_are_not_compared(saved: list[str]) -> None:
     run = slowpath("diff", saved[0], PLAIN, *COUNT, "-n", "*")
     assert run.returncode == 0  # no program in common
     single = Path(saved[0]).with_name("single.json")

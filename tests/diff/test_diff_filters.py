@@ -52,7 +52,7 @@ def row(percent: float = 0.0, **changes: object) -> Row:
     NUMBER,
     st.sampled_from(["", " ", "  "]),
 )
-def test_comparisons_mean_what_they_say(
+def test_comparisons_use_their_operators(
     column: str, sign: str, wanted: float, found: float, blank: str
 ) -> None:
     condition = parse_comparison(f"{blank}{column}{blank}{sign}{blank}{wanted!r}{blank}")
@@ -120,7 +120,7 @@ def test_comparisons(text: str, comparison: Comparison) -> None:
         "bitrate pct < 5",
     ],
 )
-def test_what_is_no_comparison(text: str) -> None:
+def test_invalid_comparisons(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_comparison(text)
 
@@ -170,7 +170,7 @@ def test_filters_are_any_of_and_none_of() -> None:
     assert kept("bitrate_pct < 0", "!a") == ["b"]
 
 
-def test_what_is_not_available_is_neither_shown_for_nor_hidden_for_it() -> None:
+def test_missing_values_match_no_filter() -> None:
     rows = [row()]
     rows[0].values["bitrate_pct"] = None
     assert keep_rows(rows, [parse_filter("bitrate_pct < 5")]) == []

@@ -49,7 +49,7 @@ def matched(old: list[Result], new: list[Result]) -> list[tuple[str | None, str 
     return [(text(pair.old), text(pair.new)) for pair in match_programs(old, new)]
 
 
-def test_single_programs_are_a_pair_whatever_they_are_called() -> None:
+def test_single_programs_are_a_pair_despite_their_names() -> None:
     assert matched(named("a.o:x"), named("b.o:y")) == [("a.o:x", "b.o:y")]
     assert matched(named("a.o:x"), named("b.o:y", "b.o:z")) == [
         ("a.o:x", None),
@@ -87,7 +87,7 @@ def test_every_program_is_in_one_pair(old: list[str], new: list[str]) -> None:
     "other",
     [make_result(cores=5), make_result(metric="packetrate"), make_result(target="mine"), count(5)],
 )
-def test_what_is_not_comparable(other: Result) -> None:
+def test_incomparable_results(other: Result) -> None:
     with pytest.raises(InputError, match="analyse both with the same"):
         match_programs([make_result()], [other])
     match_programs([make_result()], [other | {"guarantee": None}])
@@ -120,7 +120,7 @@ def test_difference_and_percentage(a: float, b: float) -> None:
     assert row.number("bitrate_pct") == pytest.approx(100 * (b - a) / a)
 
 
-def test_a_percentage_of_nothing() -> None:
+def test_a_percentage_of_zero() -> None:
     row = make_row(Pair(count(5, 0), count(5, 2)))
     assert row.number("memory_accesses_diff") == 2
     assert row.number("memory_accesses_pct") is None
@@ -183,7 +183,7 @@ def report(*pairs: Pair, **changes: Any) -> Report:
     return made._replace(**changes)
 
 
-def test_what_a_guarantee_depends_on_is_said() -> None:
+def test_reports_state_assumptions() -> None:
     assumed = make_result(assumptions=["writes cost 5 cycles"])
     for writer in (table, markdown):
         text = "\n".join(line.text for line in writer(report(Pair(make_result(), assumed))))
@@ -233,14 +233,14 @@ def test_gates() -> None:
     assert reason.startswith("instructions_pct is +6.00 %")
 
 
-def test_a_gate_uses_what_is_guaranteed() -> None:
+def test_gates_use_guaranteed_values() -> None:
     loose = rate(9e9, exact=False, stopped="deadline")
     (reason,) = stopped("bitrate_pct < -5", rate(10e9), loose)
     assert "(NEW is a bound that is not exact)" in reason
     assert stopped("bitrate_pct < -5", loose, rate(10e9)) == []
 
 
-def test_a_gate_that_cannot_be_told_fails() -> None:
+def test_undecidable_gates_fail() -> None:
     failed = failed_result("a.asm", "agilio-cx-2x40", "bitrate", "no such thing")
     for old, new, why in (
         (None, rate(1e9), "OLD has no such program"),
@@ -286,7 +286,7 @@ def differences(old: Result, new: Result) -> list[tuple[str, float]]:
     return [(change.text.strip(), change.diff) for change in changes.lines]
 
 
-def test_lines_are_matched_wherever_they_went() -> None:
+def test_moved_lines_are_matched() -> None:
     old = lined(line("  x++;", 4, 10), line("y++;", 5, 11))
     new = lined(line("y++;", 5, 3), line("x++;", 7, 90))
     assert differences(old, new) == [("x++;", 3)]
@@ -342,7 +342,7 @@ def test_all_changes_are_the_change_of_the_path(old: list[Any], new: list[Any]) 
     )[:2]
 
 
-def test_without_costs_by_line_nothing_is_said() -> None:
+def test_results_without_profile_have_no_lines() -> None:
     old = make_result(profile=None)
     assert changed_lines(Pair(old, make_result())) is None
     assert changed_lines(Pair(None, make_result())) is None

@@ -43,7 +43,7 @@ def test_programs_are_chosen_by_globs() -> None:
         assert all(p["section"] == section for p in chosen)
 
 
-def test_no_such_program_names_those_there_are() -> None:
+def test_an_unknown_program_lists_the_known_ones() -> None:
     for command in ("show", "bound"):
         run = slowpath(command, EXTERN, "-n", "unheard-of")
         assert (run.returncode, run.stdout) == (2, "")
@@ -107,7 +107,7 @@ def test_maps_and_their_uses() -> None:
     assert maps["events"] == ["ringbuf_reserve"]
 
 
-def test_what_runs_on_the_default_target() -> None:
+def test_programs_that_the_card_can_run() -> None:
     files = ("examples/count_min.1.bpf.o", EXAMPLE, FEATURES)
     found = objects(*files)
     card = found[0]["programs"][0]["card"]
@@ -127,7 +127,7 @@ def test_what_runs_on_the_default_target() -> None:
         assert refusal["reason"] in text
 
 
-def test_what_is_not_supported_says_why() -> None:
+def test_unsupported_programs_have_a_reason() -> None:
     unsupported = {p["name"]: p["unsupported"] for p in objects(EXTERN)[0]["programs"]}
     assert "LINUX_KERNEL_VERSION" in unsupported["uses_kernel"]
     assert unsupported["does_not"] is None

@@ -99,7 +99,7 @@ def test_values(text: str, values: list[str]) -> None:
         ("N=1..3,2", "N has the value 2 twice"),
     ],
 )
-def test_definitions_that_make_no_sense(text: str, reason: str) -> None:
+def test_invalid_definitions(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         parse_definition(text)
     run = slowpath("sweep", COUNT_MIN, "-D", text)
@@ -122,7 +122,7 @@ def test_several_definitions_are_a_grid() -> None:
 
 
 @pytest.mark.usefixtures("source")
-def test_each_value_is_what_bound_says_of_it() -> None:
+def test_each_value_has_the_results_of_bound() -> None:
     document = swept(COUNT_MIN, "-D", "HASHES=1..7:3", *BOTH)
     assert document["complete"]
     assert document["definitions"] == [{"name": "HASHES", "values": ["1", "4", "7"]}]
@@ -159,7 +159,7 @@ def test_the_table_has_a_row_for_each_value(source: Path) -> None:
         assert f"{source}: 1 of 3 programs not analysed on {target}" in run.stderr
 
 
-def test_what_one_target_cannot_run_the_others_still_tell(source: Path) -> None:
+def test_a_failure_on_one_target_keeps_the_others(source: Path) -> None:
     source.write_text(SOURCE.replace("VALUE +", "(VALUE > 1 ? ctx->data % 7 : 0) +"))
     document = swept(source, "-D", "VALUE=1,2", *BOTH, code=3)
     first, second = document["programs"]
@@ -186,7 +186,7 @@ def test_csv_has_a_line_for_each_target(source: Path) -> None:
         assert bool(row["packetrate_pps"]) is not counts
 
 
-def test_values_without_a_program_say_so(source: Path) -> None:
+def test_values_without_a_program_have_a_reason(source: Path) -> None:
     words = ("-D", "VALUE=1,9", "--target", "ebpf")
     document = swept(source, *words, code=3)
     assert "the object has no program" in document["programs"][1]["results"][0]["error"]
@@ -207,7 +207,7 @@ def test_several_programs_have_a_row_each(source: Path) -> None:
     assert cells[1:] == [["1", "2", "second"], ["1", "2", "program"], ["9", "2", "second"]]
 
 
-def test_a_name_that_the_source_does_not_have_is_told(source: Path) -> None:
+def test_unused_definitions_are_noted(source: Path) -> None:
     run = slowpath("sweep", source, "--cflags", "-DVALUE=1", "-D", "VALLUE=1,2")
     assert run.returncode == 0
     assert run.stderr == f"note: VALLUE changes nothing, and {source} has no such word\n"
@@ -231,7 +231,7 @@ def test_a_name_that_the_source_does_not_have_is_told(source: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("source")
-def test_what_makes_no_sense(words: list[str], code: int, reason: str) -> None:
+def test_invalid_options(words: list[str], code: int, reason: str) -> None:
     run = slowpath("sweep", *words)
     assert (run.returncode, run.stdout) == (code, "")
     assert reason in run.stderr
@@ -270,14 +270,14 @@ def test_words_and_values_without_a_result_are_drawn(source: Path, tmp_path: Pat
     assert (tmp_path / "b.svg").read_text().startswith("<?xml")
 
 
-def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(source: Path) -> None:
+def test_a_missing_matplotlib_is_reported_at_once(source: Path) -> None:
     assert refuses_pictures("sweep", source, "-D", "VALUE=1", "--plot", "a.svg")
 
 
 # --- interrupts and deadlines --------------------------------------------------------------------
 
 
-def test_an_interrupt_keeps_what_there_is(
+def test_an_interrupt_keeps_finished_values(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began = tmp_path / "began"
@@ -333,7 +333,7 @@ def test_the_slowest_path_of_each_value_is_measured() -> None:
 
 
 @pytest.mark.usefixtures("source")
-def test_a_kernel_that_measures_nothing_is_told_and_the_rest_is_there(
+def test_a_sweep_without_a_usable_kernel_continues(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def refuse() -> None:
