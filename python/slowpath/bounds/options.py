@@ -42,7 +42,7 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int | None = None  # bytes of a packet; None: the device's maximum
+    mtu: int | None = None  # bytes of the longest packet; None: the longest that can arrive
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds

@@ -30,11 +30,11 @@ class Options(NamedTuple):
     cores: int | None = None  # None: all cores of the target
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; never changed
     paths: int | None = 1  # None: all
-    mtu: int | None = None  # bytes of a packet, without frame check; None: the device's maximum
+    mtu: int | None = None  # bytes of the longest packet, without frame check; None: any
     receive: str | None = None  # receiving environment; None: any device
     entries: int | None = None  # entries in each map that has room for them; None: one
     deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # limit of the process; None: no limit
+    memory_bytes: int | None = None  # limit of the process; None: share of free memory, or none
     assume: str | None = None  # content of the file of `--assume`
     maps: str | None = None  # content of the file of `--maps`
     set: list[str] = []  # noqa: RUF012 - NAME=VALUE; never changed

@@ -108,7 +108,7 @@ class ChainKnowledge(NamedTuple):
     assumed: Sequence[str] = ()  # facts about arriving packets, in words
     maps: MapsFile | None = None  # initial content of maps
     frozen: frozenset[tuple[int, str]] = frozenset()  # maps that keep it: program, map name
-    generations: Sequence[tuple[int, str]] = ()  # maps that rewriting added and that hold zero
+    generations: Sequence[tuple[int, str]] = ()  # generation maps of rewritten programs; all zero
 
 
 def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
@@ -305,7 +305,7 @@ class Planning(NamedTuple):
     variants: int  # maximum number of variants on a node
     threads: int
     cache: str | None  # folder of the cache; None: no cache
-    build: str  # identifies in the cache the version of slowpath, on which results depend
+    build: str  # identifies the engine and the kernel types in the cache
     identity: str  # identifies the topology in the cache
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # limit of the process; None: no limit

@@ -128,7 +128,7 @@ def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int
 
 SubsequentPackets = _core.Later  # behaviour of the packets after the first one
 Cold = _core.Cold
-"""A path that many flows take, so that their map elements are not in caches."""
+"""A path with many flows, so that their map elements are not in caches; see `find_cold_case`."""
 
 
 def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
