@@ -226,37 +226,37 @@ def main() -> int:
     arguments.add_argument("--deadline", type=float, default=0.3, help="seconds a program")
     arguments.add_argument("--batch", type=int, default=50, help="files of one process")
     arguments.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "findings")
-    given = arguments.parse_args()
-    given.keep.mkdir(parents=True, exist_ok=True)
+    args = arguments.parse_args()
+    args.keep.mkdir(parents=True, exist_ok=True)
     counted, findings, slowest = Counter[str](), list[str](), 0.0
     start = time.monotonic()
-    for kind, count in (("object", given.objects), ("listing", given.listings)):
-        chance = random.Random(f"{given.seed} {kind}")
+    for kind, count in (("object", args.objects), ("listing", args.listings)):
+        chance = random.Random(f"{args.seed} {kind}")
         with tempfile.TemporaryDirectory() as folder:
-            for number, files in enumerate(batches(count, given.batch, chance, Path(folder), kind)):
+            for number, files in enumerate(batches(count, args.batch, chance, Path(folder), kind)):
                 form = FORMATS[number % len(FORMATS)]
                 on_card = kind == "listing" or number % 2
                 options = ("--target", "agilio-cx-2x40" if on_card else "ebpf")
                 counted[kind] += len(files)
                 try:
-                    gaps = run(files, form, options, given.deadline)
+                    gaps = run(files, form, options, args.deadline)
                     longest = max(gaps[1:], default=0.0)
                     slowest = max(slowest, longest)
-                    if longest <= given.deadline + ALLOWED:
+                    if longest <= args.deadline + ALLOWED:
                         continue
                 except Finding as finding:
                     print(f"batch {number} of {kind}s: {finding}", file=sys.stderr)
-                findings += narrowed(files, form, options, given.deadline, given.keep)
-    found, longest, codes = chains(given.chains, given.seed, given.deadline, given.keep)
+                findings += narrowed(files, form, options, args.deadline, args.keep)
+    found, longest, codes = chains(args.chains, args.seed, args.deadline, args.keep)
     findings += found
     for finding in findings:
         print(finding)
     print(
-        f"{counted['object']} objects, {counted['listing']} listings, {given.chains} chains "
+        f"{counted['object']} objects, {counted['listing']} listings, {args.chains} chains "
         f"({codes[0] + codes[4]} of them with a result), "
-        f"seed {given.seed}: "
+        f"seed {args.seed}: "
         f"{len(findings)} findings; the slowest program took {slowest:.2f} s with a deadline of "
-        f"{given.deadline:g} s, the slowest command about a chain {longest:.2f} s; {time.monotonic() - start:.0f} s"
+        f"{args.deadline:g} s, the slowest command about a chain {longest:.2f} s; {time.monotonic() - start:.0f} s"
     )
     return 1 if findings else 0
 

@@ -87,13 +87,13 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 
 def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = command_parser(path, command)
-    given = read(parser, words)
+    args = read(parser, words)
     from slowpath.core.errors import InputError, OptionError
     from slowpath.core.inputs import check_written
 
     try:
-        check_written(command.options, given)
-        return command.run(given)
+        check_written(command.options, args)
+        return command.run(args)
     except OptionError as wrong:
         parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")
     except InputError as failure:

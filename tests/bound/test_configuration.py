@@ -76,9 +76,9 @@ def test_set_values_act_like_compiled_values(rounds: Path, tmp_path: Path) -> No
         assert count(stated) == count(other)
         maps = tmp_path / "maps.toml"
         maps.write_text(f'[[".rodata"]]\nkey = 0\nvalue = {value}\n')
-        given = bound(rounds, "--maps", maps)
-        assert given["assumptions"] == stated["assumptions"]
-        assert count(given) == count(other)
+        from_maps = bound(rounds, "--maps", maps)
+        assert from_maps["assumptions"] == stated["assumptions"]
+        assert count(from_maps) == count(other)
         # The last stated value counts.
         both = bound(rounds, "--maps", maps, "--set", "rounds=7", "--set", f"rounds={value}")
         assert count(both) == count(other)

@@ -70,7 +70,7 @@ def test_paths_refuses(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "requirement", "metric"),
+    ("requested", "requirement", "metric"),
     [
         (None, None, None),
         ("instructions", None, "instructions"),
@@ -79,8 +79,8 @@ def test_paths_refuses(text: str) -> None:
         ("bitrate", Rate(1, "bitrate"), "bitrate"),
     ],
 )
-def test_metric(asked: str | None, requirement: Rate | None, metric: str | None) -> None:
-    assert choose_metric(asked, requirement) == metric
+def test_metric(requested: str | None, requirement: Rate | None, metric: str | None) -> None:
+    assert choose_metric(requested, requirement) == metric
 
 
 @pytest.mark.parametrize(
@@ -142,5 +142,5 @@ def test_every_option_is_carried() -> None:
     selection = {"--section", "--prog-name"}
     fields = {f"--{field.replace('_', '-')}" for field in WrittenOptions._fields}
     assert names - own - selection == fields - {"--selection"}
-    asked = request(PLAIN._replace(map_abi="call", cores=3, mtu=900)).options
-    assert (asked.map_abi, asked.cores, asked.mtu) == ("call", 3, 900)
+    options = request(PLAIN._replace(map_abi="call", cores=3, mtu=900)).options
+    assert (options.map_abi, options.cores, options.mtu) == ("call", 3, 900)

@@ -82,8 +82,8 @@ class _Writer:
         """Return the text of the module; types in `homes` are imported from their modules."""
         body, imports = list[str](), dict[str, list[str]]()
         for name in self._in_order():
-            whole = json.dumps({key: self._definitions[key] for key in self._reached(name)})
-            home = homes.setdefault(whole, self._path)
+            definition = json.dumps({key: self._definitions[key] for key in self._reached(name)})
+            home = homes.setdefault(definition, self._path)
             if home == self._path:
                 body.append(self._definition(name))
             else:

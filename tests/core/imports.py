@@ -45,15 +45,15 @@ def python_graph(package: Path) -> Graph:
 
 def _python_uses(package: Path, path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
-        wanted: list[tuple[str, str | None]]
+        imported_names: list[tuple[str, str | None]]
         match node:
             case ast.Import(names=names):
-                wanted = [(alias.name, None) for alias in names]
+                imported_names = [(alias.name, None) for alias in names]
             case ast.ImportFrom(module=str(module), names=names, level=0):
-                wanted = [(module, alias.name) for alias in names]
+                imported_names = [(module, alias.name) for alias in names]
             case _:
                 continue
-        for module, name in wanted:
+        for module, name in imported_names:
             start, *rest = module.split(".")
             if start != package.name:
                 continue

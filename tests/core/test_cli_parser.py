@@ -21,7 +21,7 @@ COMMAND = Command(
         PLAIN.flag("-q, --quick", "Another flag."),
         OUTPUT.option("--format", "A word.", choices=("table", "json"), default="table"),
     ),
-    lambda _given: 0,
+    lambda _args: 0,
 )
 
 
@@ -44,16 +44,16 @@ def test_missing_options_have_defaults() -> None:
 
 
 def test_options_stand_anywhere() -> None:
-    given = parse("-v", "a", "--cores", "3", "b", "--format=json", "c")
-    assert (given.first, given.rest) == ("a", ["b", "c"])
-    assert (given.verbose, given.cores, given.format) == (True, 3, "json")
+    args = parse("-v", "a", "--cores", "3", "b", "--format=json", "c")
+    assert (args.first, args.rest) == ("a", ["b", "c"])
+    assert (args.verbose, args.cores, args.format) == (True, 3, "json")
 
 
 def test_letters_share_words() -> None:
-    given = parse("a", "b", "-vqsxdp", "-s", "tc", "--section", "x*", "--section=")
-    assert given.section == ["xdp", "tc", "x*", ""]
-    assert given.verbose
-    assert given.quick
+    args = parse("a", "b", "-vqsxdp", "-s", "tc", "--section", "x*", "--section=")
+    assert args.section == ["xdp", "tc", "x*", ""]
+    assert args.verbose
+    assert args.quick
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_letters_share_words() -> None:
     ],
 )
 def test_two_dashes_end_the_options(words: list[str], first: str, rest: list[str]) -> None:
-    given = parse(*words)
-    assert (given.first, given.rest, given.verbose) == (first, rest, False)
+    args = parse(*words)
+    assert (args.first, args.rest, args.verbose) == (first, rest, False)
 
 
 def test_one_dash_is_a_word() -> None:

@@ -54,9 +54,9 @@ def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
             f"{command[0]}, which takes privileges from a process, is not installed "
             "(apt install util-linux)"
         )
-    said = _process(command, code, *arguments)
+    output = _process(command, code, *arguments)
     compared("kernel", 1, "answers to processes without privileges")
-    return said
+    return output
 
 
 def _process(command: Sequence[str], code: str, *arguments: str) -> str:
@@ -67,19 +67,21 @@ def _process(command: Sequence[str], code: str, *arguments: str) -> str:
 
 
 def test_the_kernel_opens_or_the_reason_is_printed() -> None:
-    said = _process([], OPEN)
-    assert said == "opened\n" or said.startswith("this machine: the kernel runs no BPF programs")
+    output = _process([], OPEN)
+    assert output == "opened\n" or output.startswith(
+        "this machine: the kernel runs no BPF programs"
+    )
 
 
 def test_a_missing_feature_has_its_own_kind_of_error() -> None:
-    said = _under(["setpriv", "--bounding-set=-all"], KIND)
-    assert said == "unavailable\n"
+    output = _under(["setpriv", "--bounding-set=-all"], KIND)
+    assert output == "unavailable\n"
     assert issubclass(UnavailableError, InputError)  # with its exit code
 
 
 def test_missing_capabilities_are_named() -> None:
-    said = _under(["setpriv", "--bounding-set=-all"])
-    assert "this process has no CAP_BPF and no CAP_NET_ADMIN; " in said
+    output = _under(["setpriv", "--bounding-set=-all"])
+    assert "this process has no CAP_BPF and no CAP_NET_ADMIN; " in output
 
 
 def test_a_seccomp_filter_is_named() -> None:
@@ -88,5 +90,5 @@ def test_a_seccomp_filter_is_named() -> None:
         pytest.skip(
             f"the filter is written for x86_64 and aarch64; on {name}, bpf(2) has another number"
         )
-    said = _under([], FILTER + OPEN, name)
-    assert "a seccomp filter keeps this process from it (Operation not permitted" in said
+    output = _under([], FILTER + OPEN, name)
+    assert "a seccomp filter keeps this process from it (Operation not permitted" in output

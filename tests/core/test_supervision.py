@@ -51,9 +51,9 @@ def fail(_seconds: float | None, _send: Send, _stopping: Stopping) -> None:
 
 
 def obey(_seconds: float | None, send: Send, stopping: Stopping) -> None:
-    asked = list[bool]()
-    with stopping.calling(lambda: asked.append(True)):
-        while not asked:
+    requests = list[bool]()
+    with stopping.calling(lambda: requests.append(True)):
+        while not requests:
             time.sleep(0.01)
     send(("asked",))
     send(("done",))
@@ -175,8 +175,8 @@ def test_works_share_a_process_until_one_dies() -> None:
     messages = list[Message]()
     with IsolatedJob(None, make, die) as job:
 
-        def do_work(number: int, *given: object) -> str | None:
-            job.start(number, None, *given)
+        def do_work(number: int, *arguments: object) -> str | None:
+            job.start(number, None, *arguments)
             return job.wait(None, Stopping(), messages.append)
 
         assert do_work(0, 1) is None

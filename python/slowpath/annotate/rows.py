@@ -67,9 +67,9 @@ def annotation(result: Result, detail: Detail) -> Annotation:
     return annotated
 
 
-def share_of(cost: Mapping[str, float], whole: Mapping[str, float], component: str) -> float:
-    """Return the share of a cost in the whole cost on a component, from 0 to 1."""
-    total = whole[component]
+def share_of(cost: Mapping[str, float], total_cost: Mapping[str, float], component: str) -> float:
+    """Return the share of a cost in the total cost on a component, from 0 to 1."""
+    total = total_cost[component]
     return cost.get(component, 0) / total if total else 0.0
 
 

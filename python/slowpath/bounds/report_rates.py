@@ -72,8 +72,8 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
         yield labelled("guaranteed", f"{rate} ({exactness(result)})", style_of(guarantee))
         where = "on the slowest path"
     else:
-        why = f"a lower bound; the search stopped: {guarantee['stopped']}"
-        yield labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
+        reason = f"a lower bound; the search stopped: {guarantee['stopped']}"
+        yield labelled("guaranteed", f"at least {rate} ({reason})", "bold yellow")
         where = "on the path that sets this bound"
     if is_found(guarantee) and result["paths"]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"

@@ -145,33 +145,33 @@ def _explain_guarantee(
     found: Bound | PathResult = guarantee
     if not is_found(guarantee) and decision is Decision.FAILED:
         found = next(path for path in result["paths"] if not _meets(path, required))
-    value, wanted = _words(found, required)
+    value, needed = _words(found, required)
     rate = isinstance(required, Rate)
     match decision:
         case Decision.MET:
-            return f"{value} guaranteed, {wanted} required"
+            return f"{value} guaranteed, {needed} required"
         case Decision.FAILED if is_found(guarantee) and rate:
-            return f"only {value} guaranteed, {wanted} required"
+            return f"only {value} guaranteed, {needed} required"
         case Decision.FAILED if is_found(guarantee):
-            return f"up to {value}, {wanted} required"
+            return f"up to {value}, {needed} required"
         case Decision.FAILED:
             verb = "allows only" if rate else "causes"
-            return f"a packet is known that {verb} {value}, {wanted} required"
+            return f"a packet is known that {verb} {value}, {needed} required"
         case Decision.UNDECIDED:
             least = "at least" if rate else "at most"
             return (
-                f"undecided: {wanted} required, {least} {value} guaranteed ({guarantee['stopped']})"
+                f"undecided: {needed} required, {least} {value} guaranteed ({guarantee['stopped']})"
             )
 
 
 def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decision) -> str:
     if estimate is None:
         return f"undecided: {_wanted(required)} required, nothing estimated"
-    least, wanted = format_apart(_least_rate(estimate), required.value, required.metric)
+    least, needed = format_apart(_least_rate(estimate), required.value, required.metric)
     middle = format_rate(estimate["packetrate_pps"], required.metric)
     only = "only " if decision is Decision.FAILED else ""
     text = (
-        f"{only}{least} at the pessimistic end of the estimate of {middle}, {wanted} required; "
+        f"{only}{least} at the pessimistic end of the estimate of {middle}, {needed} required; "
         "estimates are no guarantees"
     )
     if decision is not Decision.UNDECIDED:

@@ -98,8 +98,8 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
     say = _sayer if several else lambda _target, _said: error
-    of_files, said = Complaints(parts[0][0], unmatched), set[str]()
-    of_programs = [Complaints(one, unmatched, say(one.target.name, said)) for one, _ in parts]
+    of_files, reported = Complaints(parts[0][0], unmatched), set[str]()
+    of_programs = [Complaints(one, unmatched, say(one.target.name, reported)) for one, _ in parts]
     codes, packets = list[ExitCode](), list[bytes]()
     out_lines(reporter.start())
     for at, analysed in _analysed(parts, reporter, stopping, pool):
@@ -137,17 +137,17 @@ def _analysed(
             yield at, each
 
 
-def _sayer(target: str, said: set[str]) -> Callable[[str, str], None]:
+def _sayer(target: str, reported: set[str]) -> Callable[[str, str], None]:
     """Return a function that reports failures on one of several targets.
 
-    Errors in files of options are the same on all targets and reported once; `said` stores them.
+    Errors in files of options are the same on all targets; `reported` has those printed before.
     """
 
     def say(file: str, what: str) -> None:
         if not what.startswith(f"{file}:"):
             error(file, f"on {target}: {what}")
-        elif what not in said:
-            said.add(what)
+        elif what not in reported:
+            reported.add(what)
             error(file, what)
 
     return say

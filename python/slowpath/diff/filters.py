@@ -157,13 +157,13 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
     """Return the rows that match one of the positive filters, if any, and no negated filter."""
-    wanted = [f.condition for f in filters if not f.negated]
-    unwanted = [f.condition for f in filters if f.negated]
+    positive = [f.condition for f in filters if not f.negated]
+    negative = [f.condition for f in filters if f.negated]
     kept = []
     for row in rows:
-        if any(condition.holds(row) for condition in unwanted):
+        if any(condition.holds(row) for condition in negative):
             continue
-        if not wanted or any(condition.holds(row) for condition in wanted):
+        if not positive or any(condition.holds(row) for condition in positive):
             kept.append(row)
     return kept
 

@@ -76,8 +76,8 @@ def _values(piece: str, name: str) -> list[str]:
         return [piece]
     first, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
     if step < 1 or last < first:
-        why = "has steps of 0" if step < 1 else "ends before it begins"
-        raise ValueError(f"{piece!r} {why}; write FIRST..LAST:STEP, such as 1..20:2")
+        problem = "has steps of 0" if step < 1 else "ends before it begins"
+        raise ValueError(f"{piece!r} {problem}; write FIRST..LAST:STEP, such as 1..20:2")
     if (last - first) // step >= _MOST:
         raise ValueError(f"{piece!r} has more than {_MOST:,} values")
     return [str(number) for number in range(first, last + 1, step)]

@@ -136,9 +136,9 @@ def _pieces(
         start, end = edges[number]
         at = start
         for rank in range(ranks[start] + 1, ranks[end]):
-            through = trunks.setdefault((end, rank), len(ranks) + len(trunks))
-            pieces.setdefault((at, through), []).append(number)
-            at = through
+            trunk = trunks.setdefault((end, rank), len(ranks) + len(trunks))
+            pieces.setdefault((at, trunk), []).append(number)
+            at = trunk
         pieces.setdefault((at, end), []).append(number)
     return pieces, list(trunks)
 
@@ -242,11 +242,11 @@ def _tops(layers: Sequence[Sequence[int]], nodes: Sequence[Node], gap: float) ->
 def _lines(
     places: Sequence[Place],
     pieces: dict[tuple[int, int], list[int]],
-    through: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
+    positions: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
     """Return the pieces as lines; where a piece starts at a trunk, the line first passes it."""
-    (ranks, x, trunks), (nodes, tops, heights) = through, rows
+    (ranks, x, trunks), (nodes, tops, heights) = positions, rows
     lines = list[Line]()
     for (start, end), numbers in pieces.items():
         if start < len(nodes):

@@ -190,9 +190,9 @@ def _limit(memory: int) -> None:
     most = memory + _STACKS
     for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CORE):
         _, hard = resource.getrlimit(kind)
-        wanted = most if kind == resource.RLIMIT_DATA else 0
-        wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(kind, (wanted, hard))
+        soft = most if kind == resource.RLIMIT_DATA else 0
+        soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+        resource.setrlimit(kind, (soft, hard))
 
 
 def _write(descriptor: int, message: Message) -> None:
@@ -229,7 +229,7 @@ def await_job(
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    asked: float | None = None  # time of the stop request
+    stop_time: float | None = None  # time of the stop request
     with stopping.calling(worker.stop):
         try:
             while True:
@@ -237,9 +237,9 @@ def await_job(
                 if message is not None and take(message):
                     return None
                 now = time.monotonic()
-                if stopping.asked and asked is None:
-                    asked = now
-                if asked is not None and now > asked + _GRACE:
+                if stopping.asked and stop_time is None:
+                    stop_time = now
+                if stop_time is not None and now > stop_time + _GRACE:
                     return _ended(worker, "interrupted")
                 if deadline is not None and now > deadline + _GRACE:
                     return _ended(worker, "deadline")

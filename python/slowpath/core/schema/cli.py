@@ -6,8 +6,8 @@ from slowpath.core.command import Command, argument
 from slowpath.core.errors import ExitCode, OptionError
 
 
-def _schema(given: Namespace) -> int:
-    return print_schema(given.command)
+def _schema(args: Namespace) -> int:
+    return print_schema(args.command)
 
 
 SCHEMA = Command(
