@@ -68,9 +68,7 @@ def listed(block: Element) -> dict[int, str]:
     return {int(line.split()[0]): line for line in lines if line.strip()}
 
 
-def test_every_block_of_both_programs_is_there(
-    optimized: Made,
-) -> None:
+def test_every_block_of_both_programs_is_there(optimized: Made) -> None:
     report, root, _ = optimized
     balancer = program(report, "load_balancer")
     part = section(root, "load_balancer")
@@ -90,9 +88,7 @@ def test_every_block_of_both_programs_is_there(
     assert links <= {f"#{one}" for one in ids}
 
 
-def test_a_guard_leads_to_the_original_which_is_one_block(
-    optimized: Made,
-) -> None:
+def test_a_guard_leads_to_the_original_which_is_one_block(optimized: Made) -> None:
     report, root, _ = optimized
     balancer = program(report, "load_balancer")
     after = blocks(section(root, "load_balancer"), "after")
@@ -106,9 +102,7 @@ def test_a_guard_leads_to_the_original_which_is_one_block(
     assert len(guards) == balancer["guard"]["comparisons"] + 1
 
 
-def test_what_was_decided_is_marked_with_its_reason(
-    optimized: Made,
-) -> None:
+def test_what_was_decided_is_marked_with_its_reason(optimized: Made) -> None:
     report, root, _ = optimized
     balancer = program(report, "load_balancer")
     before = blocks(section(root, "load_balancer"), "before")
@@ -142,9 +136,7 @@ def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
     assert (struck, still) == ([False, True], [True, False])
 
 
-def test_the_picture_shows_how_much_is_left(
-    optimized: Made,
-) -> None:
+def test_the_picture_shows_how_much_is_left(optimized: Made) -> None:
     _, root, _ = optimized
     before, after = section(root, "load_balancer").findall(".//svg")
     drawn = [{rect.attrib["class"] for rect in svg.iter("rect")} for svg in (before, after)]
@@ -173,18 +165,14 @@ def test_programs_as_one_have_graphs_too(tmp_path: Path) -> None:
     assert sum(map(size, blocks(part, "after"))) == fused["instructions_after"]
 
 
-def test_it_needs_nothing_and_runs_nothing(
-    optimized: Made,
-) -> None:
+def test_it_needs_nothing_and_runs_nothing(optimized: Made) -> None:
     _, root, page = optimized
     assert not {one.tag for one in root.iter()} & {"script", "link", "img", "iframe", "object"}
     assert not re.search(r"https?:|url\(|@import|javascript:", page.read_text())
     assert not [one for one in root.iter() if "src" in one.attrib]
 
 
-def test_the_report_is_the_same_with_a_page(
-    optimized: Made,
-) -> None:
+def test_the_report_is_the_same_with_a_page(optimized: Made) -> None:
     report, _, _ = optimized
     run = slowpath("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
     plain = json.loads(run.stdout)
@@ -257,36 +245,19 @@ def test_texts_of_objects_stay_texts() -> None:
     assert not set(text) & {"\x1b", "\u202e", "\x00"}
 
 
+def fact(kind: str, **fields: Any) -> Any:
+    return {"kind": kind, "established": [], "assumed": False} | fields
+
+
 def test_reasons_are_the_facts_that_something_rests_on() -> None:
     reasons = Reasons(
         [
-            {"kind": "length", "min": 60, "max": 100, "established": [], "assumed": False},
-            {"kind": "bytes", "offset": 12, "value": "86dd60", "established": [], "assumed": False},
-            {
-                "kind": "bits",
-                "offset": 20,
-                "mask": "f0",
-                "value": "60",
-                "established": [],
-                "assumed": False,
-            },
-            {"kind": "bytes", "offset": 30, "value": "4500", "established": [], "assumed": True},
-            {
-                "kind": "values",
-                "offset": 50,
-                "bytes": 2,
-                "values": ["0050", "01bb"],
-                "established": [],
-                "assumed": False,
-            },
-            {
-                "kind": "equal",
-                "offset": 60,
-                "other": 70,
-                "bytes": 4,
-                "established": [],
-                "assumed": True,
-            },
+            fact("length", min=60, max=100),
+            fact("bytes", offset=12, value="86dd60"),
+            fact("bits", offset=20, mask="f0", value="60"),
+            fact("bytes", offset=30, value="4500", assumed=True),
+            fact("values", offset=50, bytes=2, values=["0050", "01bb"]),
+            fact("equal", offset=60, other=70, bytes=4, assumed=True),
         ]
     )
     plain: Dropped = {

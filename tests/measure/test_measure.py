@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -208,22 +209,40 @@ def test_a_gate_needs_two_files_and_a_condition() -> None:
         assert slowpath(*words, text).returncode == ExitCode.USAGE
 
 
-def test_nothing_stays_behind() -> None:
+TEST_RUN = (str(FLOW_MONITOR),)
+LIVE = (str(FIREWALL), "--paths", "2", "--mode", "live")
+
+
+@pytest.mark.parametrize("words", [TEST_RUN, LIVE], ids=["test-run", "live"])
+def test_nothing_stays_behind(words: tuple[str, ...]) -> None:
     before = held()
-    assert slowpath("measure", str(FLOW_MONITOR), "--seconds", "0.3").returncode == 0
+    assert slowpath("measure", *words, "--seconds", "0.3").returncode == 0
     assert stayed(before) == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("delay", [0.1, 0.5, 1.2])
-def test_nothing_stays_behind_when_it_is_killed(number: signal.Signals, delay: float) -> None:
+KILLED = [
+    *product(
+        [(str(FLOW_MONITOR),)], (signal.SIGKILL, signal.SIGTERM, signal.SIGINT), (0.1, 0.5, 1.2)
+    ),
+    *product([LIVE], (signal.SIGKILL, signal.SIGINT), (0.7, 1.5)),
+]
+"""Arguments of a measurement, a signal, and the delay before the signal in seconds."""
+
+
+@pytest.mark.parametrize(("words", "number", "delay"), KILLED)
+def test_nothing_stays_behind_when_it_is_killed(
+    words: tuple[str, ...], number: signal.Signals, delay: float
+) -> None:
     before = held()
-    words = [sys.executable, "-m", "slowpath", "measure", str(FLOW_MONITOR), "--seconds", "30"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(words, env=os.environ | {"PYTHONUNBUFFERED": "1"}, **quiet)  # type: ignore[call-overload]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "slowpath", "measure", *words, "--seconds", "30"],
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     time.sleep(delay)
     process.send_signal(number)
-    process.wait(30)
+    process.wait(60)
     assert stayed(before) == [0, 0, 0, 0]
 
 

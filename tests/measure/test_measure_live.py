@@ -4,10 +4,7 @@ No test depends on measured times.
 """
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -18,7 +15,7 @@ import pytest
 
 import oracles
 from compiler import needs_clang
-from running_kernel import held, needs_kernel, paths_of, stayed
+from running_kernel import needs_kernel, paths_of
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.schema.validation import schema
@@ -187,27 +184,3 @@ def test_work_that_lasts_is_not_waited_for_once_asked_to_end() -> None:
     with pytest.raises(InputError, match="interrupted before it was done"):
         kernel.prepare_live_case(*arguments)
     oracles.compared("kernel", 1, "paths that are not waited for")
-
-
-def test_nothing_stays_behind() -> None:
-    before = held()
-    run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE)
-    assert run.returncode == 0
-    assert stayed(before) == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("delay", [0.7, 1.5])
-def test_nothing_stays_behind_when_it_is_killed(number: signal.Signals, delay: float) -> None:
-    before = held()
-    words = [sys.executable, "-m", "slowpath", "measure", str(FIREWALL), "--mode", "live"]
-    process = subprocess.Popen(
-        [*words, "--seconds", "30"],
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    time.sleep(delay)
-    process.send_signal(number)
-    process.wait(60)
-    assert stayed(before) == [0, 0, 0, 0]
