@@ -43,7 +43,7 @@ def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=str)
-def test_blocks_add_up_to_what_is_compiled(file: Path) -> None:
+def test_blocks_add_up_to_the_listing(file: Path) -> None:
     """The listing of the object that clang makes in one step has the instructions of all blocks."""
     [program] = predicted(file)["programs"]
     blocks = blocks_of(program)
@@ -67,7 +67,7 @@ def test_blocks_add_up_to_what_is_compiled(file: Path) -> None:
     assert sum(block["bpf"] for block in blocks) == len(listing["bpf"])
 
 
-def test_steps_make_the_object_that_clang_makes_at_once() -> None:
+def test_separate_steps_make_the_object_of_clang() -> None:
     for name in ("flow_monitor", "header_parser", "tunnel"):
         file = str(ROOT / f"examples/{name}.bpf.c")
         clang = Clang()
@@ -78,7 +78,7 @@ def test_steps_make_the_object_that_clang_makes_at_once() -> None:
             assert stepwise.slots(function)
 
 
-def test_a_variable_may_be_called_as_values_without_names_are(tmp_path: Path) -> None:
+def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
     """LLVM names the values of a variable `n`: `n.1`, `n.2` and so on."""
     source = tmp_path / "n.bpf.c"
     source.write_text(
@@ -96,7 +96,7 @@ def test_a_variable_may_be_called_as_values_without_names_are(tmp_path: Path) ->
     assert program["total"] is not None
 
 
-def test_what_the_card_has_not_is_counted_apart(tmp_path: Path) -> None:
+def test_unsupported_operations_do_not_change_other_blocks(tmp_path: Path) -> None:
     """A program with and without unsupported operations has the same counts in all other blocks."""
     source = """
         #include <linux/bpf.h>
@@ -155,7 +155,7 @@ GLOBALS = """
 """
 
 
-def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> None:
+def test_accesses_to_global_variables_are_named(tmp_path: Path) -> None:
     """Stand-ins for the addresses of variables do not change how accesses are classified."""
     file = tmp_path / "globals.bpf.c"
     file.write_text(GLOBALS % "table[data[13] & 63]++;")
@@ -171,7 +171,7 @@ def test_accesses_to_global_variables_are_said_to_be_that(tmp_path: Path) -> Non
     assert accesses["packet"] >= 1
 
 
-def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language() -> None:
+def test_accesses_through_merged_pointers_are_classified() -> None:
     """The pointer is to an element of one of two maps; the block reads six bytes of it at once."""
     [program] = predicted(Path("examples/quic_lb.bpf.c"))["programs"]
     rows = {block["name"]: block for block in blocks_of(program)}
@@ -180,7 +180,7 @@ def test_what_accesses_through_any_pointer_are_to_is_known_from_llvms_language()
     assert block["accesses"] == {"packet": 8, "state": 2, "unknown": 0}
 
 
-def test_the_code_generator_says_it_of_pointers_of_any_kind_in_these_words() -> None:
+def test_the_refusal_of_unknown_pointers_has_this_text() -> None:
     """The product recognises such a refusal by its text, as it has no code."""
     file = "examples/firewall.bpf.o"
     found = objects.read_object(file, (ROOT / file).read_bytes())
@@ -195,7 +195,7 @@ def test_the_code_generator_says_it_of_pointers_of_any_kind_in_these_words() -> 
     assert OF_ANY_KIND in [one["reason"] for one in caught.value.refusals]
 
 
-def test_all_that_is_refused_is_found_at_once(
+def test_all_refusals_are_found_in_one_compilation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number of compilations does not depend on the number of unsupported operations."""
@@ -223,7 +223,7 @@ def test_all_that_is_refused_is_found_at_once(
     assert compilations[0] == compilations[1] <= 4
 
 
-def test_nothing_becomes_unreachable_by_what_stands_in() -> None:
+def test_stand_ins_leave_all_blocks_reachable() -> None:
     """The values of stand-ins are unknown to the code generator, so they decide no branch."""
     for name in ("tunnel", "flow_monitor", "ddos_filter", "dns_cache"):
         [program] = predicted(f"examples/{name}.bpf.c")["programs"]
@@ -232,7 +232,7 @@ def test_nothing_becomes_unreachable_by_what_stands_in() -> None:
             assert not (block["bpf"] and nothing and not block["refused"]), (name, block["name"])
 
 
-def test_lines_are_those_of_the_source() -> None:
+def test_lines_exist_in_the_source() -> None:
     [program] = predicted("examples/count_min.bpf.c")["programs"]
     lines = (ROOT / "examples/count_min.bpf.c").read_text().splitlines()
     [function] = program["functions"]
@@ -242,7 +242,7 @@ def test_lines_are_those_of_the_source() -> None:
             assert lines[block["line"] - 1].strip()
 
 
-def test_csv_has_what_json_has() -> None:
+def test_csv_agrees_with_json() -> None:
     run = slowpath("insights", "blocks", "examples/chain/counter.bpf.c", "--format", "csv")
     rows = list(csv.DictReader(run.stdout.splitlines()))
     blocks = blocks_of(predicted("examples/chain/counter.bpf.c")["programs"][0])
@@ -262,7 +262,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
     assert "'other'; it has count_min" in error_of(*words, "--entry", "other")
 
 
-def test_inline_assembly_is_counted_where_it_stands(tmp_path: Path) -> None:
+def test_inline_assembly_counts_for_its_block(tmp_path: Path) -> None:
     file = tmp_path / "assembly.bpf.c"
     file.write_text(
         '__attribute__((section("xdp"), used)) int f(void *ctx)\n'
@@ -327,7 +327,7 @@ def test_layout_of_assembler() -> None:
     assert linked("main", functions) == [("main", 0), ("third", 9), ("second", 10), ("first", 12)]
 
 
-def test_what_stands_in_has_as_many_slots_and_no_base() -> None:
+def test_stand_ins_keep_the_slots_and_drop_the_base() -> None:
     load = bytes([0x61, 0x32, 8, 0, 0, 0, 0, 0])  # r2 = *(u32 *)(r3 + 8)
     assert stand_in_for(load, 20) == bytes([0x61, 0xA2, 0xE0, 0xFF, 0, 0, 0, 0])
     assert stand_in_for(load, 512) == bytes([0x61, 0xA2, 0x00, 0xFE, 0, 0, 0, 0])

@@ -65,7 +65,7 @@ def words_of(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
     return {one.block: (one.words, one.packet, one.state) for one in Describer(traced).said()}
 
 
-def test_words_have_no_names_and_say_where_to() -> None:
+def test_words_have_kinds_of_memory_and_no_names() -> None:
     words, packet, state = words_of()["read"]
     assert (packet, state) == (
         3,
@@ -119,7 +119,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
 
 
 @pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
-def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
+def test_predictions_are_near_the_counts(name: str) -> None:
     """Predictions of blocks and of whole programs are near the counts (see docs/insights.md)."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
@@ -137,7 +137,7 @@ def test_what_is_predicted_is_near_what_is_counted(name: str) -> None:
     assert wrong <= 0.2 * sums["exact"]
 
 
-def test_functions_that_are_no_programs_are_predicted(tmp_path: Path) -> None:
+def test_plain_functions_are_predicted(tmp_path: Path) -> None:
     needs_clang()
     file = tmp_path / "plain.c"
     file.write_text(
@@ -170,7 +170,7 @@ def pairs(file: str, folder: Path) -> list[list[Any]]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
+def test_variables_and_calls_are_predicted_exactly(tmp_path: Path) -> None:
     """Predictions for local variables and calls follow the code generator's rules exactly."""
     file = tmp_path / "deep.bpf.c"
     kinds = ("bytes", "halves", "words", "longs")
@@ -206,7 +206,7 @@ def test_variables_and_calls_take_what_is_counted(tmp_path: Path) -> None:
     assert {pieces for _, pieces, _ in predicted_by_rule} >= {1, 2, 3, 6, 7, 11}
 
 
-def test_what_the_card_refuses_is_seen_beforehand(tmp_path: Path) -> None:
+def test_refusals_of_the_card_are_predicted(tmp_path: Path) -> None:
     """The code generator's rules decide which accesses it refuses and how products are computed."""
     file = tmp_path / "refused.bpf.c"
     file.write_text("""
@@ -253,7 +253,7 @@ def test_what_the_card_refuses_is_seen_beforehand(tmp_path: Path) -> None:
     assert seen["* half"] == 1
 
 
-def test_what_is_learnt_from_is_what_is_counted(tmp_path: Path) -> None:
+def test_labels_add_up_to_the_counts(tmp_path: Path) -> None:
     """The bench's labels by instruction, and those by block, add up to the command's total."""
     file = "examples/flow_monitor.bpf.c"
     rows = pairs(file, tmp_path)

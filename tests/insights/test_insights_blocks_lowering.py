@@ -60,7 +60,7 @@ def operations(machine: Machine, function: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["alaw2ulaw", "chain/counter", "count_min", "flow_monitor"])
-def test_both_back_ends_make_nearly_the_same(name: str) -> None:
+def test_both_back_ends_nearly_agree(name: str) -> None:
     """The versions of LLVM may differ; at most one instruction in fifty is in another block."""
     needs_clang()
     file = str(ROOT / f"examples/{name}.bpf.c")
@@ -76,7 +76,7 @@ def test_both_back_ends_make_nearly_the_same(name: str) -> None:
     assert differ <= total / 50
 
 
-def test_what_the_back_end_refuses_is_left_out() -> None:
+def test_functions_that_the_back_end_refuses_are_omitted() -> None:
     made = assembler("x.c", HEAD + GOOD + FLOATS)
     assert set(made.refused) == {"bad"}
     assert made.refused["bad"]
@@ -84,12 +84,12 @@ def test_what_the_back_end_refuses_is_left_out() -> None:
     assert lower("x.c", Prepared(HEAD + GOOD + FLOATS, for_bpf=True)).functions.keys() == {"good"}
 
 
-def test_text_that_is_none_is_refused_as_a_whole() -> None:
+def test_invalid_text_refuses_all_functions() -> None:
     made = assembler("x.c", f"{HEAD}{GOOD}nonsense\n")
     assert set(made.refused) == {"good"}
 
 
-def test_time_is_up() -> None:
+def test_lowering_stops_at_its_deadline() -> None:
     with pytest.raises(StoppedError):
         assembler("x.c", HEAD + GOOD, time.monotonic() - 1)
 
@@ -116,7 +116,7 @@ def test_copies_of_unknown_length_are_calls() -> None:
     assert (kinds.count("call"), kinds.count("load"), kinds.count("store")) == (1, 2, 2)
 
 
-def test_the_tree_knows_as_much_as_was_seen() -> None:
+def test_the_tree_uses_the_longest_known_context() -> None:
     tree = TreeModel(
         {
             "nodes": {"load": [3, 0, 0, 1], "load / packet": [2, 1, 0, 0], "+": [1, 0, 0, 0]},
@@ -136,7 +136,7 @@ def test_the_tree_knows_as_much_as_was_seen() -> None:
     assert tree.interval(10) == pytest.approx((10, 9, 11))
 
 
-def test_shipped_tree_is_small_and_takes_nothing_less_than_nothing() -> None:
+def test_shipped_tree_is_small_and_predicts_no_negative_cost() -> None:
     file = ROOT / "python/slowpath/insights/blocks/models/tree.json"
     assert file.stat().st_size < 1 << 18
     saved = json.loads(file.read_text())
@@ -193,7 +193,7 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
     assert block["instructions"] == pytest.approx(5, abs=1.5)
 
 
-def test_who_is_refused_is_found_out_where_it_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_functions_are_found_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """The back end fails here without a message, so that it does not name the function."""
     attempt = backend._attempt
 

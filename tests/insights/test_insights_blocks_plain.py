@@ -43,7 +43,7 @@ BODY = """
 """
 
 
-def test_a_function_takes_what_its_twin_that_is_a_program_takes(tmp_path: Path) -> None:
+def test_a_function_costs_as_much_as_its_twin_program(tmp_path: Path) -> None:
     program, plain = tmp_path / "twin.bpf.c", tmp_path / "twin.c"
     program.write_text(
         f'{HEADERS}\n__attribute__((section("xdp"), used)) int f(struct xdp_md *ctx) {{\n'
@@ -93,7 +93,7 @@ def test_elements_are_counted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
-def test_the_model_sees_accesses_of_elements_as_they_are_counted(name: str) -> None:
+def test_the_model_classifies_accesses_of_elements(name: str) -> None:
     """The model assigns accesses to the element's object or its packets as the exact counts do."""
     [exact] = predicted(EXAMPLES / f"{name}.cc")["programs"]
     [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
@@ -122,7 +122,7 @@ def test_state_and_calls_of_a_plain_function_are_listed() -> None:
     assert sum(one["accesses"]["state"] for one in blocks_of(program)) > 4
 
 
-def test_what_takes_no_packet_is_learnt_and_said() -> None:
+def test_functions_without_packets_are_predicted_with_a_reason() -> None:
     report = predicted("tests/accelerators/crc.c")
     models = {one["entry"]: (one["model"], one["why"]) for one in report["programs"]}
     assert {model for model, _ in models.values()} == {"exact", "learnt"}
@@ -187,9 +187,7 @@ UNCOUNTED = {
 
 
 @pytest.mark.parametrize("source", UNCOUNTED, ids=list(UNCOUNTED.values()))
-def test_what_has_no_code_for_the_card_is_learnt_with_the_reason(
-    source: str, tmp_path: Path
-) -> None:
+def test_uncountable_functions_are_predicted_with_a_reason(source: str, tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text(source)
     [program] = predicted(file)["programs"]
@@ -234,7 +232,7 @@ NEWER = """define i32 @process(ptr %0, i32 %1) {
 """
 
 
-def test_a_module_that_only_newer_compilers_read_is_learnt(
+def test_modules_of_newer_compilers_are_predicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The test uses the oldest installed compiler that slowpath accepts."""
@@ -339,7 +337,7 @@ def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.Monk
         blocks_run.examine(question, 1.0, None, Stopping())
 
 
-def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
+def test_calls_without_a_body_are_listed_separately(tmp_path: Path) -> None:
     """Whatever the call, the other blocks have the same counts."""
     source = """
         #include <stdint.h>
@@ -376,7 +374,7 @@ def test_calls_of_what_has_no_body_are_counted_apart(tmp_path: Path) -> None:
     assert rows[0][calls[0][0]]["call_instructions"] > 0
 
 
-def test_pointers_from_calls_are_not_said_to_be_of_several_kinds(tmp_path: Path) -> None:
+def test_pointers_from_calls_have_an_unknown_kind(tmp_path: Path) -> None:
     """The stand-in for a call returns a number, so the kind of the returned pointer is unknown."""
     file = tmp_path / "f.c"
     file.write_text("""
@@ -421,7 +419,7 @@ def test_an_element_that_pulls_has_the_packet(tmp_path: Path) -> None:
     }
 
 
-def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
+def test_engine_functions_are_listed_as_calls(tmp_path: Path) -> None:
     file = tmp_path / "engine.c"
     file.write_text(
         "#include <nic/engine.h>\n"
@@ -435,7 +433,7 @@ def test_what_an_engine_does_is_called(tmp_path: Path) -> None:
     assert calls == [[{"what": "nic_engine_checksum", "times": 1}]]
 
 
-def test_a_function_of_the_source_is_no_engine_whatever_its_name(tmp_path: Path) -> None:
+def test_a_function_of_the_source_is_never_an_engine(tmp_path: Path) -> None:
     named = [tmp_path / "engine.c", tmp_path / "other.c"]
     for file, name in zip(named, ("nic_engine_sum", "other_sum"), strict=True):
         file.write_text(
@@ -451,7 +449,7 @@ def test_a_function_of_the_source_is_no_engine_whatever_its_name(tmp_path: Path)
     ]
 
 
-def test_what_a_main_calls_to_try_it_is_what_takes_packets(tmp_path: Path) -> None:
+def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
     file = tmp_path / "tried.c"
     file.write_text(
         "#include <stdint.h>\n#include <stddef.h>\n"

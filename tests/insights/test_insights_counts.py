@@ -42,7 +42,7 @@ def frames(count: int, seed: int) -> list[bytes]:
     return [draw.randbytes(draw.randrange(1, 200)) for _ in range(count)]
 
 
-def test_accesses_are_those_of_the_source(tmp_path: Path) -> None:
+def test_accesses_match_the_source(tmp_path: Path) -> None:
     packets = frames(50, 1)
     report = counted(FOLDER / "histogram.c", trace(tmp_path, packets))
     size = sum(map(len, packets))
@@ -71,7 +71,7 @@ def test_accesses_are_those_of_the_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: int) -> None:
+def test_counts_equal_those_of_a_self_counting_twin(tmp_path: Path, seed: int) -> None:
     compiler = next((name for name in ("gcc", "cc", "clang-16") if shutil.which(name)), None)
     if compiler is None:
         missing("compiler", "there is no C compiler")
@@ -94,7 +94,7 @@ def test_counts_are_those_of_a_twin_that_counts_by_itself(tmp_path: Path, seed: 
     assert sum(one["result"] * one["packets"] for one in report["fate"]["results"]) == results
 
 
-def test_tables_and_members_of_an_element_are_told_apart() -> None:
+def test_counts_distinguish_tables_and_members() -> None:
     """The expected counts of the example's NAT follow from its trace."""
     report = example("nat").report
     fate, found = report["fate"], structures(report)
@@ -123,7 +123,7 @@ def test_tables_and_members_of_an_element_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_whole_way_from_source_to_advice(name: str) -> None:
+def test_reports_are_inputs_of_placement_and_coalescing(name: str) -> None:
     report, placement, coalescing = example(name)
     assert report["notes"] == []
     run = slowpath("insights", "placement", placement, "--format", "json")
@@ -136,7 +136,7 @@ def test_the_whole_way_from_source_to_advice(name: str) -> None:
     assert json.loads(run.stdout)["elements"]
 
 
-def test_following_advice_does_what_was_announced(tmp_path: Path) -> None:
+def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
     """The NAT with its struct in the advised order has the accesses that the advice announced."""
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
@@ -175,7 +175,7 @@ def test_reports_for_people_and_tables() -> None:
         check_golden(GOLDEN / f"insights_counts.{extension}", shown)
 
 
-def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+def test_notes_name_unknown_data(tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     cut.write_bytes(head + 2 * (struct.pack("<IIII", 1, 2, 20, 60) + bytes(20)))
@@ -208,7 +208,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert any(one.startswith("2 packets were kept") for one in notes)
 
 
-def test_sizes_of_tables_are_told_to_clang() -> None:
+def test_clang_flags_set_table_sizes() -> None:
     """With two buckets, the NAT's table of flows has eight slots, too few for most flows."""
     flags = "--cflags=-DSLOWPATH_BUCKETS=2"
     report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"], flags)
@@ -220,7 +220,7 @@ def test_sizes_of_tables_are_told_to_clang() -> None:
     assert any(one.startswith(lost) for one in report["notes"])
 
 
-def test_memory_of_both_languages_is_there(tmp_path: Path) -> None:
+def test_malloc_and_new_allocate(tmp_path: Path) -> None:
     source = tmp_path / "both.cc"
     source.write_text(
         "#include <stdlib.h>\n#include <string.h>\n"
@@ -238,7 +238,7 @@ def test_memory_of_both_languages_is_there(tmp_path: Path) -> None:
     assert any(one.startswith("memory is allocated") for one in report["notes"])
 
 
-def test_times_are_those_of_the_trace(tmp_path: Path) -> None:
+def test_timestamps_come_from_the_trace(tmp_path: Path) -> None:
     source = element(
         tmp_path,
         "Clock",
@@ -262,7 +262,7 @@ def in_c(folder: Path, text: str, *options: str | Path) -> dict[str, Any]:
     return counted(file, NAT, *options)
 
 
-def test_variables_of_the_same_name_are_two(tmp_path: Path) -> None:
+def test_variables_of_the_same_name_get_numbers(tmp_path: Path) -> None:
     placement = tmp_path / "placement.json"
     text = (
         "__attribute__((noinline)) static int a(int n) { static uint32_t count; "
@@ -302,7 +302,7 @@ def test_elements_have_the_ports_that_they_declare(
 
 
 @pytest.mark.parametrize(("options", "unmade"), [((), 5), (("--cflags=-DSLOWPATH_PACKETS=32",), 0)])
-def test_elements_have_as_many_buffers_as_is_asked(
+def test_flags_set_the_number_of_buffers(
     tmp_path: Path, options: tuple[str, ...], unmade: int
 ) -> None:
     source = element(
@@ -336,7 +336,9 @@ def test_elements_have_as_many_buffers_as_is_asked(
         ("struct { uint32_t n; union { uint32_t x; float y; }; uint32_t m; } t;", "t.n++; t.m++;"),
     ],
 )
-def test_what_has_no_plain_layout_gets_no_other(tmp_path: Path, text: str, touched: str) -> None:
+def test_coalescing_omits_structures_without_plain_layout(
+    tmp_path: Path, text: str, touched: str
+) -> None:
     out = tmp_path / "coalescing.json"
     file = tmp_path / "nf.c"
     file.write_text(f"{HEAD}static {text}\n{PROCESS}{touched} return n; }}\n")
@@ -345,7 +347,7 @@ def test_what_has_no_plain_layout_gets_no_other(tmp_path: Path, text: str, touch
     assert not out.exists(), run.stdout
 
 
-def test_functions_of_the_library_that_nobody_counts_are_told(tmp_path: Path) -> None:
+def test_notes_name_uncounted_library_functions(tmp_path: Path) -> None:
     report = in_c(
         tmp_path,
         "#include <string.h>\n"
@@ -354,7 +356,7 @@ def test_functions_of_the_library_that_nobody_counts_are_told(tmp_path: Path) ->
     assert any("strrchr" in one for one in report["notes"])
 
 
-def test_of_many_results_the_most_frequent_are_printed(tmp_path: Path) -> None:
+def test_only_the_most_frequent_results_are_printed(tmp_path: Path) -> None:
     file = tmp_path / "nf.c"
     file.write_text(f"{HEAD}static int seen;\n{PROCESS}return seen++; }}\n")
     run = slowpath("insights", "counts", file, "--traffic", NAT, timeout=300)
@@ -362,7 +364,7 @@ def test_of_many_results_the_most_frequent_are_printed(tmp_path: Path) -> None:
     assert "returned one of" in run.stdout
 
 
-def test_a_crc_is_counted_as_it_is_written(tmp_path: Path) -> None:
+def test_loops_of_a_crc_stay_loops(tmp_path: Path) -> None:
     report = in_c(
         tmp_path,
         "uint16_t last;\n"
@@ -389,7 +391,7 @@ def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
     assert structures(report) == {"lengths": (packets, packets)}
 
 
-def test_packets_that_strip_leaves_nothing_of_are_told(tmp_path: Path) -> None:
+def test_notes_count_packets_emptied_by_strip(tmp_path: Path) -> None:
     frames = [bytes(size) for size in (14, 15, 60, 10)]
     file = trace(tmp_path, frames)
     source = tmp_path / "nf.c"
@@ -398,7 +400,7 @@ def test_packets_that_strip_leaves_nothing_of_are_told(tmp_path: Path) -> None:
     assert notes == ["2 packets have no more than the 14 bytes of --strip: they were empty"]
 
 
-def test_a_deadline_leaves_what_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock jumps before the eighth packet, so the report counts seven packets."""
     readings = count(1)
 

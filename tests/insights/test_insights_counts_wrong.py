@@ -102,7 +102,7 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         ("int x;\n", "has no function of its own"),
     ],
 )
-def test_functions_that_cannot_be_run(tmp_path: Path, text: str, expected: str) -> None:
+def test_functions_that_cannot_run(tmp_path: Path, text: str, expected: str) -> None:
     error = error_in(tmp_path, "nf.c", text)
     assert error.startswith("error: nf.c:")
     assert expected in error
@@ -124,9 +124,7 @@ def test_functions_that_cannot_be_run(tmp_path: Path, text: str, expected: str) 
         ),
     ],
 )
-def test_elements_that_cannot_be_run(
-    tmp_path: Path, options: tuple[str, ...], expected: str
-) -> None:
+def test_elements_that_cannot_run(tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
     assert expected in error_in(tmp_path, "nf.cc", f"{ELEMENT}EXPORT_ELEMENT(A)\n", *options)
 
 
@@ -140,7 +138,7 @@ def test_a_method_without_an_element(tmp_path: Path) -> None:
     assert "A::simple_action is a method, and nothing is exported; EXPORT_ELEMENT(A) makes" in error
 
 
-def test_files_that_are_no_traces(tmp_path: Path) -> None:
+def test_files_that_are_not_traces(tmp_path: Path) -> None:
     source = FOLDER / "histogram.c"
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(TRAFFIC.read_bytes()[:24])
@@ -157,7 +155,7 @@ def test_files_that_are_no_traces(tmp_path: Path) -> None:
         assert expected in error
 
 
-def test_nothing_that_is_read_is_overwritten(tmp_path: Path) -> None:
+def test_inputs_are_not_overwritten(tmp_path: Path) -> None:
     words = ("insights", "counts", FOLDER / "histogram.c", "--traffic", TRAFFIC)
     for option in ("--placement-out", "--coalescing-out"):
         assert "is read, and would be overwritten" in error_of(*words, option, TRAFFIC, code=2)

@@ -66,7 +66,7 @@ def packets() -> list[bytes]:
     return found
 
 
-def test_a_router_does_what_it_does_with_dpdk(tmp_path: Path) -> None:
+def test_a_router_behaves_as_with_dpdk(tmp_path: Path) -> None:
     twin = of_dpdk(FOLDER / "router_twin.c", tmp_path / "twin", f"-I{FOLDER}")
     frames = packets()
     data = b"".join(struct.pack("<I", len(one)) + one for one in frames)
@@ -83,7 +83,7 @@ def test_a_router_does_what_it_does_with_dpdk(tmp_path: Path) -> None:
     oracles.compared("dpdk", len(frames), "packets")
 
 
-def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
+def test_headers_agree_with_dpdk(tmp_path: Path) -> None:
     theirs = of_dpdk(FOLDER / "same.c", tmp_path / "theirs")
     ours = tmp_path / "ours"
     flags = ["-O1", "-w", "-fno-strict-aliasing", *FIND]
@@ -105,7 +105,7 @@ def test_headers_are_as_dpdk_has_them(tmp_path: Path) -> None:
         ("pieces", 16, 1200, 300, "turns of pieces, packets in order and prefixes of IPv6"),
     ],
 )
-def test_turns_are_answered_as_dpdk_does(  # noqa: PLR0913, PLR0917 - the columns of the table
+def test_turns_have_the_results_of_dpdk(  # noqa: PLR0913, PLR0917 - the columns of the table
     tmp_path: Path, name: str, size: int, count: int, answers: int, what: str
 ) -> None:
     """A program with real DPDK gets the same `count` random requests of `size` bytes."""
@@ -153,7 +153,7 @@ def test_packets_of_several_segments(tmp_path: Path) -> None:
     assert (fate["killed"], fate["kept"], fate["unmade"], fate["made"]) == (18, 0, 0, 36)
 
 
-def test_what_a_router_touches_follows_from_the_trace(tmp_path: Path) -> None:
+def test_accesses_of_a_router_follow_from_the_trace(tmp_path: Path) -> None:
     frames = packets()
     report = counted(ROUTER, trace(tmp_path, frames))
     routed = [
@@ -210,7 +210,7 @@ def test_the_report_advises_on_tables_of_dpdk() -> None:
     assert "instructions on the card:" not in run.stdout
 
 
-def test_packets_that_are_kept_sent_and_freed(tmp_path: Path) -> None:
+def test_kept_sent_and_freed_packets(tmp_path: Path) -> None:
     frames = [bytes([at]) * 64 for at in range(9)]
     report = counted(FOLDER / "keeps.c", trace(tmp_path, frames))
     fate = report["fate"]
@@ -228,12 +228,12 @@ def test_packets_that_are_kept_sent_and_freed(tmp_path: Path) -> None:
         (4, "wrong.c:15: wrong: packet 1 of the trace: rte_eth_dev_start is called, which is not"),
     ],
 )
-def test_what_ends_a_run(tmp_path: Path, first: int, expected: str) -> None:
+def test_errors_that_end_a_run(tmp_path: Path, first: int, expected: str) -> None:
     traffic = trace(tmp_path, [bytes([first]) * 64])
     assert expected in error_of("insights", "counts", FOLDER / "wrong.c", "--traffic", traffic)
 
 
-def test_an_application_is_found_its_function(tmp_path: Path) -> None:
+def test_the_function_of_an_application_is_found(tmp_path: Path) -> None:
     source = FOLDER / "application.c"
     traffic = trace(tmp_path, [bytes([at]) * 64 for at in range(7)])
     ran = slowpath("insights", "counts", source, "--traffic", traffic, "--format", "json")
@@ -267,7 +267,7 @@ def test_sources_compile_with_dpdk(tmp_path: Path) -> None:
         ("together", {3: 32}, 0, False),
     ],
 )
-def test_what_becomes_of_packets(
+def test_fates_of_packets(
     tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, *, gone_twice: bool
 ) -> None:
     traffic = trace(tmp_path, [bytes([at]) * 64 for at in range(33)])
@@ -308,7 +308,7 @@ def test_prefixes_of_ipv6(tmp_path: Path) -> None:
         "uint16_t found, struct rte_mbuf **m",
     ],
 )
-def test_how_many_packets_an_array_has(tmp_path: Path, signature: str) -> None:
+def test_lengths_of_packet_arrays(tmp_path: Path, signature: str) -> None:
     name = next(one for one in ("nb_rx", "found", "n") if re.search(rf"\b{one}\b", signature))
     source = tmp_path / "f.c"
     source.write_text(
@@ -343,7 +343,7 @@ FURTHER = FOLDER / "further.c"
         ("of_a_table", None, {}, "table of of_a_table is what flows points to when constructors"),
     ],
 )
-def test_what_further_pointers_are_to(
+def test_further_pointers_have_targets(
     tmp_path: Path,
     entry: str,
     touched: dict[str, tuple[int, int]] | None,
@@ -390,7 +390,7 @@ def test_with_further_pointers_functions_are_counted_for_the_card(entry: str) ->
         ("that_sort", r"parameter 3 \(sorted\) of that_sort: points to pointers"),
     ],
 )
-def test_what_further_pointers_cannot_be_to(entry: str, expected: str) -> None:
+def test_further_pointers_without_targets_are_refused(entry: str, expected: str) -> None:
     for command in ("counts", "blocks"):
         traffic = ("--traffic", NAT) if command == "counts" else ("--model", "exact")
         error = error_of("insights", command, FURTHER, "--entry", entry, *traffic)
@@ -415,7 +415,7 @@ def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
     assert {one for one in refused if not one.startswith("a global variable")} == lacks
 
 
-def test_a_table_that_nobody_has_made() -> None:
+def test_missing_tables_are_refused() -> None:
     words = ("insights", "counts", FOLDER / "unmade.c", "--traffic", NAT, "--entry")
     error = error_of(*words, "share")
     assert "unmade.c:8: share: packet 1 of the trace: a division by zero; main does" in error
@@ -452,9 +452,7 @@ MAIN = "int main(void) { rates = &some; return 0; }"
         ("by_zero", "", "a division by zero; limits of by_zero is memory of zeros, as there is no"),
     ],
 )
-def test_what_nobody_has_set_is_said_where_a_run_ends(
-    tmp_path: Path, entry: str, rest: str, expected: str
-) -> None:
+def test_errors_name_unset_variables(tmp_path: Path, entry: str, rest: str, expected: str) -> None:
     file = tmp_path / "unset.c"
     file.write_text(UNSET % rest)
     error = error_of("insights", "counts", file, "--entry", entry, "--traffic", NAT)
@@ -464,7 +462,7 @@ def test_what_nobody_has_set_is_said_where_a_run_ends(
     assert (remedy in error) == expected.endswith((";", "no", "packets"))
 
 
-def test_what_was_compiled_before_is_found_its_function(tmp_path: Path) -> None:
+def test_the_function_of_llvm_ir_is_found(tmp_path: Path) -> None:
     """For a file of LLVM IR, the model predicts the function that gets the packets."""
     made = tmp_path / "application.ll"
     flags = ("-O1", "-g", "-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", *FIND)

@@ -130,7 +130,7 @@ def test_headers_of_a_source_tell_its_form(tmp_path: Path) -> None:
         assert address_form(source, text, flags) == ("-DSLOWPATH_DPDK_IPV6",)
 
 
-def test_a_header_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_header(tmp_path: Path) -> None:
     source = tmp_path / "nf.c"
     source.write_text("#include <rte_flow_classify.h>\nint handle(struct rte_mbuf *packet);\n")
     error = error_of("insights", "counts", source, "--traffic", EXAMPLES / "nat.pcap")

@@ -100,7 +100,7 @@ def results_of(sent: list[bytes]) -> list[int | None]:
 
 @settings(max_examples=20, deadline=None)
 @given(sent=_OPERATIONS)
-def test_tables_are_what_their_users_see(sent: list[bytes]) -> None:
+def test_tables_return_permitted_results(sent: list[bytes]) -> None:
     tables_run()
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         results = pool.submit(results_of, sent).result()

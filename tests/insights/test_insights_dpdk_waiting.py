@@ -20,7 +20,7 @@ DELAYS = FOLDER / "delays.c"
     ("entry", "outputs", "killed", "where"),
     [("that_hold", {3: 20}, 0, "confs"), ("that_queue", {}, 7, "rte_ring")],
 )
-def test_packets_that_wait_when_the_trace_is_over(
+def test_waiting_packets_at_the_end_of_the_trace(
     tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, where: str
 ) -> None:
     report = counted(FURTHER, trace(tmp_path, [bytes(64)] * 22), "--entry", entry)
@@ -44,7 +44,7 @@ void handle(struct rte_mbuf *m)
 """
 
 
-def test_the_buffer_of_a_packet_that_waits_is_no_other_packets(tmp_path: Path) -> None:
+def test_buffers_of_waiting_packets_are_not_reused(tmp_path: Path) -> None:
     file = tmp_path / "slow.c"
     file.write_text(SLOW)
     report = counted(file, NAT)
@@ -66,7 +66,7 @@ def test_hundreds_of_packets_may_wait(tmp_path: Path) -> None:
     assert note.startswith("200 packets wait in line")
 
 
-def test_packets_that_find_no_room_to_wait_are_told(tmp_path: Path) -> None:
+def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
     """Each packet is counted once: sent, overwritten, or waiting."""
     words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
@@ -77,7 +77,7 @@ def test_packets_that_find_no_room_to_wait_are_told(tmp_path: Path) -> None:
     assert sum(sent(report).values()) + 73 + 127 == 1200
 
 
-def test_packets_that_are_given_back_leave_room_for_one_that_waits(tmp_path: Path) -> None:
+def test_returned_packets_free_buffers(tmp_path: Path) -> None:
     """A variable only has the address of the packet before it, which links to the waiting one."""
     traffic = trace(tmp_path, [bytes([at == 1]) + bytes(63) for at in range(3000)])
     report = counted(DELAYS, traffic, "--entry", "given_back")
@@ -86,7 +86,7 @@ def test_packets_that_are_given_back_leave_room_for_one_that_waits(tmp_path: Pat
     assert note.startswith("1 packet waits in one")
 
 
-def test_copies_that_give_way_while_somebody_has_them_are_told(tmp_path: Path) -> None:
+def test_notes_count_overwritten_copies(tmp_path: Path) -> None:
     traffic = in_turns(tmp_path, 300)
     report = counted(DELAYS, traffic, "--entry", "copied")
     assert (report["fate"]["kept"], report["fate"]["waiting"]) == (0, 255)
@@ -99,7 +99,7 @@ def test_copies_that_give_way_while_somebody_has_them_are_told(tmp_path: Path) -
     assert len(report["notes"]) == 1
 
 
-def test_copies_that_nobody_has_are_lost(tmp_path: Path) -> None:
+def test_unreferenced_copies_are_lost(tmp_path: Path) -> None:
     report = counted(DELAYS, in_turns(tmp_path, 7), "--entry", "lost")
     assert report["fate"]["kept"] == 1200
     assert report["notes"] == [
@@ -107,7 +107,7 @@ def test_copies_that_nobody_has_are_lost(tmp_path: Path) -> None:
     ]
 
 
-def test_how_many_buffers_there_are_is_not_said_wrongly(tmp_path: Path) -> None:
+def test_notes_give_the_true_number_of_buffers(tmp_path: Path) -> None:
     traffic = in_turns(tmp_path, 7, 1)
     for packets_, unmade in (256, 44), (280, 20), (300, 0):
         words = ("--entry", "flooded", f"--cflags=-DSLOWPATH_PACKETS={packets_}")
@@ -136,7 +136,7 @@ void join(struct rte_mbuf *m)
 """
 
 
-def test_datagrams_that_find_no_room(tmp_path: Path) -> None:
+def test_datagrams_without_a_buffer(tmp_path: Path) -> None:
     source = tmp_path / "f.c"
     source.write_text(DATAGRAMS)
     traffic = in_turns(tmp_path, 1, 400)

@@ -19,7 +19,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 
 @pytest.mark.parametrize("capacity", [1, 3, 15])
-def test_a_queue_keeps_as_many_as_fit(tmp_path: Path, capacity: int) -> None:
+def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
     """A queue in Python computes the expected counts; the element also has a second name."""
     frames = [bytes(60 + at) for at in range(50)]
     report = counted(
@@ -47,7 +47,7 @@ def test_a_queue_keeps_as_many_as_fit(tmp_path: Path, capacity: int) -> None:
     assert found["Keeper::_lengths"] == (out, len(frames) - lost)
 
 
-def test_a_queue_says_what_it_does_not_take(tmp_path: Path) -> None:
+def test_a_queue_rejects_wrong_configurations(tmp_path: Path) -> None:
     frames = trace(tmp_path, [bytes(60)])
     for config, reason in (("16", "CAPACITY is at most 15"), ("x", "CAPACITY")):
         words = ("--traffic", frames, "--config", config)
@@ -98,7 +98,7 @@ def test_a_meter_knows_the_names_of_its_class() -> None:
     assert "Meter does not take its configuration (nobody, 100): PORT" in run.stderr
 
 
-def test_headers_that_are_made_are_right(tmp_path: Path) -> None:
+def test_created_headers_are_right(tmp_path: Path) -> None:
     frames = [one for one in frames_of(NAT) if one[12:14] == b"\x08\0" and one[23] == 17]
     report = counted(
         FOLDER / "headers.cc",
@@ -109,7 +109,7 @@ def test_headers_that_are_made_are_right(tmp_path: Path) -> None:
     assert sent(report) == dict.fromkeys(range(3), len(frames))
 
 
-def test_a_configuration_arrives_as_it_is(tmp_path: Path) -> None:
+def test_configurations_arrive_complete(tmp_path: Path) -> None:
     """Long texts arrive complete, as one or several arguments; the element's size is constant."""
     frames = trace(tmp_path, [bytes(60)])
     options = ("--entry", "Speaker::tell", "--config")
@@ -130,7 +130,7 @@ def test_a_configuration_arrives_as_it_is(tmp_path: Path) -> None:
         ("share", "packet 1 of the trace: elements share more than 8 things by name"),
     ],
 )
-def test_what_does_not_fit_is_told(tmp_path: Path, config: str, expected: str) -> None:
+def test_oversized_inputs_are_refused(tmp_path: Path, config: str, expected: str) -> None:
     words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
     assert expected in error_of("insights", "counts", FOLDER / "speaker.cc", *words)
 

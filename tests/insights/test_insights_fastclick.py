@@ -124,7 +124,7 @@ def test_flows_have_state_of_their_own(first: int) -> None:
     assert table["entries_written"] == len(seen)
 
 
-def test_an_element_is_compiled_with_those_that_it_needs(tmp_path: Path) -> None:
+def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
     """The element needs a base class's `push` and an element by name, each from another source."""
     lengths = [60, 70, 80, 90, 100]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
@@ -153,14 +153,14 @@ def test_an_element_is_compiled_with_those_that_it_needs(tmp_path: Path) -> None
         ("Open", "no other element of this class is compiled"),
     ],
 )
-def test_an_element_that_is_not_there_is_told(tmp_path: Path, config: str, reason: str) -> None:
+def test_an_unknown_element_is_refused(tmp_path: Path, config: str, reason: str) -> None:
     words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
     error = error_of("insights", "counts", MINE / "gate.cc", *words)
     assert "Gate does not take its configuration" in error
     assert reason in error
 
 
-def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
+def test_required_sources_are_found(tmp_path: Path) -> None:
     """A source precedes the sources that need it; an included source is not compiled again."""
     gate = MINE / "gate.cc"
     found = companions(str(gate), gate.read_bytes(), ())
@@ -178,7 +178,7 @@ def test_sources_that_an_element_needs_are_found(tmp_path: Path) -> None:
     assert companions(str(whole), whole.read_bytes(), ()) == []
 
 
-def test_one_that_does_not_compile_is_left_out(tmp_path: Path) -> None:
+def test_required_sources_that_do_not_compile_are_omitted(tmp_path: Path) -> None:
     """An element compiles even if the source next to its header does not."""
     (tmp_path / "plain.hh").write_text("#include <click/element.hh>\n")
     (tmp_path / "plain.cc").write_text('#include "plain.hh"\nnonsense;\n')

@@ -168,7 +168,7 @@ def test_bits_in_a_row(containers: ctypes.CDLL) -> None:
 
 @LONG
 @given(steps=st.lists(st.booleans(), max_size=80))
-def test_a_ring_has_as_many_as_fit(containers: ctypes.CDLL, steps: list[bool]) -> None:
+def test_a_ring_holds_its_capacity(containers: ctypes.CDLL, steps: list[bool]) -> None:
     containers.reset()
     held = 0
     for put in steps:
@@ -247,7 +247,7 @@ def test_integers(texts: Any, text: str, bits: int, base: int, expected: str | N
     assert texts("integer", text, bits, base) == expected
 
 
-def test_integers_that_do_not_fit_are_told(texts: Any) -> None:
+def test_integers_out_of_range_are_refused(texts: Any) -> None:
     library = texts.library
     assert [library.integer_status(one) for one in (b"7", b"70000", b"seven")] == [0, 2, 1]
     library.saturated.restype = ctypes.c_long
@@ -276,7 +276,7 @@ def test_times_in_all_units(texts: Any, value: Decimal, unit: str, digits: int) 
 
 
 @pytest.mark.parametrize("text", ["", "s", "1x", "1.2.3", "1 day", "."])
-def test_what_is_no_time(texts: Any, text: str) -> None:
+def test_texts_without_a_time_are_refused(texts: Any, text: str) -> None:
     assert texts("seconds", text, 3) is None
     assert texts("moment", text) is None
 
@@ -323,7 +323,7 @@ def test_addresses_of_ipv6(texts: Any, address: ipaddress.IPv6Address, form: str
         *("1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:1.2.3.4"),
     ],
 )
-def test_what_is_no_address_of_ipv6(texts: Any, text: str) -> None:
+def test_texts_without_an_ipv6_address_are_refused(texts: Any, text: str) -> None:
     with pytest.raises(ipaddress.AddressValueError):
         ipaddress.IPv6Address(text)
     assert texts("address6", text) is None
@@ -420,7 +420,7 @@ def test_texts_are_put_together(texts: Any) -> None:
     assert texts.library.found_last(b"abc", ord("x")) == -1
 
 
-def test_texts_are_as_long_as_they_are_told_to_be(texts: Any) -> None:
+def test_texts_respect_their_limits(texts: Any) -> None:
     library = texts.library
     lengths = [0, 255, 256, 300, 4095, 4096]
     expected = [0, 255, 256, 300, 4095, -1]
@@ -465,11 +465,11 @@ def test_texts_change_alone(
         assert [library.kept_length(one) for one in range(4)] == [len(one) for one in expected]
 
 
-def test_what_elements_share_has_a_limit(texts: Any) -> None:
+def test_shared_memory_of_elements_has_a_limit(texts: Any) -> None:
     assert [texts.library.shared(one) for one in (1, 8, 9)] == [1, 8, -1]
 
 
-def test_ports_that_are_asked_for_stay_as_they_are(texts: Any) -> None:
+def test_requested_ports_do_not_change(texts: Any) -> None:
     pairs = [(0, 1), (1, 0), (2, 2), (63, 5)]
     assert [texts.library.pushes_to(*one) for one in pairs] == [0, 1, 2, 63]
 
@@ -546,7 +546,7 @@ def test_sums_with_pseudo_headers(
     assert found % 0xFFFF == added(pseudo + zeroed) % 0xFFFF
 
 
-def test_which_zero_a_sum_is(numbers: ctypes.CDLL) -> None:
+def test_checksums_use_the_right_zero(numbers: ctypes.CDLL) -> None:
     cases = [(0, bytes(4)), (0xFFFF, bytes(4)), (0, b"\0\1"), (0xFFFF, b"\1\0"), (7, bytes(4))]
     found = [numbers.zero_sum(ctypes.c_uint16(at), data, len(data)) for at, data in cases]
     assert found == [0xFFFF, 0xFFFF, 0, 0, 7]
@@ -567,9 +567,7 @@ def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
 
 @LONG
 @given(steps=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 1500)), max_size=60))
-def test_averages_of_what_comes_in_a_jiffy(
-    numbers: ctypes.CDLL, steps: list[tuple[int, int]]
-) -> None:
+def test_averages_over_jiffies(numbers: ctypes.CDLL, steps: list[tuple[int, int]]) -> None:
     """Fractions compute exact averages; integers lose less than 2^-14 at each update."""
     now = 1_000_000_000
     numbers.set_now(now)

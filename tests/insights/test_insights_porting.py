@@ -105,19 +105,17 @@ PARTS = st.recursive(
 
 
 @given(st.lists(PARTS, min_size=1))
-def test_parts_are_those_that_were_put_together(parts: list[str]) -> None:
+def test_splitting_inverts_joining(parts: list[str]) -> None:
     assert split_at_commas(", ".join(parts)) == parts
 
 
 @given(st.lists(PARTS), st.sampled_from(["()", "[]", "{}", "<>"]), st.text("ab,(]>", max_size=5))
-def test_what_a_bracket_encloses_ends_where_it_is_closed(
-    parts: list[str], kind: str, rest: str
-) -> None:
+def test_brackets_end_at_their_closing_bracket(parts: list[str], kind: str, rest: str) -> None:
     inside = kind[0] + ", ".join(parts) + kind[1]
     assert bracketed_prefix(inside + rest) == inside
 
 
-def test_what_is_not_closed_is_all() -> None:
+def test_unclosed_brackets_reach_to_the_end() -> None:
     assert bracketed_prefix("(i32 0") == "(i32 0"
     assert split_at_commas("") == [""]
 
@@ -150,7 +148,7 @@ def test_members_are_found_by_offset() -> None:
     assert (ENTRY.align, MAC.align) == (4, 1)
 
 
-def test_records_are_put_together_as_one_by_one() -> None:
+def test_recorders_agree_with_a_loop_over_records() -> None:
     """A loop over random records computes the expected counts; batches of any size agree."""
     memory = MemoryMap(
         sorted(
@@ -187,7 +185,7 @@ def test_records_are_put_together_as_one_by_one() -> None:
         assert _found(split) == _found(recorder)
 
 
-def test_blocks_are_counted_by_the_calls_around_them() -> None:
+def test_blocks_are_counted_by_enclosing_call() -> None:
     """A stack of random nested calls computes the expected counts; batches of any size agree.
 
     Some calls lack a return. Block 0 begins a packet, which ends all calls.

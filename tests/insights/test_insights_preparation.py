@@ -58,7 +58,7 @@ def program(tmp_path: Path) -> object:
     return preparation.CompiledUnit(load_source(str(file), Clang()))
 
 
-def test_functions_have_what_the_source_says(program: object, tmp_path: Path) -> None:
+def test_functions_have_types_and_callees(program: object, tmp_path: Path) -> None:
     functions = program.functions  # type: ignore[attr-defined]
     assert list(functions) == ["all", "step"] or list(functions) == ["step", "all"]
     whole = functions["all"]
@@ -83,14 +83,14 @@ def test_functions_have_what_the_source_says(program: object, tmp_path: Path) ->
     assert whole.assembly is False
 
 
-def test_loops_are_those_of_the_source(program: object) -> None:
+def test_loops_match_the_source(program: object) -> None:
     found = loops(program.functions["all"])  # type: ignore[attr-defined]
     assert [one.depth for one in found] == [1, 2]
     assert found[1].blocks < found[0].blocks
     assert loops(program.functions["step"]) == []  # type: ignore[attr-defined]
 
 
-def test_what_is_the_source_s_own_is_known_wherever_it_lies(
+def test_own_functions_are_known_in_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, beside = tmp_path / "include/x/bits/own.c", tmp_path / "include/x/bits/beside.h"
@@ -126,7 +126,7 @@ def seeming(folder: Path, name: str, text: str) -> tuple[bool, bool]:
     return is_xdp(str(file)), may_have_programs(str(file))
 
 
-def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path: Path) -> None:
+def test_code_decides_if_a_source_is_for_the_kernel(tmp_path: Path) -> None:
     whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
     plain = "int f(const unsigned char *data, int length) { return length; }\n"
     attribute = whole.replace('SEC("xdp")', '__attribute__((section("xdp"), used))')
@@ -141,7 +141,7 @@ def test_what_speaks_of_programs_outside_of_comments_is_for_the_kernel(tmp_path:
     assert seeming(tmp_path, "f.c", kept) == (False, False)
 
 
-def test_programs_may_be_in_files_beside_a_source(tmp_path: Path) -> None:
+def test_included_files_may_have_the_programs(tmp_path: Path) -> None:
     """In xdp-filter, for example, each program is a few definitions and an include."""
     whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
     (tmp_path / "within").mkdir()
@@ -154,7 +154,7 @@ def test_programs_may_be_in_files_beside_a_source(tmp_path: Path) -> None:
     assert not is_xdp(str(file))
 
 
-def test_what_a_source_includes_says_whether_it_is_for_the_kernel(tmp_path: Path) -> None:
+def test_includes_decide_if_a_source_is_for_the_kernel(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     plain = "int f(int x) { return x; }\n"
     for headers, kernel in {
@@ -186,7 +186,7 @@ def graph(edges: dict[str, tuple[str, ...]]) -> Function:
     return Function("f", "f", None, "void", (), False, blocks, nothing, nothing, False)
 
 
-def test_loops_are_those_of_dominance_by_removal() -> None:
+def test_loops_match_dominance_by_removal() -> None:
     """A loop header dominates a block if the block becomes unreachable without the header."""
     noise = noise_of(4)
     for _ in range(150):

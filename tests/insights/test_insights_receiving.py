@@ -36,7 +36,7 @@ def test_a_loop_receives_all_packets_by_bursts_from_all_ports(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("burst", "times"), [(1, 100), (7, 15), (64, 2)])
-def test_bursts_are_as_long_as_is_asked(tmp_path: Path, burst: int, times: int) -> None:
+def test_bursts_have_the_requested_length(tmp_path: Path, burst: int, times: int) -> None:
     words = ("--entry", "all_ports", f"--cflags=-DSLOWPATH_BURST={burst}")
     report = counted(LOOPS, packets(tmp_path), *words)
     assert calls(report)["rte_eth_rx_burst"] == times
@@ -59,7 +59,7 @@ def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) 
     assert not [note for note in report["notes"] if "bytes are gone" in note]
 
 
-def test_what_takes_long_before_it_receives_may_take_longer(tmp_path: Path) -> None:
+def test_blocks_option_extends_the_time_before_receiving(tmp_path: Path) -> None:
     traffic = packets(tmp_path)
     error = error_of("insights", "counts", LOOPS, "--traffic", traffic, "--entry", "takes_long")
     assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in error
@@ -67,7 +67,7 @@ def test_what_takes_long_before_it_receives_may_take_longer(tmp_path: Path) -> N
     assert report["fate"]["killed"] == PACKETS
 
 
-def test_a_loop_gets_what_is_of_its_core(tmp_path: Path) -> None:
+def test_a_loop_gets_the_configuration_of_its_core(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "of_a_conf")
     assert calls(report)["rte_eth_rx_burst"] == 25
     assert report["fate"]["killed"] == PACKETS
@@ -75,7 +75,7 @@ def test_a_loop_gets_what_is_of_its_core(tmp_path: Path) -> None:
     assert structures(report)["conf"] == (50, 0)
 
 
-def test_a_loop_may_end_before_the_packets_do(tmp_path: Path) -> None:
+def test_a_loop_may_return_early(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "enough")
     assert (report["traffic"]["packets"], report["fate"]["killed"]) == (24, 24)
     assert "enough has ended after 24 packets, and asked for no more" in report["notes"]
@@ -83,7 +83,7 @@ def test_a_loop_may_end_before_the_packets_do(tmp_path: Path) -> None:
     assert not [note for note in all_["notes"] if "has ended" in note]
 
 
-def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
+def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
     fate = counted(LOOPS, packets(tmp_path), "--entry", "into_a_queue")["fate"]
     assert (fate["waiting"], fate["outputs"], fate["killed"]) == (100, [], 0)
     words = ("--entry", "into_a_queue", "--cflags=-DSLOWPATH_TURNS=128")
@@ -105,7 +105,7 @@ def test_what_no_core_takes_out_of_a_queue_is_told(tmp_path: Path) -> None:
         ("worker", "worker takes no packet; "),
     ],
 )
-def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, expected: str) -> None:
+def test_errors_that_end_a_loop(tmp_path: Path, entry: str, expected: str) -> None:
     words = ("--traffic", packets(tmp_path), "--entry", entry)
     error = error_of("insights", "counts", LOOPS, *words)
     assert expected in error
@@ -140,7 +140,7 @@ def test_what_ends_a_loop_that_goes_wrong(tmp_path: Path, entry: str, expected: 
         ),
     ],
 )
-def test_what_is_called_back_does_not_compete(
+def test_callbacks_are_not_candidates_for_the_entry(
     tmp_path: Path, flags: str, entry: str, note: str
 ) -> None:
     report = counted(BACK, packets(tmp_path), f"--cflags=-w{flags}")
@@ -149,20 +149,20 @@ def test_what_is_called_back_does_not_compete(
     assert sent(report) == {1: PACKETS}
 
 
-def test_a_loop_and_what_watches_all_packets_are_both_named(tmp_path: Path) -> None:
+def test_an_error_names_a_loop_and_a_watcher(tmp_path: Path) -> None:
     words = ("--traffic", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
     error = error_of("insights", "counts", BACK, *words)
     assert "has several functions that no other calls" in error
     assert error.rstrip().endswith("core, watch")
 
 
-def test_what_is_called_back_may_be_named(tmp_path: Path) -> None:
+def test_a_callback_may_be_the_entry(tmp_path: Path) -> None:
     words = ("--traffic", packets(tmp_path), "--entry", "unsent")
     error = error_of("insights", "counts", BACK, *words)
     assert "parameter 3 (given) of unsent: points to nothing that is known" in error
 
 
-def test_a_loop_is_predicted_and_says_why_it_is_not_counted() -> None:
+def test_a_loop_is_predicted_with_a_reason() -> None:
     [program] = predicted(LOOPS, "--entry", "all_ports")["programs"]
     assert program["model"] == "learnt"
     assert "all_ports receives packets itself, and a program of the card gets one" in program["why"]
@@ -203,7 +203,7 @@ def test_main_does_not_receive(tmp_path: Path) -> None:
         assert "have its loop in a function of its own, and in one of RTE_INIT" in error
 
 
-def test_ports_say_what_packets_are(tmp_path: Path) -> None:
+def test_ports_set_packet_types(tmp_path: Path) -> None:
     source = tmp_path / "f.c"
     source.write_text(
         "#include <rte_mbuf.h>\nint f(struct rte_mbuf *m) { return (int)m->packet_type; }\n"
@@ -234,7 +234,7 @@ def routed(folder: Path) -> tuple[Path, int]:
     return trace(folder, frames), sum(at % 3 == 1 for at in range(PACKETS))
 
 
-def test_who_a_loop_hands_packets_to_gets_them(tmp_path: Path) -> None:
+def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
     """Callbacks and callees of `forward_all` do not get packets; its state is in another file."""
     report = counted(HANDED, packets(tmp_path))
     note = "forward_all got the packets, as route_loop hands it what it receives; --entry names"
@@ -244,7 +244,7 @@ def test_who_a_loop_hands_packets_to_gets_them(tmp_path: Path) -> None:
     assert sent(report) == {0: PACKETS}
 
 
-def test_a_header_may_have_who_gets_packets(tmp_path: Path) -> None:
+def test_a_header_may_define_the_entry(tmp_path: Path) -> None:
     """As in DPDK's l3fwd, the source file only has the loop and a callback."""
     lines = HANDED.read_text().splitlines(keepends=True)
     first = next(at for at, line in enumerate(lines) if line.startswith("static inline void forw"))
@@ -259,7 +259,7 @@ def test_a_header_may_have_who_gets_packets(tmp_path: Path) -> None:
     assert {"forward_all", "look"} <= {one["entry"] for one in programs}
 
 
-def test_code_sets_up_what_main_of_another_file_does(tmp_path: Path) -> None:
+def test_setup_code_replaces_main_of_another_file(tmp_path: Path) -> None:
     """The code sets static variables and those of other files, for the function and the loop."""
     traffic, to_one = routed(tmp_path)
     bursts = {0: 32 + 32, 3: 32 + 4}  # packets by port; the two queues alternate
@@ -277,7 +277,7 @@ def test_code_sets_up_what_main_of_another_file_does(tmp_path: Path) -> None:
     assert calls(report)["rte_eth_rx_burst"] == len(bursts) * 2
 
 
-def test_functions_and_code_set_up_together(tmp_path: Path) -> None:
+def test_functions_and_code_may_set_up_together(tmp_path: Path) -> None:
     traffic, _ = routed(tmp_path)
     words = ("--setup", "cores->routes = tables[0]", "--setup", "make_routes")
     report = counted(HANDED, traffic, *words)
@@ -294,16 +294,14 @@ def test_functions_and_code_set_up_together(tmp_path: Path) -> None:
         (("--setup", "cores[9999999].queues = 1"), "set-up (--setup): memory that is not there"),
     ],
 )
-def test_what_is_wrong_with_a_set_up_is_told(
-    tmp_path: Path, options: tuple[str, ...], expected: str
-) -> None:
+def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
     error = error_of("insights", "counts", HANDED, "--traffic", packets(tmp_path), *options)
     assert expected in error
     assert "handed.c" in error
 
 
 @pytest.mark.parametrize("code", ["cores->queues = 1; // one", "make(2);\nmake(3)"])
-def test_set_up_code_that_a_line_cannot_have_is_refused(tmp_path: Path, code: str) -> None:
+def test_setup_code_must_fit_one_line(tmp_path: Path, code: str) -> None:
     words = ("--traffic", packets(tmp_path), "--setup", code)
     error = error_of("insights", "counts", HANDED, *words, code=2)
     assert "--setup': is one line of C without //; give it once for each line" in error

@@ -27,7 +27,7 @@ def packets(count: int, seed: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("flags", ["-DTABLE=static", "-DTABLE=static -DWRITER"])
-def test_a_table_that_nothing_writes_is_counted(flags: str) -> None:
+def test_unwritten_tables_are_counted(flags: str) -> None:
     rules, entry = FOLDER / "rules.c", ("--entry", "process")
     visible = counted(rules, NAT, *entry, "--cflags=-DTABLE=")
     hidden = counted(rules, NAT, *entry, f"--cflags={flags}")
@@ -41,7 +41,7 @@ def test_a_table_that_nothing_writes_is_counted(flags: str) -> None:
     ("flags", "idle"),
     [("-DTABLE=static", ""), ("-DWRITER", "; these functions did not run: set_rule")],
 )
-def test_state_that_nothing_filled_is_told(flags: str, idle: str) -> None:
+def test_notes_name_unfilled_state(flags: str, idle: str) -> None:
     report = counted(FOLDER / "rules.c", NAT, "--entry", "process", f"--cflags={flags}")
     [note] = [one for one in report["notes"] if "never filled" in one]
     assert f"held zeros: rules (tests/counts/rules.c:12){idle}; --setup FUNCTION fills it" in note
@@ -81,7 +81,7 @@ def test_advice_says_how_much_each_line_takes() -> None:
 
 
 @pytest.mark.parametrize("flags", ["-DHEAP", "-DHEAP -DWRAPPED"])
-def test_nodes_that_are_allocated_are_state_as_those_of_a_pool(flags: str) -> None:
+def test_allocated_nodes_count_like_pool_nodes(flags: str) -> None:
     entry = (FOLDER / "trie.c", NAT, "--entry", "process")
     pool, heap = counted(*entry), counted(*entry, f"--cflags={flags}")
     by_name = {one["structure"]: one for one in heap["structures"]}
@@ -108,7 +108,7 @@ def test_allocated_nodes_get_a_memory(tmp_path: Path) -> None:
     assert sizes["allocated node"] == 24 * len(prefixes)
 
 
-def test_functions_that_set_up_run_first(tmp_path: Path) -> None:
+def test_setup_functions_run_first(tmp_path: Path) -> None:
     source = tmp_path / "made.c"
     source.write_text(
         "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
@@ -129,7 +129,7 @@ def test_functions_that_set_up_run_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["Counting", "ClassifyElement<ByLength>"])
-def test_push_may_be_that_of_a_base_class(tmp_path: Path, base: str) -> None:
+def test_a_base_class_may_define_push(tmp_path: Path, base: str) -> None:
     source = tmp_path / "derived.cc"
     source.write_text(
         "#include <click/config.h>\n#include <click/batchelement.hh>\nCLICK_DECLS\n"

@@ -24,16 +24,16 @@ _BLOCKED = (b"\x0a\0\0\3", b"\x0a\0\0\7")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_examples_do_what_they_do_in_the_kernel(tmp_path: Path, name: str) -> None:
+def test_examples_behave_as_in_the_kernel(tmp_path: Path, name: str) -> None:
     compare(SHOWN / name, traffic(300, 1), tmp_path)
 
 
-def test_helpers_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_helpers_behave_as_in_the_kernel(tmp_path: Path) -> None:
     compare(HERE / "helpers.bpf.c", requests(3000, 2), tmp_path)
     compare(HERE / "rounds.bpf.c", orders(300, 5), tmp_path)  # loops
 
 
-def test_filled_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_filled_maps_behave_as_in_the_kernel(tmp_path: Path) -> None:
     source, maps = HERE / "rules.bpf.c", HERE / "rules.toml"
     answers = compare(source, traffic(300, 3), tmp_path, maps)
     assert {one.result for one in answers} == {1, 2, 3, 4}
@@ -41,7 +41,7 @@ def test_filled_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     assert {one.result for one in empty} == {0}
 
 
-def test_tail_calls_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_tail_calls_behave_as_in_the_kernel(tmp_path: Path) -> None:
     packets = orders(300, 4)
     answers = compare(HERE / "steps.bpf.c", packets, tmp_path, HERE / "steps.toml", "first")
     assert {one.result for one in answers} == {0, 1, 2, 3}
@@ -54,7 +54,7 @@ def test_tail_calls_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     compare(HERE / "steps.bpf.c", packets, tmp_path, None, "first")
 
 
-def test_queues_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_queues_behave_as_in_the_kernel(tmp_path: Path) -> None:
     drained = bytes([2] * 8 + [6] * 6)
     packets = orders(300, 6, drained)
     compare(HERE / "lines.bpf.c", packets, tmp_path)
@@ -81,7 +81,7 @@ def frames(kinds: bytes) -> list[bytes]:
     return [bytes(14) + bytes([kind]) + bytes(10) for kind in kinds]
 
 
-def test_counts_are_those_of_the_source(tmp_path: Path) -> None:
+def test_counts_match_the_source(tmp_path: Path) -> None:
     kinds = bytes(at * at % 23 for at in range(200))
     short = [bytes(14)] * 5
     report = counted(HERE / "table.bpf.c", trace(tmp_path, frames(kinds) + short))
@@ -107,7 +107,7 @@ def test_counts_are_those_of_the_source(tmp_path: Path) -> None:
     ]
 
 
-def test_what_sources_in_the_wild_have(tmp_path: Path) -> None:
+def test_styles_of_published_sources(tmp_path: Path) -> None:
     kinds = bytes([1, 2, 3, 7, 7, 1, 2, 4])
     report = counted(HERE / "styles.bpf.c", trace(tmp_path, frames(kinds)))
     by_name = {one["structure"]: one for one in report["structures"]}
@@ -152,7 +152,7 @@ def test_counts_with_filled_maps(tmp_path: Path) -> None:
     assert report["notes"] == [f"{said} ({maps})"]
 
 
-def test_maps_that_nobody_filled_are_told(tmp_path: Path) -> None:
+def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
     packets = [one for one in traffic(100, 8) if one[12:14] == b"\x08\x00" and len(one) > 34]
     file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
     maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
@@ -166,7 +166,7 @@ def test_maps_that_nobody_filled_are_told(tmp_path: Path) -> None:
     assert reported(HERE / "rules.bpf.c", "--traffic", file)["traffic"]["notes"] == told
 
 
-def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
+def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
     source, maps = tmp_path / "jumps.bpf.c", tmp_path / "maps.toml"
     source.write_text(
         "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
@@ -196,7 +196,7 @@ def test_tail_calls_without_a_program_are_told(tmp_path: Path) -> None:
     assert results == {"XDP_TX": 2, "XDP_ABORTED": 4}
 
 
-def test_a_report_has_the_maps_and_the_programs_that_are_called_last(tmp_path: Path) -> None:
+def test_a_report_has_maps_and_tail_called_programs(tmp_path: Path) -> None:
     """The report counts the instructions of all programs that ran, each with its own blocks."""
     file = trace(tmp_path, orders(200, 9))
     sums = []
@@ -234,7 +234,7 @@ WRONG_MAPS = {
 
 
 @pytest.mark.parametrize("said", WRONG_MAPS)
-def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
+def test_wrong_content_of_maps_is_refused(tmp_path: Path, said: str) -> None:
     source, maps = tmp_path / "wrong.bpf.c", tmp_path / "maps.toml"
     source.write_text(
         "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
@@ -261,7 +261,7 @@ def test_wrong_content_of_maps_is_said(tmp_path: Path, said: str) -> None:
     assert error.count("\n") == 1
 
 
-def test_why_maps_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_errors_say_why_maps_cannot_be_read(tmp_path: Path) -> None:
     source, maps = tmp_path / "deep.bpf.c", tmp_path / "maps.toml"
     text = (HERE / "table.bpf.c").read_text()
     large = "\tvolatile __u8 large[600];\n\n\tfor (int at = 0; at < 600; at++) large[at] = at;\n"
@@ -289,7 +289,7 @@ def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
     assert f"{maps}: map kinds: there is no map of this name" in error
 
 
-def test_an_object_is_made_only_where_maps_are_read_in_it() -> None:
+def test_an_object_is_compiled_only_to_read_maps() -> None:
     plain = str(HERE / "table.bpf.c")
     assert load_runnable(plain, Clang()).object == b""
     assert load_runnable(plain, Clang(), filled=True).object
@@ -301,7 +301,7 @@ KEYS = {4: "few", 8: "words", 13: "odd"}
 """Names of hash maps, by the size of their keys in bytes."""
 
 
-def test_keys_that_are_made_up_are_those_of_measure(tmp_path: Path) -> None:
+def test_synthetic_keys_are_those_of_measure(tmp_path: Path) -> None:
     """Packets with the keys of synthetic entries find them in insights and in `measure`."""
     needs_kernel()
     source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
@@ -343,7 +343,7 @@ def test_keys_that_are_made_up_are_those_of_measure(tmp_path: Path) -> None:
         assert (here.result == 3) == found
 
 
-def test_entries_without_a_slot_are_told(tmp_path: Path) -> None:
+def test_notes_count_entries_without_a_slot(tmp_path: Path) -> None:
     maps = tmp_path / "full.toml"
     maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
@@ -414,7 +414,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("said", REFUSED)
-def test_what_cannot_be_done_is_said_with_its_line(tmp_path: Path, said: str) -> None:
+def test_refused_operations_are_named_with_their_line(tmp_path: Path, said: str) -> None:
     before, inside = REFUSED[said]
     source = tmp_path / "wrong.bpf.c"
     source.write_text(
@@ -428,7 +428,7 @@ def test_what_cannot_be_done_is_said_with_its_line(tmp_path: Path, said: str) ->
     assert run.stderr.count("\n") == 1
 
 
-def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
+def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
     """The source ends before its first program; its includes show that it is for the kernel."""
     text = (HERE / "table.bpf.c").read_text()
     source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
@@ -445,7 +445,7 @@ def test_a_source_that_is_cut_off_is_compiled_for_bpf(tmp_path: Path) -> None:
         assert error.count("\n") == 1
 
 
-def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) -> None:
+def test_file_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
     """File names in clang's debug information depend on the folder in which it runs."""
     (tmp_path / "here").mkdir()
     source = tmp_path / "wrong.bpf.c"
@@ -459,7 +459,7 @@ def test_a_file_is_named_as_it_is_found_wherever_it_is_compiled(tmp_path: Path) 
     assert f"{source}:5: wrong: packet 1" in run.stderr
 
 
-def test_helpers_are_not_the_users(tmp_path: Path) -> None:
+def test_helpers_are_not_functions_of_the_user(tmp_path: Path) -> None:
     file = trace(tmp_path, frames(b"123"))
     report = counted(HERE / "table.bpf.c", file)
     assert {one["function"] for one in report["blocks"] if not one["support"]} == {"table"}

@@ -39,7 +39,7 @@ OTHER = (
 FILTERS = HERE / "filters.toml"
 
 
-def test_open_coded_iterators_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_open_coded_iterators_behave_as_in_the_kernel(tmp_path: Path) -> None:
     answers = compare(HERE / "turns.bpf.c", orders(400, 21), tmp_path)
     assert {one.result for one in answers} >= {1, 3}
     codes = {one.packet[28] for one in answers if len(one.packet) >= 40}
@@ -64,14 +64,14 @@ def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
     assert calls["bpf_iter_num_next"] >= 3
 
 
-def test_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_maps_of_maps_behave_as_in_the_kernel(tmp_path: Path) -> None:
     source, packets = HERE / "nested.bpf.c", orders(400, 22)
     for maps in (None, HERE / "nested.toml"):
         answers = compare(source, packets, tmp_path, maps)
         assert {one.result for one in answers} >= {1, 3}
 
 
-def test_ports_in_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_ports_in_maps_of_maps_behave_as_in_the_kernel(tmp_path: Path) -> None:
     source, maps = tmp_path / "ports.bpf.c", tmp_path / "ports.toml"
     source.write_text(
         f"{HEAD}struct ports {{ __uint(type, 14); __uint(max_entries, 4); __type(key, __u32);"
@@ -90,7 +90,7 @@ def test_ports_in_maps_of_maps_do_what_they_do_in_the_kernel(tmp_path: Path) -> 
     assert {one.result for one in answers} >= {1, 3, 4}
 
 
-def test_bloom_filters_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_bloom_filters_behave_as_in_the_kernel(tmp_path: Path) -> None:
     source, packets = HERE / "filters.bpf.c", orders(400, 23)
     alone, filled = (compare(source, packets, tmp_path, maps) for maps in (None, FILTERS))
     for answers in (alone, filled):
@@ -98,13 +98,13 @@ def test_bloom_filters_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
     assert alone != filled
 
 
-def test_values_in_bloom_filters_are_told(tmp_path: Path) -> None:
+def test_notes_count_values_in_bloom_filters(tmp_path: Path) -> None:
     report = counted(HERE / "filters.bpf.c", trace(tmp_path, orders(50, 23)), "--maps", FILTERS)
     said = "maps hold entries to begin with: addresses 62, keys 300, pairs 2"
     assert report["notes"] == [f"{said} ({FILTERS})"]  # these filters have no random seed
 
 
-def test_more_values_than_can_be_put_in_are_refused(tmp_path: Path) -> None:
+def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
     maps, packets = tmp_path / "maps.toml", trace(tmp_path, orders(3, 1))
     maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
     source = HERE / "filters.bpf.c"
@@ -112,7 +112,7 @@ def test_more_values_than_can_be_put_in_are_refused(tmp_path: Path) -> None:
     assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in error
 
 
-def test_how_many_a_bloom_filter_finds_by_chance_is_told(tmp_path: Path) -> None:
+def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None:
     """The reported share is near the share of packets that a filter with seed 0 finds by chance."""
     source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"
     source.write_text(
@@ -137,7 +137,7 @@ def test_how_many_a_bloom_filter_finds_by_chance_is_told(tmp_path: Path) -> None
     assert abs(seen - share) < 4 * (share / count) ** 0.5 + 0.005
 
 
-def test_tail_calls_in_functions_do_what_they_do_in_the_kernel(tmp_path: Path) -> None:
+def test_tail_calls_in_functions_behave_as_in_the_kernel(tmp_path: Path) -> None:
     packets = orders(400, 24)
     answers = compare(HERE / "within.bpf.c", packets, tmp_path)
     whole = [(x, y) for x, y in zip(packets, answers, strict=True) if len(x) >= 24]
@@ -162,7 +162,7 @@ def test_maps_in_maps_are_structures_with_entries(tmp_path: Path) -> None:
     assert "tables#1 2, tables#3 1, tables#2 3" in said
 
 
-def test_sizes_of_maps_in_maps_are_those_of_the_file(tmp_path: Path) -> None:
+def test_sizes_of_inner_maps_come_from_the_file(tmp_path: Path) -> None:
     maps = tmp_path / "maps.toml"
     text = (
         (HERE / "nested.toml")
@@ -177,7 +177,7 @@ def test_sizes_of_maps_in_maps_are_those_of_the_file(tmp_path: Path) -> None:
     assert sizes["tables#2"] == 8 * 16
 
 
-def test_maps_of_maps_that_hold_nothing_are_told(tmp_path: Path) -> None:
+def test_notes_name_empty_maps_of_maps(tmp_path: Path) -> None:
     source = tmp_path / "none.bpf.c"
     source.write_text(
         f"{HEAD}{OUTER}"
@@ -235,7 +235,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("said", UNFIT)
-def test_what_the_kernel_does_not_load_is_refused(tmp_path: Path, said: str) -> None:
+def test_programs_that_the_kernel_refuses_are_refused(tmp_path: Path, said: str) -> None:
     source = tmp_path / "unfit.bpf.c"
     source.write_text(
         f'{HEAD}{UNFIT[said]}SEC("xdp") int unfit(struct xdp_md *ctx)\n{{\n\t__u32 key = 0;\n'
@@ -270,7 +270,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("said", WRONG)
-def test_what_maps_of_maps_cannot_hold_is_said(tmp_path: Path, said: str) -> None:
+def test_wrong_content_of_maps_of_maps_is_refused(tmp_path: Path, said: str) -> None:
     source, maps = tmp_path / "wrong.bpf.c", tmp_path / "maps.toml"
     before, content = WRONG[said]
     source.write_text(
@@ -297,7 +297,7 @@ def programs(*names: str) -> str:
     return f"{HEAD}{declared}{JUMPS}{bodies}{start}"
 
 
-def test_the_only_program_that_no_array_has_is_taken(tmp_path: Path) -> None:
+def test_the_only_program_outside_arrays_gets_the_packets(tmp_path: Path) -> None:
     source, file = tmp_path / "chain.bpf.c", trace(tmp_path, orders(5, 1))
     source.write_text(programs("behind", "last"))
     report = counted(source, file)
@@ -311,7 +311,7 @@ def test_the_only_program_that_no_array_has_is_taken(tmp_path: Path) -> None:
     assert reported(source, "--traffic", file)["traffic"]["unit"] == "instructions of the card"
 
 
-def test_of_several_programs_that_no_array_has_one_is_named(tmp_path: Path) -> None:
+def test_several_programs_outside_arrays_need_an_entry(tmp_path: Path) -> None:
     source, file = tmp_path / "chains.bpf.c", trace(tmp_path, orders(5, 1))
     source.write_text(programs("behind", "last", "beside"))
     error = error_of("insights", "counts", source, "--traffic", file)
