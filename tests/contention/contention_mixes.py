@@ -24,7 +24,7 @@ def own_time(mtbr: float) -> float:
 
 
 def without_competitors(of: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the same traffic, with competitors that hardly do anything."""
+    """Replace competitors by ones with negligible accesses; the traffic stays."""
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 

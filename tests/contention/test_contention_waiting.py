@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return one client in each row, from request times and rates."""
+    """Return arrays with one client for each row, from pairs of request time and rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 

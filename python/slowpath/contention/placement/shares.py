@@ -29,7 +29,10 @@ _CONFIDENCE = 0.9
 
 
 class Shares:
-    """Table of shares, `[mix, function]`; infinite for functions outside the mix."""
+    """Kept shares of solo throughput, a row for each mix and a column for each function.
+
+    Functions outside a mix have an infinite share.
+    """
 
     def __init__(self, functions: int) -> None:
         self.mixes = list[Mix]()

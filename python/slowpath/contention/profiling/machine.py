@@ -44,10 +44,10 @@ def this_machine(setup: Setup) -> Machine:
         UnavailableError: if there are too few CPUs, the size of the cache is unknown, or the kernel
             does not load programs of this process.
     """
-    what_for = "a function beside a competitor"
+    purpose = "a function beside a competitor"
     if setup.function.pattern == "pipeline":
-        what_for = "a pipeline, which has an accelerator on a CPU of its own,"
-    cpus = neighbours.cpus(setup.cpus, 2, what_for)
+        purpose = "a pipeline, which has an accelerator on a CPU of its own,"
+    cpus = neighbours.cpus(setup.cpus, 2, purpose)
     facts = processor(Files(), cpus[0])
     sizes = [(cache["level"] or 0, cache["bytes"] or 0) for cache in facts["caches"]]
     cache = max((size for size in sizes if size[1]), default=None)
