@@ -1,7 +1,7 @@
 """Queues and request time of a function at a round-robin accelerator, identified from co-runs.
 
-At equilibrium 1 / T = t + (n_c t_c) / n, by Eq. 1: a line over the time n_c t_c of the known client
-in a round. Two co-runs determine the line; more show its error.
+At equilibrium 1 / T = t + (n_c t_c) / n (Eq. 1), a line over the time n_c t_c of the known client
+in a round. Two co-runs determine the line; further co-runs show its error.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from slowpath.contention.accelerators import CoRun, IdentificationError
 
 _TWO = 2
 _WHOLE = 0.15
-"""Largest relative distance from a whole number of queues; beyond it, another resource limits the
-function."""
+"""Maximum relative distance from a whole number of queues; if it is larger, another resource limits
+the function."""
 
 
 class Identified(NamedTuple):
@@ -22,7 +22,7 @@ class Identified(NamedTuple):
 
     queues: float  # estimate, a whole number except for noise
     request_time: float
-    residual: float | None  # largest relative error of a throughput; None for two co-runs
+    residual: float | None  # maximum relative error of a throughput; None for two co-runs
 
     @property
     def whole_queues(self) -> int:
@@ -34,17 +34,17 @@ def identify(runs: Sequence[CoRun]) -> Identified:
     """Identify queues and request time of the function.
 
     Raises:
-        IdentificationError: if there are too few co-runs, all are alike, or the accelerator is not
-            the only bottleneck.
+        IdentificationError: if there are too few different co-runs, or the accelerator is not the
+            only bottleneck.
     """
     if any(min(run) <= 0 for run in runs):
         raise IdentificationError("queues, request times and throughputs have to be above zero")
-    taken = np.array([run.queues * run.request_time for run in runs])
-    if len(np.unique(taken)) < _TWO:
+    round_times = np.array([run.queues * run.request_time for run in runs])
+    if len(np.unique(round_times)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     inverse = np.array([1 / run.throughput for run in runs])
     # Rows are divided by their target, to minimise relative differences.
-    design = np.column_stack([1 / inverse, taken / inverse])
+    design = np.column_stack([1 / inverse, round_times / inverse])
     (time, slope), *_ = np.linalg.lstsq(design, np.ones(len(runs)), rcond=None)
     if slope <= 0:
         reason = "longer requests of the other do not slow the function"
@@ -52,8 +52,8 @@ def identify(runs: Sequence[CoRun]) -> Identified:
     if time <= 0:
         reason = "its throughput falls by more than the requests of the other take"
         raise IdentificationError(f"{reason}: something else than the accelerator limits it")
-    off = np.abs(design @ np.array([time, slope]) - 1)
-    residual = float(off.max()) if len(runs) > _TWO else None
+    errors = np.abs(design @ np.array([time, slope]) - 1)
+    residual = float(errors.max()) if len(runs) > _TWO else None
     found = Identified(float(1 / slope), float(time), residual)
     if abs(found.queues - found.whole_queues) > _WHOLE * found.whole_queues:
         reason = f"the co-runs say {found.queues:.2f} queues, which is no whole number"

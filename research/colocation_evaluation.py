@@ -1,4 +1,4 @@
-"""Quality of predicted scores of pairs for groups with measured pairs."""
+"""Quality of predicted scores of pairs, for groups with measured pairs."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ from slowpath.insights.cores.queueing import Array
 from slowpath.insights.cores.scores import Scores, scores
 
 COUNTS = (1, 2, 3)
-"""Numbers of best pairs that are compared."""
+"""Sizes of the sets of best pairs that are compared."""
 
 
 class Agreement(NamedTuple):
-    """Agreement of one predicted score with the measured one, by group."""
+    """Agreement of a predicted score with the measured score, by group."""
 
-    overlap: Array  # overlap for each of COUNTS, shape (groups, 3)
-    loss: Array  # relative loss, shape (groups,)
+    overlap: Array  # see `overlap`, for each of COUNTS, shape (groups, 3)
+    loss: Array  # see `loss`, shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
@@ -34,8 +34,8 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 def without_solo(groups: Groups) -> Groups:
     """Return the groups without solo measurements."""
-    nothing = np.full(groups.alone.throughput.shape, np.nan)
-    return groups._replace(alone=Alone(nothing, nothing))
+    unmeasured = np.full(groups.alone.throughput.shape, np.nan)
+    return groups._replace(alone=Alone(unmeasured, unmeasured))
 
 
 def truth(groups: Groups, pairs: Paired) -> Scores:
@@ -43,18 +43,18 @@ def truth(groups: Groups, pairs: Paired) -> Scores:
     return scores(groups.alone.throughput, groups.alone.latency, *pairs)
 
 
-def friendlier(found: Scores, name: str) -> Array:
-    """Return a score with a sign such that higher is better."""
+def higher_is_better(found: Scores, name: str) -> Array:
+    """Return a score, negated if lower is better."""
     score: Array = getattr(found, name)
     return -score if name.startswith("latency") else score
 
 
 def overlap(true: Array, predicted: Array, count: int) -> Array:
-    """Return the share of the best pairs that are also predicted among the best, by group.
+    """Return the share of the `count` best pairs that are predicted to be among them, by group.
 
     Args:
-        true: measured score, higher is better, shape (groups, 6).
-        predicted: predicted score, same shape.
+        true: measured scores, higher is better, shape (groups, 6).
+        predicted: predicted scores, shape (groups, 6).
         count: number of best pairs.
     """
     best = [np.argsort(-one, axis=1, kind="stable")[:, :count] for one in (true, predicted)]
@@ -63,15 +63,15 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 
 
 def loss(true: Array, predicted: Array) -> Array:
-    """Return the relative loss of the pair predicted to be the best, by group."""
+    """Return the relative loss if the pair with the best prediction is chosen, by group."""
     best = true.max(1)
     chosen = true[np.arange(len(true)), predicted.argmax(1)]
     return np.asarray((best - chosen) / np.abs(best))
 
 
 def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """Compare one of the scores."""
-    one, other = friendlier(true, name), friendlier(found, name)
+    """Compare measured and predicted values of the score `name`."""
+    one, other = higher_is_better(true, name), higher_is_better(found, name)
     return Agreement(
         np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
     )

@@ -1,4 +1,4 @@
-"""Quality of predicted curves and advised cores for functions with measured curves."""
+"""Quality of predicted curves and advised cores, for functions with measured curves."""
 
 from typing import NamedTuple
 
@@ -11,15 +11,15 @@ from slowpath.insights.cores.model import CoresModel, advised, predict
 
 
 class Outcome(NamedTuple):
-    """Quality of predictions for held-out functions, by function."""
+    """Errors of predictions, by function."""
 
     knee: Array  # |predicted - measured| in cores
-    plain: Array  # |predicted - measured| for the knee of the predicted curve itself
+    plain: Array  # |knee of the predicted curve - measured knee| in cores
     throughput: Array  # |predicted / measured - 1|, mean over the curve
     latency: Array  # |predicted / measured - 1|, mean over the curve
     covered: Array  # 1 if the interval contains the measured knee
     width: Array  # width of the interval, cores
-    share: Array  # measured throughput at the advised cores / greatest measured one
+    share: Array  # measured throughput at the advised cores / maximum measured throughput
 
 
 def curves_of(curves: Curves, places: np.ndarray) -> Curves:
@@ -30,14 +30,14 @@ def curves_of(curves: Curves, places: np.ndarray) -> Curves:
 
 
 def at_cores(throughput: Array, cores: Array) -> Array:
-    """Interpolate the throughput of curves linearly; shape (functions,)."""
+    """Return the throughput of each curve at its number of cores, by linear interpolation."""
     return np.array(
         [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
     )
 
 
 def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
-    """Return 1 if an interval contains the measured value, else 0."""
+    """Return 1 where the interval contains the measured value, else 0."""
     return np.asarray((low <= measured) & (measured <= high), float)
 
 

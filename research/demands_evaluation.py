@@ -1,7 +1,7 @@
 """Quality of predictions on published functions.
 
-Predictions do not know the elements of these functions. Only calls of the CRC unit, which no count
-of a source covers, have their fitted demands.
+Predictions use counts and prices, as if the elements of these functions were unknown. Calls of the
+CRC unit have their fitted demands, because counts of a source do not include them.
 """
 
 from typing import NamedTuple
@@ -34,14 +34,14 @@ _GIGA = 1e9
 
 
 class Outcome(NamedTuple):
-    """Comparison of predictions with measurements, by function."""
+    """Errors of predictions, by function."""
 
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
     covered: Array  # 1 if the interval contains the measured knee
     width: Array  # width of the interval, cores
     within: Array  # 1 if the interval contains the measured throughput, shape (functions, 7)
-    share: Array  # measured throughput at the advised cores / greatest measured one
+    share: Array  # measured throughput at the advised cores / maximum measured throughput
 
 
 class Settings(NamedTuple):
@@ -52,18 +52,18 @@ class Settings(NamedTuple):
     wider: float = WIDER
 
 
-def compared(fits: Fits, curves: Curves, way: Settings, without: str | None = None) -> Outcome:
+def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None = None) -> Outcome:
     """Compare predictions for functions with measurements.
 
     Args:
         fits: fits from which prices are learnt.
         curves: measured functions.
-        way: settings of predictions.
-        without: an element that is excluded from prices.
+        settings: settings of predictions.
+        without: element that is excluded from prices.
     """
-    draws = _needed(fits, curves.functions, way, without)
-    low, middle, high = interval(throughput(draws, CORES) * _GIGA, way.confidence)
-    advice = advise(draws, fits.noise, way.confidence).advice
+    draws = _needed(fits, curves.functions, settings, without)
+    low, middle, high = interval(throughput(draws, CORES) * _GIGA, settings.confidence)
+    advice = advise(draws, fits.noise, settings.confidence).advice
     truth = knees(curves.throughput)
     return Outcome(
         np.abs(advice.cores - truth).astype(float),
@@ -75,13 +75,13 @@ def compared(fits: Fits, curves: Curves, way: Settings, without: str | None = No
     )
 
 
-def left_out(fits: Fits, curves: Curves, way: Settings) -> dict[str, Outcome]:
-    """Compare functions with an element against prices learnt without it, for each element."""
+def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcome]:
+    """For each element, compare predictions without its prices with functions that contain it."""
     found = {}
     for element in ELEMENTS:
-        there = np.flatnonzero(_has(curves.functions, element))
-        if len(there):
-            found[element] = compared(fits, curves_of(curves, there), way, element)
+        indices = np.flatnonzero(_has(curves.functions, element))
+        if len(indices):
+            found[element] = compared(fits, curves_of(curves, indices), settings, element)
     return found
 
 
@@ -91,31 +91,31 @@ def without_filters(curves: Curves) -> Curves:
 
 
 class Beside(NamedTuple):
-    """Shares of solo throughput that functions keep beside others, shape (functions,)."""
+    """Shares of solo throughput that functions keep next to others, shape (functions,)."""
 
     predicted: Array  # median
     measured: Array
     covered: Array  # 1 if the interval contains the measured share
 
 
-def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Settings) -> Beside:
-    """Predict members of published pairs as sources, beside neighbours known by columns.
+def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Settings) -> Beside:
+    """Predict each member of published pairs from counts, and its neighbour from columns.
 
-    Functions are ordered by their position in the pair (first, second), then by group and pair.
+    Results are ordered by the position in the pair (first, second), then by group and pair.
     """
     members = np.arange(groups.size)[:, None] * FUNCTIONS
     places = [(members + one).ravel() for one in (FIRST, SECOND)]
     own = groups.functions.selected(np.concatenate(places))
     other = groups.functions.selected(np.concatenate(places[::-1]))
     fits = Fits((parameters,), np.zeros((0, 0)))
-    others = repeated(of_columns(parameters, other), way.draws)
-    kept = beside(_needed(fits, own, way), others).own
-    low, middle, high = interval(kept, way.confidence)
-    # The position in a pair affects the throughput, which is an artefact of the measurement.
-    fair = pairs.throughput / np.exp(position_bias(groups, pairs))
+    others = repeated(of_columns(parameters, other), settings.draws)
+    kept = beside(_needed(fits, own, settings), others).own
+    low, middle, high = interval(kept, settings.confidence)
+    # Remove the effect of the position in a pair, an artefact of the measurement.
+    unbiased = pairs.throughput / np.exp(position_bias(groups, pairs))
     alone = groups.alone.throughput
     measured = np.concatenate(
-        [(fair[..., at] / alone[:, place]).ravel() for at, place in enumerate((FIRST, SECOND))]
+        [(unbiased[..., at] / alone[:, place]).ravel() for at, place in enumerate((FIRST, SECOND))]
     )
     return Beside(middle, measured, inside(low, high, measured))
 
@@ -123,24 +123,24 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, way: Setting
 class Chosen(NamedTuple):
     """Quality of the advised neighbour for each function, among the three in its group."""
 
-    right: Array  # 1 if the advised neighbour is the best one
-    lost: Array  # difference of the kept share to that beside the best one
-    lot: Array  # mean difference for a random neighbour
+    right: Array  # 1 if the advised neighbour is the best
+    lost: Array  # kept share next to the best neighbour - kept share next to the advised one
+    lot: Array  # kept share next to the best neighbour - mean over all neighbours
 
 
 def chosen(found: Beside) -> Chosen:
     """Evaluate the advised neighbours for members of published groups."""
-    every = [
+    reshaped = [
         np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
         for one in (found.predicted, found.measured)
     ]
     right, lost, lot = list[Array](), list[Array](), list[Array]()
     for member in range(FUNCTIONS):
-        said, true = (one[:, np.stack([FIRST, SECOND]) == member] for one in every)
-        best, most = said.argmax(1), true.max(1)
-        right.append(np.asarray(best == true.argmax(1), float))
-        lost.append(most - true[np.arange(len(true)), best])
-        lot.append(most - true.mean(1))
+        predicted, measured = (one[:, np.stack([FIRST, SECOND]) == member] for one in reshaped)
+        best, largest = predicted.argmax(1), measured.max(1)
+        right.append(np.asarray(best == measured.argmax(1), float))
+        lost.append(largest - measured[np.arange(len(measured)), best])
+        lot.append(largest - measured.mean(1))
     return Chosen(*map(np.concatenate, (right, lost, lot)))
 
 
@@ -155,13 +155,15 @@ def _has(functions: Functions, element: str) -> Array:
     return np.asarray(np.sum([work[name] for name in names], axis=0))
 
 
-def _needed(fits: Fits, functions: Functions, way: Settings, without: str | None = None) -> Draws:
-    """Return demands from counts and prices, with the fitted demands of CRC calls."""
+def _needed(
+    fits: Fits, functions: Functions, settings: Settings, without: str | None = None
+) -> Draws:
+    """Return demands from counts and prices, plus the fitted demands of CRC calls."""
     prices = prices_of(fits.parameters, without)
-    draws = drawn(prices, published(functions), draws=way.draws, wider=way.wider)
-    none = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))
-    bare = Functions({**functions.columns, **none})
-    every, others = (needed(fits.parameters, one) for one in (functions, bare))
+    draws = drawn(prices, published(functions), draws=settings.draws, wider=settings.wider)
+    no_crc = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))
+    without_crc = Functions({**functions.columns, **no_crc})
+    every, others = (needed(fits.parameters, one) for one in (functions, without_crc))
     return draws._replace(
         waiting=draws.waiting + (every.waiting - others.waiting)[draws.fit],
         computing=draws.computing + (every.computing - others.computing)[draws.fit],

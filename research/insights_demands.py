@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How well cores are advised from counts and prices, where elements are not known.
+"""Measures advice on cores and neighbours from counts and prices, for functions with known curves.
 
-Published functions (training tables only) as if they were sources: what `slowpath insights FILE`
-would say of their counts, beside what was measured; also where prices know nothing of one of their
-elements. docs/insights.md has the tables:
+Published functions (training tables only) are assessed from their counts, as by `slowpath insights
+FILE`, and compared with their measurements; also with prices that exclude one of their elements.
+docs/insights.md has the tables:
 
     research/insights_demands.py ../shared/validation [--draws N] [--every N] [--wider X ...]
 
-Without the published tables it says so and ends with 2.
+Exits with status 2 if the published tables are missing.
 """
 
 import argparse
@@ -38,8 +38,8 @@ CONFIDENCE = 0.9
 
 
 def row(name: str, one: Outcome) -> str:
-    off = 100 * np.abs(one.throughput).mean(0)
-    at = {cores: off[CORES.index(cores)] for cores in (24, 42, 60)}
+    errors = 100 * np.abs(one.throughput).mean(0)
+    at = {cores: errors[CORES.index(cores)] for cores in (24, 42, 60)}
     return (
         f"| {name} | {len(one.knee)} | {one.knee.mean():.2f} | {100 * one.share.mean():.1f} % | "
         + " | ".join(f"{value:.1f} %" for value in at.values())
@@ -60,26 +60,26 @@ def head() -> str:
     )
 
 
-def tables(curves: dict[str, Curves], way: Settings, details: bool) -> None:
-    """What is said of all functions, of those without filters, and with an element unknown."""
+def tables(curves: dict[str, Curves], settings: Settings, details: bool) -> None:
+    """Print errors for all functions, functions without filters, and with an unknown element."""
     print(head())
     fits = shipped_fits()
     for traffic, one in curves.items():
-        print(row(f"{traffic}, all", compared(fits, one, way)), flush=True)
-        print(row(f"{traffic}, without filters", compared(fits, without_filters(one), way)))
-        without = left_out(fits, one, way)
+        print(row(f"{traffic}, all", compared(fits, one, settings)), flush=True)
+        print(row(f"{traffic}, without filters", compared(fits, without_filters(one), settings)))
+        without = left_out(fits, one, settings)
         print(row(f"{traffic}, an element unknown", joined([*without.values()])), flush=True)
         for name, outcome in without.items() if details else ():
             print(row(f"{traffic}, {name} unknown", outcome))
 
 
-def neighbours(folder: Path, way: Settings) -> None:
-    """What published functions keep beside others."""
+def neighbours(folder: Path, settings: Settings) -> None:
+    """Print errors of the throughput that published functions keep next to others."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
-    found = beside_others(pairing.shipped().parameters, groups, pairs, way)
-    off, true, best = np.abs(found.predicted - found.measured), found.measured, chosen(found)
+    found = beside_others(pairing.shipped().parameters, groups, pairs, settings)
+    errors, true, best = np.abs(found.predicted - found.measured), found.measured, chosen(found)
     print(
-        f"\n{groups.size} groups: what is kept is off by {100 * off.mean():.2f} points in the mean, "
+        f"\n{groups.size} groups: what is kept is off by {100 * errors.mean():.2f} points in the mean, "
         f"{100 * np.median(found.predicted - found.measured):+.2f} in the median "
         f"(as it is everywhere: {100 * np.abs(true - true.mean()).mean():.2f}), correlation "
         f"{np.corrcoef(found.predicted, found.measured)[0, 1]:.2f}; {100 * found.covered.mean():.1f} % "
@@ -89,12 +89,12 @@ def neighbours(folder: Path, way: Settings) -> None:
 
 
 def prices() -> None:
-    """What is derived, beside how far elements are apart."""
+    """Print the prices, with their deviations between fits and between elements."""
     found = prices_of(shipped_fits().parameters)
     names = ("instruction", "waiting, IMEM", "waiting, EMEM", "busy, IMEM", "busy, EMEM", "way")
-    every = (found.instruction, *found.waiting, *found.service, found.way)
+    prices_of_all = (found.instruction, *found.waiting, *found.service, found.way)
     print("| | ns | between fits | between elements |\n|---|---|---|---|")
-    for name, one in zip(names, every, strict=True):
+    for name, one in zip(names, prices_of_all, strict=True):
         print(
             f"| {name} | {one.each.mean():.3g} | {100 * one.each.std() / one.each.mean():.0f} % "
             f"| {100 * one.spread:.0f} % |"
@@ -102,7 +102,7 @@ def prices() -> None:
 
 
 def main() -> int:
-    """Prints the tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where netronome-scaling is")
     parser.add_argument("--draws", type=int, default=DRAWS)
@@ -117,13 +117,13 @@ def main() -> int:
     prices()
     curves = {}
     for traffic in model.TRAFFIC:
-        every = read_curves(str(folder / f"{traffic}.csv.gz"))
-        curves[traffic] = curves_of(every, np.arange(0, len(every.names), given.every))
+        functions = read_curves(str(folder / f"{traffic}.csv.gz"))
+        curves[traffic] = curves_of(functions, np.arange(0, len(functions.names), given.every))
     for wider in given.wider:
         print(f"\nspreads x {wider:g}\n")
-        way = Settings(CONFIDENCE, given.draws, wider)
-        tables(curves, way, given.details)
-        neighbours(given.folder, way)
+        settings = Settings(CONFIDENCE, given.draws, wider)
+        tables(curves, settings, given.details)
+        neighbours(given.folder, settings)
     return 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How well `slowpath insights cores` and `colocation` predict published functions left out.
+"""Measures predictions of `slowpath insights cores` and `colocation` by cross-validation.
 
-Cross-validation on training functions and groups only, with several seeds; beside it, on the same
-folds, what was tried and left out (docs/insights.md):
+Only training functions and groups are used, with several seeds. Rejected alternatives are measured
+on the same folds (docs/insights.md):
 
     research/insights_published.py ../shared/validation [--seeds N] [--part cores-hit|...]
 
-`--part` is for several processes at once. Targets are those of the project; `published` is what
-the published script reaches on its own split.
+`--part` selects a part of the work, for parallel processes. Targets are those of the project;
+`published` is the result of the published script on its own split.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from colocation_evaluation import agreement, friendlier, groups_at, truth, without_solo
+from colocation_evaluation import agreement, groups_at, higher_is_better, truth, without_solo
 from cores_evaluation import Outcome, at_cores, compared, curves_of
 from slowpath.insights.cores.curves import Curves, read_curves
 from slowpath.insights.cores.functions import Functions
@@ -46,22 +46,22 @@ PARTS = ("cores-hit", "cores-miss", "colocation")
 
 
 def columns(functions: Functions) -> np.ndarray:
-    """What models without a mechanism see: kinds of work, which include all that counts."""
+    """Return the features of models without a network: amounts of all kinds of work."""
     known = works(functions)
     names = [name for name in known if name != "packet" and ">=" not in name]
     return np.stack([known[name] for name in names], 1)
 
 
-def boosted(x: np.ndarray, y: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """What trees learn of each column of y, said of others."""
+def boosted(x: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """Return predictions for `queries` of boosted trees, trained for each column of y."""
     trees = HistGradientBoostingRegressor(
         max_depth=4, learning_rate=0.05, max_iter=200, min_samples_leaf=10, random_state=0
     )
-    return np.stack([trees.fit(x, one).predict(asked) for one in y.T], 1)
+    return np.stack([trees.fit(x, one).predict(queries) for one in y.T], 1)
 
 
 def cores(folder: Path, traffic: str, seeds: int) -> None:
-    """Knees, curves and latencies."""
+    """Print errors of knees, curves and latencies."""
     curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
     truth = knees(curves.throughput)
     ways: dict[str, list[tuple[float, float]]] = {}
@@ -88,26 +88,26 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
     print("| | predicted | target | published script |")
     print("|---|---|---|---|")
     print(
-        f"| knee, mean absolute error, cores | {told(mean.knee)} | {target} | {published} |\n"
-        f"| the same, knee of the predicted curve itself | {told(mean.plain)} | | |\n"
-        f"| throughput, mean error | {told(100 * mean.throughput)} % | 3.5 % | |\n"
-        f"| latency, mean error | {told(100 * mean.latency)} % | | |\n"
-        f"| measured throughput at the advised cores, of the most | {told(100 * mean.share)} % | | |\n"
+        f"| knee, mean absolute error, cores | {mean_and_scatter(mean.knee)} | {target} | {published} |\n"
+        f"| the same, knee of the predicted curve itself | {mean_and_scatter(mean.plain)} | | |\n"
+        f"| throughput, mean error | {mean_and_scatter(100 * mean.throughput)} % | 3.5 % | |\n"
+        f"| latency, mean error | {mean_and_scatter(100 * mean.latency)} % | | |\n"
+        f"| measured throughput at the advised cores, of the most | {mean_and_scatter(100 * mean.share)} % | | |\n"
         f"| the same at the measured knee | {100 * best:.2f} % | | |\n"
-        f"| 90 % intervals have the measured knee | {told(100 * mean.covered)} % | | |\n"
-        f"| width of these, cores | {told(mean.width)} | | |"
+        f"| 90 % intervals have the measured knee | {mean_and_scatter(100 * mean.covered)} % | | |\n"
+        f"| width of these, cores | {mean_and_scatter(mean.width)} | | |"
     )
     print("\n| what else, on the same folds | knee | throughput |\n|---|---|---|")
     for name, rows in ways.items():
         knee, off = np.array(rows).T
-        error = "" if np.isnan(off).any() else f"{told(100 * off)} %"
-        print(f"| {name} | {told(knee)} | {error} |")
+        error = "" if np.isnan(off).any() else f"{mean_and_scatter(100 * off)} %"
+        print(f"| {name} | {mean_and_scatter(knee)} | {error} |")
 
 
 def crossed(
     curves: Curves, seed: int
 ) -> tuple[Outcome, dict[str, tuple[np.ndarray, np.ndarray | None]]]:
-    """The model; the network with trees on what it leaves; trees alone: by function."""
+    """Return the outcome of the model, and knees and curves of the alternatives by name."""
     count = len(curves.names)
     fold = np.random.default_rng(seed).permutation(count) % FOLDS
     seen_columns = columns(curves.functions)
@@ -116,12 +116,14 @@ def crossed(
     single = np.zeros((count, 7))
     for one in range(FOLDS):
         seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        part, asked = curves_of(curves, seen), curves_of(curves, left)
+        part, held_out = curves_of(curves, seen), curves_of(curves, left)
         members = cross(part, MEMBERS, seed)
         model = model_of(part, members)
-        parts.append(compared(model, asked, CONFIDENCE))
-        single[left] = predict(model._replace(members=model.members[:1]), asked.functions, CORES)[0]
-        points = predict(model, asked.functions, CORES).throughput
+        parts.append(compared(model, held_out, CONFIDENCE))
+        single[left] = predict(
+            model._replace(members=model.members[:1]), held_out.functions, CORES
+        )[0]
+        points = predict(model, held_out.functions, CORES).throughput
         off = np.log(part.throughput / members.throughput)
         x, y = seen_columns[seen], seen_columns[left]
         corrected[left] = points * np.exp(boosted(x, off, y))
@@ -138,14 +140,14 @@ def crossed(
     }
 
 
-def told(values: np.ndarray) -> str:
-    """A mean over seeds and its scatter among them."""
+def mean_and_scatter(values: np.ndarray) -> str:
+    """Format the mean over seeds and the standard deviation."""
     scatter = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
     return f"{values.mean():.2f}{scatter}"
 
 
 def colocation(folder: Path, seeds: int) -> None:
-    """Orders of pairs."""
+    """Print agreement of the order of pairs."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     true = truth(groups, pairs)
     found: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -187,7 +189,7 @@ def colocation(folder: Path, seeds: int) -> None:
 
 
 def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str, Scores]:
-    """Scores of all pairs by several ways, each by a model that has not seen the group."""
+    """Return scores of all pairs by method; models are not trained with the pair's group."""
     fold = np.random.default_rng(seed).permutation(groups.size) % FOLDS
     ways = ("network", "graded pairwise ranking", "ranking that sees the network's scores")
     found = {
@@ -200,24 +202,26 @@ def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str,
         seen, left = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
         model = learn_pairs(*groups_at(groups, pairs, seen), seed)
         for solo, every in (("without", bare), ("with", groups)):
-            said = shared(model, every)
-            network = scores(said.alone, said.alone_latency, said.pairs, said.pairs_latency)
+            predicted = shared(model, every)
+            network = scores(
+                predicted.alone, predicted.alone_latency, predicted.pairs, predicted.pairs_latency
+            )
             plain = features(groups, solo == "with")
             both = np.concatenate(
-                [np.stack([friendlier(network, name) for name in NAMES], -1), plain], -1
+                [np.stack([higher_is_better(network, name) for name in NAMES], -1), plain], -1
             )
             for at, name in enumerate(NAMES):
                 sign = -1 if name.startswith("latency") else 1
                 found[f"{ways[0]}, {solo} solo"][at, left] = network[at][left]
-                wanted = friendlier(true, name)[seen]
+                target = higher_is_better(true, name)[seen]
                 for way, x in ((ways[1], plain), (ways[2], both)):
-                    weights = ranked(x[seen], wanted)
+                    weights = ranked(x[seen], target)
                     found[f"{way}, {solo} solo"][at, left] = sign * (x[left] @ weights)
     return {way: Scores(*one) for way, one in found.items()}
 
 
 def features(groups: Groups, solo: bool) -> np.ndarray:
-    """Of each pair, the same for swapped members: sums, products and distances of kinds of work."""
+    """Return symmetric features of pairs: sums, products and distances of amounts of work."""
     one = columns(groups.functions)
     if solo:
         alone = np.log(np.stack([groups.alone.throughput, groups.alone.latency], -1))
@@ -229,26 +233,28 @@ def features(groups: Groups, solo: bool) -> np.ndarray:
     return np.asarray(found / np.maximum(found.reshape(-1, found.shape[-1]).std(0), 1e-9))
 
 
-def ranked(x: np.ndarray, wanted: np.ndarray, ridge: float = 1e-2) -> np.ndarray:
-    """Weights by logistic regression on pairs of pairs, each by how far their scores are apart."""
+def ranked(x: np.ndarray, scores: np.ndarray, ridge: float = 1e-2) -> np.ndarray:
+    """Return weights of a pairwise logistic ranking; score differences weight the comparisons."""
     x = x - x.mean(1, keepdims=True)
     scale = np.maximum(x.reshape(-1, x.shape[-1]).std(0), 1e-9)
     one, other = np.triu_indices(x.shape[1], 1)
-    gaps = (wanted[:, one] - wanted[:, other]).ravel()
-    apart = ((x[:, one] - x[:, other]) / scale).reshape(-1, x.shape[-1]) * np.sign(gaps)[:, None]
+    gaps = (scores[:, one] - scores[:, other]).ravel()
+    differences = ((x[:, one] - x[:, other]) / scale).reshape(-1, x.shape[-1]) * np.sign(gaps)[
+        :, None
+    ]
     grade = np.abs(gaps) / np.abs(gaps).mean()
 
     def cost(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        ahead = apart @ weights
+        ahead = differences @ weights
         value = (grade * np.logaddexp(0, -ahead)).mean() + ridge * weights @ weights
         wrong = grade / (1 + np.exp(np.clip(ahead, -30, 30)))
-        return float(value), 2 * ridge * weights - (apart * wrong[:, None]).mean(0)
+        return float(value), 2 * ridge * weights - (differences * wrong[:, None]).mean(0)
 
     return np.asarray(minimize(cost, np.zeros(x.shape[-1]), jac=True, method="L-BFGS-B").x / scale)
 
 
 def main() -> int:
-    """Prints the tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "folder", type=Path, help="where netronome-scaling and the other tables are"

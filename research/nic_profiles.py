@@ -1,8 +1,8 @@
 """Profiles of functions on the simulated NIC.
 
-As on hardware, profiles use only throughputs and counters of the simulation. The contention that a
-competitor causes is its counters when it runs alone. Request times are solved from co-runs with a
-client of known request time.
+As on hardware, profiles use only throughputs and counters. The contention that a competitor causes
+is described by its counters in a solo run. Request times are solved from co-runs with a client of
+known request time.
 """
 
 import csv
@@ -118,9 +118,9 @@ def run_all(
 def contention_of(
     mix: Sequence[SimulatedClient], clients: Sequence[ClientOutcome]
 ) -> Mapping[str, float]:
-    """Return the contention that several clients cause together; all have as many cores.
+    """Return the total contention of several clients, which have equal numbers of cores.
 
-    `mix` is the simulated mix; `clients` are its outcomes with counters.
+    `mix` has the simulated clients, `clients` their outcomes.
     """
     if not clients:
         return dict.fromkeys(COLUMNS, 0.0)
@@ -138,9 +138,9 @@ def contention_of(
 
 
 def _moved(client: SimulatedClient, outcome: ClientOutcome) -> float:
-    """Return the MB/s moved to and from memory: packets in and out, payloads read by accelerators.
+    """Return the MB/s that devices move: packets in and out, payloads that accelerators read.
 
-    The calculation uses only throughput and packet size, which are known on hardware, too.
+    This uses only throughput and packet size, which are known on hardware as well.
     """
     name, size = client["function"], client.get("packet_bytes", 1500)
     times = (0 if name in _WITHOUT_PACKETS else 2) + (1 if name in _ACCELERATED else 0)
@@ -156,8 +156,8 @@ _CACHE_MB = "6.291456"
 def written(
     rows: Sequence[Mapping[str, float]], function: str, remarks: Mapping[str, str] | None = None
 ) -> str:
-    """Return a table as CSV, with lines about all rows above the columns."""
-    said = {
+    """Return a table as CSV; comment lines with properties of all rows precede it."""
+    properties = {
         "device": DEVICE,
         "source": SOURCE,
         "function": function,
@@ -166,7 +166,7 @@ def written(
         **(remarks or {}),
     }
     text = io.StringIO()
-    text.writelines(f"# {key}: {value}\n" for key, value in said.items())
+    text.writelines(f"# {key}: {value}\n" for key, value in properties.items())
     names = list(rows[0]) if rows else []
     lines = csv.DictWriter(text, names, lineterminator="\n")
     lines.writeheader()
@@ -175,9 +175,9 @@ def written(
 
 
 _BENCH: SimulatedClient = {"function": "regex-bench", "packet_bytes": 9216}
-"""The known client; its requests have no matches, so they all take the same time."""
+"""Client of known request time; its requests have no matches, so they take equal times."""
 _BENCHES = 2
-"""Number of known clients; two make the accelerator the only bottleneck of the function."""
+"""Number of known clients; with two, the accelerator is the only bottleneck of the function."""
 
 
 class MemoryRun(NamedTuple):
@@ -188,30 +188,30 @@ class MemoryRun(NamedTuple):
 
 
 Levels = Mapping[tuple[Bench, ...], Mapping[str, float]]
-"""Contention of competitors, measured while each runs alone."""
+"""Total contention of each set of competitors, measured in solo runs."""
 
 
 def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:
-    """Measure the contention of competitors once, for use with all functions.
+    """Measure the contention of sets of competitors once, for use with all functions.
 
-    Each bench runs alone and the contention of several is added up, as predictions do for
-    functions. Benches that run together would slow each other down.
+    Each competitor runs alone, and the contention of a set is the sum, as in predictions.
+    Competitors that run together would slow each other down.
 
     Raises:
         InputError: if the simulator rejects a run.
     """
-    wanted = list(dict.fromkeys(each))
-    singles = list(dict.fromkeys(_single(bench) for some in wanted for bench in some))
+    sets = list(dict.fromkeys(each))
+    singles = list(dict.fromkeys(_single(bench) for one_set in sets for bench in one_set))
     mixes = [competitors([bench]) for bench in singles]
     alone = {
         bench: contention_of(mix, found["clients"])
         for bench, mix, found in zip(singles, mixes, run_all(mixes, settings), strict=True)
     }
     return {
-        some: total_contention(
-            [alone[_single(one)] for one in some for _ in range(one.instances)], COLUMNS
+        one_set: total_contention(
+            [alone[_single(one)] for one in one_set for _ in range(one.instances)], COLUMNS
         )
-        for some in wanted
+        for one_set in sets
     }
 
 
@@ -222,9 +222,9 @@ def _single(bench: Bench) -> Bench:
 def memory_table(
     name: str, runs: Sequence[MemoryRun], settings: Settings, levels: Levels | None = None
 ) -> str:
-    """Return a table of throughput beside competitors for caches and memory.
+    """Return a table of throughput next to competitors for caches and memory.
 
-    `levels` is the contention of all competitors, if already measured.
+    `levels` is the contention of all sets of competitors, if it is already known.
 
     Raises:
         InputError: if the simulator rejects a run.
@@ -247,20 +247,20 @@ def memory_table(
 
 
 def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Return a table of request times at the regex accelerator, by match ratio and size.
+    """Return a table of request times at the regex accelerator, by match ratio and packet size.
 
-    Times are solved from co-runs with clients whose own time is known from a run without the
-    function. Each client has one queue, so 1 / T is the sum of all times (paper, Eq. 2).
+    Times are solved from co-runs with known clients, whose request time comes from a run without
+    the function. Each client has one queue, so 1 / T is the sum of request times (paper, Eq. 2).
 
     Raises:
         InputError: if the accelerator is not the bottleneck of the function in a co-run.
     """
     benches = [_BENCH] * _BENCHES
     mixes = [benches, *([function(name, traffic), *benches] for traffic in traffics)]
-    alone, *beside = run_all(mixes, settings)
+    alone, *co_runs = run_all(mixes, settings)
     others = _BENCHES / sum(one["throughput"] for one in alone["clients"])
     rows = []
-    for traffic, outcome in zip(traffics, beside, strict=True):
+    for traffic, outcome in zip(traffics, co_runs, strict=True):
         time = 1 / outcome["clients"][0]["throughput"] - others
         if not outcome["accelerators"]["regex"]["served"][0] or time <= 0:
             raise InputError("simulation", f"{name}: the regex accelerator does not limit it")
@@ -270,7 +270,7 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
 
 
 def own_table(name: str, traffics: Sequence[Traffic], settings: Settings) -> str:
-    """Return a table of the contention that a function causes: its counters alone, by traffic.
+    """Return a table of the contention that a function causes: its solo counters, by traffic.
 
     Raises:
         InputError: if the simulator rejects a run.

@@ -19,7 +19,7 @@ class SimulatedClient(TypedDict):
     flows: NotRequired[int]
     packet_bytes: NotRequired[int]
     mtbr: NotRequired[float]  # matches per MB of payload
-    rate: NotRequired[float]  # packets or rounds per second; missing: as fast as possible
+    rate: NotRequired[float]  # packets or rounds per second; as fast as possible if missing
     working_set: NotRequired[int]  # array size in bytes, for competitors that read an array
 
 
@@ -31,7 +31,7 @@ class SimulatedRun(TypedDict):
     warm_up_ms: NotRequired[float]
     measured_ms: NotRequired[float]
     sampling: NotRequired[int]  # N: simulate one of N cache sets
-    noise: NotRequired[bool]  # true: throughputs scatter like measured ones
+    noise: NotRequired[bool]  # true if throughputs have measurement noise
 
 
 class SimulatedCounters(TypedDict):
@@ -57,9 +57,9 @@ class ClientOutcome(TypedDict):
     inside: list[int]  # packets in the function at the beginning and at the end
     sojourn_ns: float
     mean_inside: float
-    idle: float  # idle share of its threads' time
-    misses: float  # share of accesses beyond the level-1 cache that went to memory
-    occupancy: int  # its bytes in the last-level cache at the end
+    idle: float  # share of the threads' time spent waiting
+    misses: float  # share of level-1 misses that went to memory
+    occupancy: int  # bytes in the last-level cache at the end
 
 
 class AcceleratorOutcome(TypedDict):

@@ -1,22 +1,23 @@
 """Run-to-completion functions that use several accelerators.
 
 Waiting at one accelerator, or for memory, delays the function's return to the other accelerators,
-which serve other clients in that time. The model assumes:
+which serve other clients meanwhile. The model assumes:
 
-- While the function is away, an accelerator serves the requests of others one after the other,
-  starting when the function's request ends. The function is served after the request in progress,
-  as in round-robin queues. So it waits for the rest of that request (`time_distributions.py`).
-  Several other clients count as one whose request is a full round of theirs.
+- While the function is away, an accelerator serves requests of other clients without pause,
+  starting when the function's request ends. As in round-robin queues, the function is served after
+  the request in progress. So it waits for the rest of this request (`time_distributions.py`).
+  Several other clients count as one client whose request takes their full round.
 - A request takes `least`, plus `grain` for each match; the number of matches is random.
-- The function is away for its own requests, its waits at other accelerators, and the rest of its
-  time. The latter has a normal distribution with the relative deviation `scatter`.
-- The function waits for clients that pause as often as in `contention/accelerators.py`.
+- From one accelerator, the function is away during its requests and waits at other accelerators,
+  and for the rest of a packet's time. This rest has a normal distribution with the relative
+  deviation `scatter`.
+- The effect of clients that pause is as in `contention/accelerators.py`.
 
-Co-runs with clients that always have a request identify these parameters, one accelerator at a
-time. `scatter` is the value that best explains the slowdown of the function there. Further delay in
-co-runs, such as contention for memory, is a line over the round time of the others. The
-identification needs no measurement of several accelerators together. Mean waits and their
-distributions are iterated until they converge.
+Co-runs with clients that always have a request identify these parameters, for one accelerator at a
+time. `scatter` is the value that best explains the slowdown of the function. Further delay in
+co-runs, such as contention for memory, is a line over the round time of the other clients. The
+identification needs no measurement with several accelerators. Mean waits and their distributions
+are iterated until they converge.
 """
 
 from collections.abc import Sequence
@@ -47,18 +48,18 @@ from time_distributions import (
 Floats = NDArray[np.float64]
 
 _SPAN = 3.0
-"""Range of time distributions, in multiples of a packet's time with a full round of all others."""
+"""Range of time distributions, relative to a packet's solo time plus a round of other clients."""
 _TURNS = 100
 _WHOLE_TURNS = 10
 _PART = 0.3
-"""Weight of a new wait after `_WHOLE_TURNS`, since waits without scatter can oscillate."""
+"""Weight of a new wait after `_WHOLE_TURNS`, because waits without scatter may oscillate."""
 _TWO = 2
 _SAME = 1e-4
 _SCATTERS = np.linspace(0.0, 0.4, 21)
 
 
 class UnsettledError(ArithmeticError):
-    """Waits at accelerators that depend on each other, without convergence."""
+    """The waits at several accelerators do not converge."""
 
 
 class Accelerator(NamedTuple):
@@ -66,8 +67,8 @@ class Accelerator(NamedTuple):
 
     own: float  # mean request time of the function
     least: float  # time of a request without matches
-    grain: float  # time per match; 0 if requests of one size take the same time
-    runs: Sequence[CoRun]  # co-runs beside clients that always have a request
+    grain: float  # time per match; 0 if requests have a constant time
+    runs: Sequence[CoRun]  # co-runs with clients that always have a request
 
 
 class Completion(NamedTuple):
@@ -76,15 +77,15 @@ class Completion(NamedTuple):
     solo: float
     accelerators: Sequence[Accelerator]
     scatter: float  # relative deviation of the time spent outside accelerators
-    rest: Sequence[Waits]  # unexplained delay in co-runs by accelerator, as a line
+    rest: Sequence[Waits]  # unexplained delay in co-runs as a line, by accelerator
 
 
 def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
-    """Identify the function from its co-runs.
+    """Identify a function from its solo throughput and co-runs.
 
     Raises:
-        IdentificationError: if accelerators take more than the time of a packet, or co-runs do not
-            identify the function.
+        IdentificationError: if requests take longer than a packet, or co-runs do not identify the
+            function.
     """
     if solo <= 0 or 1 / solo <= sum(one.own for one in accelerators):
         raise IdentificationError("its requests take longer than all of a packet does")
@@ -93,18 +94,20 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
     tried = []
     for scatter in _SCATTERS.tolist():
         function = plain._replace(scatter=scatter)
-        beyond = [
-            Waits(these.round_time, these.wait - _expected(function, at, these))
-            for at, these in enumerate(measured)
+        unexplained = [
+            Waits(waits.round_time, waits.wait - _expected(function, at, waits))
+            for at, waits in enumerate(measured)
         ]
-        rest = [_line(one) for one in beyond]
-        off = [one.wait - line.at(one.round_time) for one, line in zip(beyond, rest, strict=True)]
-        tried.append((sum(float(one @ one) for one in off), function._replace(rest=rest)))
+        rest = [_line(one) for one in unexplained]
+        errors = [
+            one.wait - line.at(one.round_time) for one, line in zip(unexplained, rest, strict=True)
+        ]
+        tried.append((sum(float(one @ one) for one in errors), function._replace(rest=rest)))
     return min(tried, key=lambda one: one[0])[1]
 
 
 def _line(rest: Waits) -> Waits:
-    """Fit a line by least squares; outside its ends, the wait is constant."""
+    """Fit a line by least squares; beyond its ends, the wait is constant."""
     if len(np.unique(rest.round_time)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     ends = np.array([rest.round_time[0], rest.round_time[-1]])
@@ -114,13 +117,13 @@ def _line(rest: Waits) -> Waits:
 
 
 def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> Floats:
-    """Return the throughput of a function that waits for its requests, without other contention.
+    """Return the throughput of a function at one accelerator, without other contention.
 
     Args:
         solo: solo throughput, by row.
-        request_time: time of its own requests, by row.
-        waits: waiting times of its requests.
-        others: other clients by row; several count as one whose request is a round of theirs.
+        request_time: time of the function's requests, by row.
+        waits: waiting time of the function's requests, by round time of the other clients.
+        others: other clients, by row.
 
     Returns:
         Packets per unit of time, by row.
@@ -131,12 +134,12 @@ def beside(solo: Floats, request_time: Floats, waits: Waits, others: Others) -> 
 
 
 def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]) -> Floats:
-    """Return the throughput beside others at all its accelerators, and with other contention.
+    """Return the throughput of a function at several accelerators, with other contention.
 
     Args:
         function: the function.
         elsewhere: delay of a packet by contention for other resources, by row.
-        others: for each accelerator, its other clients by row.
+        others: other clients at each accelerator, by row.
 
     Returns:
         Packets per unit of time, by row.
@@ -146,8 +149,8 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
     """
     elsewhere = np.maximum(elsewhere, 0.0)
     alone = 1 / function.solo + elsewhere
-    theirs = [others_round_time(one) for one in others]
-    step = _SPAN / STEPS * (alone + sum(theirs))
+    round_times = [others_round_time(one) for one in others]
+    step = _SPAN / STEPS * (alone + sum(round_times))
     requests = [_requests(*pair, step) for pair in zip(function.accelerators, others, strict=True)]
     waits = np.zeros((len(others), len(alone)))
     spread = [fixed(np.zeros_like(alone)) for _ in others]
@@ -155,10 +158,10 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
         before, part = waits.copy(), 1.0 if turn < _WHOLE_TURNS else _PART
         for at, one in enumerate(function.accelerators):
             left = residual_time(_away(function, at, elsewhere, spread, step), requests[at])
-            rest = function.rest[at].at(theirs[at])
+            rest = function.rest[at].at(round_times[at])
             full = np.maximum(mean(left) * step + rest, 0.0)
-            without = alone + waits.sum(axis=0) - waits[at]
-            new = wait_per_packet(without, np.full_like(alone, one.own), full, others[at])
+            elsewhere_time = alone + waits.sum(axis=0) - waits[at]
+            new = wait_per_packet(elsewhere_time, np.full_like(alone, one.own), full, others[at])
             waits[at] += part * (new - waits[at])
             often = np.divide(new, full, out=np.zeros_like(full), where=full > 0)[:, None]
             spread[at] += part * (often * left - spread[at])
@@ -169,7 +172,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 
 
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
-    """Return the expected wait at one accelerator in co-runs, without clients at the others."""
+    """Return the expected wait in co-runs at accelerator `at`, without clients at others."""
     time = measured.round_time
     step = _SPAN / STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
@@ -182,7 +185,7 @@ def _expected(function: Completion, at: int, measured: Waits) -> Floats:
 def _away(
     function: Completion, at: int, elsewhere: Floats, waits: Sequence[Floats], step: Floats
 ) -> Floats:
-    """Return the distribution of the time that the function is away from an accelerator."""
+    """Return the distribution of the time that the function is away from accelerator `at`."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
     found = normal_times(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
@@ -193,11 +196,11 @@ def _away(
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
-    """Return the distribution of the others' round time; any time without others."""
-    there = np.where(others.rate > 0, others.queues, 0.0)
-    found = fixed(np.where(there.any(axis=-1), 0.0, 1.0))
-    for client in range(there.shape[-1]):
-        number = there[:, client]
+    """Return the distribution of the other clients' round time; without others, it is arbitrary."""
+    queues = np.where(others.rate > 0, others.queues, 0.0)
+    found = fixed(np.where(queues.any(axis=-1), 0.0, 1.0))
+    for client in range(queues.shape[-1]):
+        number = queues[:, client]
         time = number * others.request_time[:, client]
         least = np.minimum(number * accelerator.least, time)
         each = poisson_times(time / step, least / step, accelerator.grain / step)

@@ -1,14 +1,14 @@
 """Distributions of times, and the remaining time of a request that is in progress.
 
-An accelerator serves requests one after the other while a function is away. The ends of requests
-are a renewal process that begins when the function leaves (W. Feller, An Introduction to
-Probability Theory II, chapter XI). u(k), the probability that a request ends in step k, is the sum
-of all convolution powers of the distribution of request times. At the function's return, the age of
-the request in progress follows from u, the request times and the length of the absence. This age
-determines the remaining time.
+While a function is away from an accelerator, the accelerator serves requests without pause. The
+ends of requests are a renewal process that begins when the function leaves (W. Feller, An
+Introduction to Probability Theory II, chapter XI). u(k), the probability that a request ends in
+step k, is the sum of all convolution powers of the distribution of request times. The age of the
+request in progress at the function's return follows from u and the time away. The age and the
+request times determine the remaining time.
 
-Distributions are over discrete steps, `[row, step]`. Each row has `STEPS` steps, with a step length
-of its own; longer times count as the last step.
+Distributions are arrays `[row, step]` of probabilities. Rows have `STEPS` steps, whose length may
+differ between rows; longer times count as the last step.
 """
 
 import numpy as np
@@ -19,8 +19,7 @@ Floats = NDArray[np.float64]
 STEPS = 2048
 _SIZE = 4 * STEPS
 _DAMPED = 1e-8
-"""Remaining weight, at the end of the circular transform, of a series that does not end by
-itself."""
+"""Damping factor at the end of the circular transform, for a series without an end."""
 _DEVIATIONS = 8.0
 _FAR = 6.0
 
@@ -28,7 +27,7 @@ _FAR = 6.0
 def fixed(time: Floats) -> Floats:
     """Return the distribution of a constant time in steps, by row.
 
-    The probability is split between two steps, so that the mean is right.
+    Two adjacent steps share the probability, so that the mean is exact.
     """
     time = np.clip(time, 0.0, STEPS - 1.0)
     below = np.minimum(time.astype(int), STEPS - 2)
@@ -40,23 +39,23 @@ def fixed(time: Floats) -> Floats:
 
 
 def normal_times(time: Floats, deviation: Floats) -> Floats:
-    """Return normal distributions with the given means in steps, by row, cut off at zero."""
-    off = np.arange(STEPS) - time[:, None]
+    """Return normal distributions with means and deviations in steps, by row, truncated at zero."""
+    distance = np.arange(STEPS) - time[:, None]
     width = np.maximum(deviation, 1e-3)[:, None]
-    found = np.exp(-0.5 * (np.clip(off / width, -_FAR, _FAR)) ** 2)
-    found *= np.abs(off) < _FAR * width
-    sure = deviation < 1
-    found[sure] = fixed(time[sure])
+    found = np.exp(-0.5 * (np.clip(distance / width, -_FAR, _FAR)) ** 2)
+    found *= np.abs(distance) < _FAR * width
+    narrow = deviation < 1
+    found[narrow] = fixed(time[narrow])
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def poisson_times(mean: Floats, least: Floats, grain: Floats) -> Floats:
-    """Return the distribution of `least` plus a Poisson number of times `grain`.
+    """Return the distribution of `least` plus `grain` times a Poisson-distributed number.
 
     Args:
         mean: mean of the total time, in steps, by row.
         least: constant part of the time.
-        grain: time of each item; 0 if times are constant.
+        grain: time of each item; 0 for constant times.
     """
     number = np.where(grain > 0, (mean - least) / np.where(grain > 0, grain, 1.0), 0.0)
     number = np.maximum(number, 0.0)
@@ -83,21 +82,21 @@ def mean(times: Floats) -> Floats:
 
 
 def residual_time(away: Floats, requests: Floats) -> Floats:
-    """Return the distribution of the remaining time of the request in progress at a return.
+    """Return the distribution of the remaining time of the request in progress at the return.
 
     Args:
-        away: time away from the accelerator; the others' first request starts with it.
-        requests: request time of the others; not always less than a step.
+        away: distribution of the time away; the first request starts when this time begins.
+        requests: distribution of request times; some must take a step or more.
     """
-    # Damping makes the series of ends vanish before the circular transform wraps around.
+    # With damping, the series of ends vanishes before the circular transform wraps around.
     damp = _DAMPED ** (np.arange(STEPS) / _SIZE)
     ends = np.fft.irfft(1 / (1 - np.fft.rfft(requests * damp, _SIZE)), _SIZE)[:, :STEPS] / damp
-    age = _apart(ends, away)
-    found = np.maximum(_apart(age, requests), 0.0)
+    age = _difference(ends, away)
+    found = np.maximum(_difference(age, requests), 0.0)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _apart(first: Floats, second: Floats) -> Floats:
-    """Return the distribution of the excess of the second time over the first."""
+def _difference(first: Floats, second: Floats) -> Floats:
+    """Return the distribution of the second time minus the first time, where it is positive."""
     both = np.conj(np.fft.rfft(first, _SIZE)) * np.fft.rfft(second, _SIZE)
     return np.fft.irfft(both, _SIZE)[:, :STEPS]

@@ -1,10 +1,10 @@
-"""What tests of research start with."""
+"""Set-up of the tests of research: single-threaded libraries, and search paths."""
 
 import os
 import sys
 from pathlib import Path
 
-# What is computed here is too small for several threads.
+# The arrays of these tests are too small for several threads.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 

@@ -1,4 +1,4 @@
-"""Queues and request times of functions, from co-runs at an accelerator."""
+"""Tests of queues and request times that are identified from co-runs at an accelerator."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_queues_and_request_time_come_back(
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "reason"),
     [
         ([CoRun(1, 1, 0.5)], "two co-runs"),
         ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
@@ -39,6 +39,6 @@ def test_queues_and_request_time_come_back(
         ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
     ],
 )
-def test_co_runs_that_say_nothing(runs: list[CoRun], said: str) -> None:
-    with pytest.raises(IdentificationError, match=said):
+def test_unusable_co_runs_are_refused(runs: list[CoRun], reason: str) -> None:
+    with pytest.raises(IdentificationError, match=reason):
         identify(runs)

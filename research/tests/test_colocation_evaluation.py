@@ -1,4 +1,4 @@
-"""Predicted scores of pairs, beside those measured."""
+"""Tests of the comparison of predicted and measured scores of pairs."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 import oracles
 from colocation_evaluation import (
     agreement,
-    friendlier,
     groups_at,
+    higher_is_better,
     loss,
     overlap,
     truth,
@@ -25,22 +25,25 @@ def test_overlap_and_loss_by_hand() -> None:
     assert loss(true, guess) == pytest.approx([1 / 6])
     assert loss(-true, -guess) == pytest.approx([3.0])
     kept = Scores(true, true, guess, guess)
-    assert friendlier(kept, "throughput_total") is true
-    assert (friendlier(kept, "latency_total") == -guess).all()
+    assert higher_is_better(kept, "throughput_total") is true
+    assert (higher_is_better(kept, "latency_total") == -guess).all()
     one, other = np.random.default_rng(0).random((2, 60_000, 6))
     chance = [overlap(one, other, count).mean() for count in (1, 2, 3)]
     assert chance == pytest.approx([1 / 6, 1 / 3, 1 / 2], abs=0.01)
 
 
 def test_published_groups_that_were_left_out() -> None:
-    """The targets of cross-validation, on one part of the groups."""
+    """Held-out groups meet the targets of cross-validation, on one split."""
     groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
     model = learn(*groups_at(groups, pairs, np.sort(order[:200])))
     left = groups_at(groups, pairs, np.sort(order[200:]))
     true = truth(*left)
-    for asked, least in ((left[0], (0.74, 0.83, 0.91)), (without_solo(left[0]), (0.68, 0.8, 0.89))):
-        found = agreement(true, predicted(model, asked), "throughput_total")
-        assert (found.overlap.mean(0) >= least).all()
+    for query, minima in (
+        (left[0], (0.74, 0.83, 0.91)),
+        (without_solo(left[0]), (0.68, 0.8, 0.89)),
+    ):
+        found = agreement(true, predicted(model, query), "throughput_total")
+        assert (found.overlap.mean(0) >= minima).all()
         assert found.loss.mean() <= 0.01
     oracles.compared("insights", left[0].size, "groups of four functions")

@@ -1,4 +1,4 @@
-"""The bench of the simulated NIC (`bench/contention_simulated.py`), on very little of it."""
+"""Tests of the bench on the simulated NIC (`bench/contention_simulated.py`), with few runs."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from simulated.learnt import learnt
 from nic_profiles import MemBench, Settings, levels_of
 from slowpath.contention.reading import read_memory
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
+pytestmark = pytest.mark.filterwarnings("ignore")  # scikit-learn warns about bounds of kernels
 
 
 def test_mixes_are_all_combinations_under_all_profiles() -> None:
@@ -80,7 +80,7 @@ def test_campaigns_measure_what_is_suggested(
     found = measuring.campaign(kept, fleet, measuring.Campaign(4, 0.9, alone=3))
     several = [mix for mix in found.known if len(mix) > 1]
     assert 0 < len(several) <= 4
-    # A function that is there twice is measured twice each time.
+    # A function that occurs twice in a mix is measured twice in each run.
     for mix, values in found.known.items():
         repeated = 3 * np.array([mix.count(at) for at in values])
         assert [one.times for one in values.values()] == repeated.tolist()

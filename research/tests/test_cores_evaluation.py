@@ -1,4 +1,4 @@
-"""Predictions for published functions, beside what was measured."""
+"""Tests of predicted curves of published functions against their measurements."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_throughput_between_points_is_on_lines() -> None:
 
 @pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
 def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
-    """The targets of cross-validation, on one part of the functions and two members."""
+    """Held-out functions meet the targets of cross-validation, on one split, with two members."""
     curves = published_curves(traffic)
     order = np.random.default_rng(0).permutation(len(curves.names))
     left = curves_of(curves, np.sort(order[seen:]))

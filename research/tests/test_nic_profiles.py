@@ -1,4 +1,4 @@
-"""Profiles of the simulated NIC: tables that `slowpath contention` reads, and call simulated."""
+"""Tests of profiles of the simulated NIC, as `slowpath contention` reads them."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_memory_tables_are_profiles_and_fall_with_contention(tmp_path: Path) -> 
     assert profile.origin.unit == "packets/s"
     assert profile.origin.mtbr == 0
     assert profile.columns["wss_mb"][0] == 0
-    # Slow ones do not get through all of it in 4 ms.
+    # Slow competitors do not touch their whole working set in 4 ms.
     np.testing.assert_allclose(profile.columns["wss_mb"][5:], 16.0, rtol=0.02)
     accesses = profile.columns["l2crd"][1:]
     np.testing.assert_allclose(accesses, 2e7 * np.arange(1, 10), rtol=0.05)
@@ -61,8 +61,8 @@ def test_request_times_are_what_the_device_says(tmp_path: Path) -> None:
     profile = read_accelerator(str(file))
     _check_origin(profile.origin, "NIDS")
     # nicsim/devices: 30 ns, 12.46 GB/s, 1453.5 ns for each match, 1464 bytes of payload.
-    wanted = 30e-9 + 1464 / 12.46e9 + 1453.5e-9 * 1464e-6 * profile.mtbr
-    np.testing.assert_allclose(profile.request_time, wanted, rtol=0.05)
+    expected = 30e-9 + 1464 / 12.46e9 + 1453.5e-9 * 1464e-6 * profile.mtbr
+    np.testing.assert_allclose(profile.request_time, expected, rtol=0.05)
     assert (np.diff(profile.request_time) > 0).all()
 
 

@@ -1,4 +1,4 @@
-"""Functions that run to completion at several accelerators, and what is left of requests."""
+"""Tests of run-to-completion functions at several accelerators, and of remaining request times."""
 
 import numpy as np
 import pytest
@@ -35,33 +35,33 @@ RATE = st.one_of(st.just(np.inf), st.just(0.0), st.floats(0.01, 20.0))
 LENGTH = st.floats(0.05, 1.5)
 
 
-def nobody(count: int) -> Others:
+def no_clients(count: int) -> Others:
     return Others(np.ones((count, 1)), np.full((count, 1), 1e-3), np.zeros((count, 1)))
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """One client in each row: request time and rate."""
+    """Return one client in each row, from its request time and rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
 
 def runs(*waits: float) -> list[CoRun]:
-    """Co-runs in which the function waited so long."""
+    """Return co-runs with clients of request times LENGTHS and with these waits."""
     return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
 
 
-def known(scatter: float = 0.1) -> Completion:
-    """A function whose waits are as expected."""
+def identified_function(scatter: float = 0.1) -> Completion:
+    """Return a function with two accelerators whose waits have no unexplained part."""
     each = (Accelerator(OWN[0], 0.05, 0.3, []), Accelerator(OWN[1], 0.0, 0.0, []))
     none = measured_waits(1.0, runs(0.0, 0.0, 0.0, 0.0, 1e-9))
     return Completion(SOLO, each, scatter, [none._replace(wait=0 * none.wait)] * 2)
 
 
-# --- what is left of a request -------------------------------------------------------------------
+# --- remaining time of a request -----------------------------------------------------------------
 
 
 def drawn(draw: np.random.Generator, away: Floats, kind: tuple[float, float, float]) -> Floats:
-    """What is left of the request at hand, one return after the other."""
+    """Return the remaining time of the request in progress, for each time away, by simulation."""
     mean, least, grain = kind
     left = []
     for gone in away:
@@ -86,7 +86,7 @@ def test_what_is_left_is_what_drawn_requests_leave(
     requests = poisson_times(*(np.array([float(one)]) for one in kind))
     left = residual_time(there, requests)
     assert mean(requests) == pytest.approx(kind[0])
-    # A step is what times are rounded to.
+    # Times are rounded to steps.
     assert mean(left) == pytest.approx(found.mean(), abs=1 + 4 * found.std() / 20_000**0.5)
     spread = (left[0] @ (np.arange(STEPS) - mean(left)) ** 2) ** 0.5
     assert spread == pytest.approx(found.std(), rel=0.03, abs=1)
@@ -108,23 +108,23 @@ def test_times_that_follow_each_other_add_up(first: float, second: float, deviat
 
 @given(st.floats(0.0, 5.0))
 def test_with_nobody_there_only_the_rest_takes_longer(elsewhere: float) -> None:
-    found = beside_all(known(), np.array([elsewhere]), [nobody(1), nobody(1)])
+    found = beside_all(identified_function(), np.array([elsewhere]), [no_clients(1), no_clients(1)])
     assert found == pytest.approx(1 / (1 + elsewhere))
 
 
 def test_one_accelerator_is_as_where_there_is_only_one() -> None:
-    """Expected waits, and what others take besides: a line."""
-    plain = known()
+    """With clients at one accelerator only, the model equals the model of a single accelerator."""
+    plain = identified_function()
     two = plain.accelerators
     expected = [
-        float(1 / beside_all(plain, np.zeros(1), [others((time, np.inf)), nobody(1)])[0] - 1)
+        float(1 / beside_all(plain, np.zeros(1), [others((time, np.inf)), no_clients(1)])[0] - 1)
         for time in LENGTHS
     ]
     measured = runs(
         *(wait + 0.01 + 0.02 * time for wait, time in zip(expected, LENGTHS, strict=True))
     )
     alone = runs(*(
-        float(1 / beside_all(plain, np.zeros(1), [nobody(1), others((time, np.inf))])[0] - 1)
+        float(1 / beside_all(plain, np.zeros(1), [no_clients(1), others((time, np.inf))])[0] - 1)
         for time in LENGTHS
     ))  # fmt: skip
     given_runs = (two[0]._replace(runs=measured), two[1]._replace(runs=alone))
@@ -132,7 +132,7 @@ def test_one_accelerator_is_as_where_there_is_only_one() -> None:
     assert function.scatter == pytest.approx(plain.scatter, abs=0.021)
     asked = [(time, rate) for time in LENGTHS for rate in (0.1, 0.5, np.inf)]
     count = len(asked)
-    found = beside_all(function, np.zeros(count), [others(*asked), nobody(count)])
+    found = beside_all(function, np.zeros(count), [others(*asked), no_clients(count)])
     before = beside(
         np.ones(count), np.full(count, OWN[0]), measured_waits(SOLO, measured), others(*asked)
     )
@@ -147,17 +147,17 @@ def test_more_of_others_is_never_good(
     (first, often), (second, seldom) = here, there
     asked = [others((first, often), (first, often * factor)), others((second, seldom))]
     asked[1] = Others(*(np.repeat(one, 2, axis=0) for one in asked[1]))
-    found = beside_all(known(), np.full(2, elsewhere), asked)
+    found = beside_all(identified_function(), np.full(2, elsewhere), asked)
     assert found[1] <= found[0] * 1.002
     assert (found <= 1 / (1 + elsewhere) * (1 + 1e-9)).all()
-    # Nobody waits longer than for the others' longest turn, and a match or so that comes on top.
+    # A wait is at most the longest round of the other clients, with a margin for random matches.
     assert (1 / found <= 1 + elsewhere + 2 * (first + second) + 1.0).all()
 
 
 def test_time_has_no_scale() -> None:
     asked = [others((0.4, np.inf), (0.9, 0.5)), others((0.7, np.inf), (0.2, 1.0))]
-    found = beside_all(known(), np.full(2, 0.1), asked)
-    small = known()
+    found = beside_all(identified_function(), np.full(2, 0.1), asked)
+    small = identified_function()
     smaller = [
         one._replace(own=one.own * 1e-6, least=one.least * 1e-6, grain=one.grain * 1e-6)
         for one in small.accelerators
@@ -168,16 +168,16 @@ def test_time_has_no_scale() -> None:
 
 
 def test_the_longer_it_is_away_the_less_is_left_of_a_long_request() -> None:
-    """Of a request that takes longer than all else, exactly what it is away less."""
+    """The remaining time of a very long request is its length minus the time away."""
     long = others((1.5, np.inf))
-    kept = known(0.0)
+    kept = identified_function(0.0)
     exact = kept._replace(accelerators=[one._replace(grain=0.0) for one in kept.accelerators])
     waits = [
-        1 / beside_all(exact, np.array([elsewhere]), [nobody(1), long])[0] - 1 - elsewhere
+        1 / beside_all(exact, np.array([elsewhere]), [no_clients(1), long])[0] - 1 - elsewhere
         for elsewhere in (0.0, 0.2, 0.4)
     ]
     assert waits == pytest.approx([1.5 - 0.85, 1.5 - 1.05, 1.5 - 1.25], abs=0.01)
-    # So does a wait at the other accelerator: whoever waits there, waits less here.
+    # A wait at one accelerator shortens the wait at the other.
     both = (
         1 / beside_all(exact._replace(scatter=0.1), np.zeros(1), [others((0.2, np.inf)), long])[0]
     )
@@ -186,27 +186,27 @@ def test_the_longer_it_is_away_the_less_is_left_of_a_long_request() -> None:
 
 def test_three_accelerators_settle() -> None:
     one = Accelerator(0.2, 0.05, 0.1, [])
-    rest = known().rest[0]
+    rest = identified_function().rest[0]
     function = Completion(SOLO, [one] * 3, 0.1, [rest] * 3)
     there = others((0.5, np.inf), (1.5, np.inf), (0.3, 0.4))
     found = beside_all(function, np.zeros(3), [there] * 3)
-    single = beside_all(function, np.zeros(3), [there, nobody(3), nobody(3)])
+    single = beside_all(function, np.zeros(3), [there, no_clients(3), no_clients(3)])
     assert (found < single).all()
-    # One after the other does not matter: they are alike.
+    # The waits at three equal accelerators are at most about three times the wait at one.
     assert (1 / found - 1 < 3.5 * (1 / single - 1)).all()
 
 
 @pytest.mark.parametrize(
-    ("solo", "some", "said"),
+    ("solo", "co_runs", "reason"),
     [
         (1.0, [CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
         (1.0, [CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
         (4.0, [CoRun(1, 1, 0.5), CoRun(1, 2, 0.4)], "longer than all"),
     ],
 )
-def test_co_runs_that_say_nothing(solo: float, some: list[CoRun], said: str) -> None:
-    with pytest.raises(IdentificationError, match=said):
-        completion(solo, [Accelerator(0.3, 0.1, 0.1, some)])
+def test_unusable_co_runs_are_refused(solo: float, co_runs: list[CoRun], reason: str) -> None:
+    with pytest.raises(IdentificationError, match=reason):
+        completion(solo, [Accelerator(0.3, 0.1, 0.1, co_runs)])
 
 
 def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
@@ -233,11 +233,11 @@ def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
     least = time("regex", 0.0)
     own = {"regex": time("regex", 600.0), "compression": time("compression", 1500.0)}
     grain = (own["regex"] - least) / (600e-6 * 1446)
-    known = [
+    identified_function = [
         Accelerator(own["regex"], least, grain, runs["regex"]),
         Accelerator(own["compression"], 0.0, 0.0, runs["compression"]),
     ]
-    # Of each accelerator level and rate.
+    # Level and rate of the client at each accelerator.
     asked = [((250.0, np.inf), (7500.0, np.inf)), ((900.0, np.inf), (8500.0, np.inf)),
              ((450.0, 3e5), (8000.0, np.inf)), ((1100.0, np.inf), (6000.0, 4e5))]  # fmt: skip
     measured = []
@@ -252,7 +252,7 @@ def test_two_accelerators_are_as_on_the_simulated_nic() -> None:
         for at, name in enumerate(levels)
     ]
     solo = throughput(target)
-    found = beside_all(completion(solo, known), np.zeros(len(asked)), there)
+    found = beside_all(completion(solo, identified_function), np.zeros(len(asked)), there)
     np.testing.assert_allclose(found, measured, rtol=0.03)
     assert max(measured) < 0.8 * solo
 
