@@ -1,4 +1,4 @@
-"""Proofs by execution, on oracles in Python; references against what others have computed."""
+"""Tests of proofs on oracles in Python, and of references against published values."""
 
 import ctypes
 import faulthandler
@@ -52,7 +52,7 @@ FOX = b"The quick brown fox jumps over the lazy dog"
 
 
 def naive_crc(crc: Crc, data: bytes) -> int:
-    """Bit by bit, as the catalogue of parametrised CRCs describes its model."""
+    """Return the CRC bit by bit, according to the model of the catalogue of parametrised CRCs."""
     register, mask = crc.initial, (1 << crc.width) - 1
     for byte in data:
         bits = f"{byte:08b}"
@@ -85,7 +85,7 @@ def test_crcs_have_the_check_values_of_the_catalogue(crc: Crc, check: int) -> No
 
 
 class Recorded:
-    """A CRC as an oracle, the way a C function may have it."""
+    """An oracle for a CRC, in the form that a C function may have."""
 
     def __init__(self, crc: Crc, *, seeded: bool, swapped: bool, at: int, text: bool) -> None:
         self._crc, self._seeded, self._swapped, self._at = crc, seeded, swapped, at
@@ -133,23 +133,26 @@ def test_parameters_of_random_crcs_are_recovered() -> None:
         )
         found = prove_crc(oracle)
         assert found is not None, crc
-        said = found["parameters"]
-        assert (said["width"], int(said["polynomial"], 16)) == (str(width), crc.polynomial)
-        # A palindrome of bytes is the same whether it is swapped or not; nothing else may differ.
-        told = crc._replace(
-            initial=0,
-            reflected_in=said["reflected in"] == "yes",
-            reflected_out=said["reflected out"] == "yes",
-            final=int(said["final xor"], 16),
+        parameters = found["parameters"]
+        assert (parameters["width"], int(parameters["polynomial"], 16)) == (
+            str(width),
+            crc.polynomial,
         )
-        start = said["initial"].rpartition("^")[2].strip()
+        # Several sets of parameters may describe one CRC, so compare results.
+        recovered = crc._replace(
+            initial=0,
+            reflected_in=parameters["reflected in"] == "yes",
+            reflected_out=parameters["reflected out"] == "yes",
+            final=int(parameters["final xor"], 16),
+        )
+        start = parameters["initial"].rpartition("^")[2].strip()
         shown = 0 if start == "crc" else int(start, 16)
-        told = told._replace(
-            initial=reverse(shown, width) if seeded and told.reflected_out else shown
+        recovered = recovered._replace(
+            initial=reverse(shown, width) if seeded and recovered.reflected_out else shown
         )
         for size in (1, 2, 9, 30):
             data = bytes(noise.randrange(1, 256) for _ in range(size))
-            assert told.of(data) == crc.of(data), (crc, said)
+            assert recovered.of(data) == crc.of(data), (crc, parameters)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +178,8 @@ def test_other_functions_are_no_crcs(function: object) -> None:
     assert prove_crc(oracle) is None
 
 
-def whole(digest: Digest, data: bytes) -> bytes:
-    """A message, padded as MD5 and SHA do."""
+def padded_digest(digest: Digest, data: bytes) -> bytes:
+    """Return the digest of a message, padded as in MD5 and SHA."""
     size, count = 16 * digest.word, 2 * digest.word
     padded = data + b"\x80"
     padded += bytes((-len(padded) - count) % size)
@@ -194,7 +197,7 @@ def test_compression_functions_make_the_digests_of_hashlib(digest: Digest) -> No
     name = digest.name.lower().replace("-", "")
     for size in (0, 1, 55, 56, 64, 111, 112, 128, 300):
         data = noise_of(size).randbytes(size)
-        assert whole(digest, data) == hashlib.new(name, data).digest()
+        assert padded_digest(digest, data) == hashlib.new(name, data).digest()
 
 
 def test_sums_and_hashes_have_published_values() -> None:
@@ -219,14 +222,14 @@ def test_sums_and_hashes_have_published_values() -> None:
 
 def test_ciphers_have_published_values() -> None:
     plain = bytes.fromhex("00112233445566778899aabbccddeeff")
-    for size, wanted in (
+    for size, expected in (
         (16, "69c4e0d86a7b0430d8cdb78070b4c55a"),
         (24, "dda97ca4864cdfe06eaf70a0ec0d7191"),
         (32, "8ea2b7ca516745bfeafc49904b496089"),
     ):
         key = bytes(range(size))
-        assert ciphers.aes_encrypt(plain, key).hex() == wanted  # FIPS 197
-        assert ciphers.aes_decrypt(bytes.fromhex(wanted), key) == plain
+        assert ciphers.aes_encrypt(plain, key).hex() == expected  # FIPS 197
+        assert ciphers.aes_decrypt(bytes.fromhex(expected), key) == plain
     key, block = bytes.fromhex("133457799bbcdff1"), bytes.fromhex("0123456789abcdef")
     assert ciphers.des_encrypt(block, key).hex() == "85e813540f0ab405"
     for size in (8, 16, 24):
@@ -254,7 +257,7 @@ def test_solutions_over_gf2_are_all_there_are() -> None:
     noise = noise_of(2)
     for _ in range(200):
         images = [noise.getrandbits(6) for _ in range(7)]
-        wanted = noise.getrandbits(6)
+        target = noise.getrandbits(6)
 
         def total(chosen: int, images: list[int] = images) -> int:
             value = 0
@@ -262,8 +265,8 @@ def test_solutions_over_gf2_are_all_there_are() -> None:
                 value ^= image if chosen >> at & 1 else 0
             return value
 
-        brute = {chosen for chosen in range(1 << 7) if total(chosen) == wanted}
-        assert set(kernel_and_solution(images, wanted) or ()) == brute
+        brute = {chosen for chosen in range(1 << 7) if total(chosen) == target}
+        assert set(kernel_and_solution(images, target) or ()) == brute
 
 
 def test_patterns_are_those_that_sequences_have() -> None:
@@ -293,7 +296,7 @@ def test_patterns_are_those_that_sequences_have() -> None:
 def in_fork(work: object) -> int:
     child = os.fork()
     if child == 0:
-        faulthandler.disable()  # its end is what is expected
+        faulthandler.disable()  # a crash is expected
         try:
             code = int(work())  # type: ignore[operator]
         except BaseException:  # noqa: BLE001
@@ -402,7 +405,7 @@ def test_a_process_survives_faults_and_another_one_confirms_what_it_finds(
     tried: list[Attempt] = [*[partial(dies, bad)] * 20, finds, finds, partial(dies, copies), finds]
     found = list(Series(tried, 30, time.monotonic() + 60).successes())
     assert found == [(at, {"sum": 6, "faults": 0}) for at in (20, 21, 23)]
-    # Sixteen faults; four faults; what is found up to the fault in the C library; the rest.
+    # One process for 16 faults, one for 4, one until the C library faults, one for the rest.
     assert len(started) == 4
 
 
@@ -422,7 +425,7 @@ def test_what_calls_the_same_as_one_that_died_is_not_tried() -> None:
     again = Series(tried[1:3], 30, time.monotonic() + 60, fates=fates)
     assert again.first() is None
     assert not again.given_up
-    # Those that nobody told apart are all tried.
+    # Without a record of calls, all attempts are tried.
     assert Series(tried[1:3], 30, time.monotonic() + 60).first() == {"number": 2}
 
 

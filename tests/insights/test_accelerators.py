@@ -1,4 +1,4 @@
-"""What `slowpath insights accelerators` proves of functions of our own, and what it does not."""
+"""Tests of `slowpath insights accelerators`, with functions in `tests/accelerators`."""
 
 import csv
 import json
@@ -55,13 +55,13 @@ PLACES = {
     "crc16_ends": "in *crc",
     "crc32_continued": "in *bare",
 }
-"""Where the result is that was described; of the others, it is what they return."""
+"""Location of the result, if it is not the return value."""
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:
-    """The report."""
-    said = remembered("insights", "accelerators", file, "--format", "json", *options)
-    read: dict[str, Any] = json.loads(said)
+    """Return the JSON report on a file."""
+    output = remembered("insights", "accelerators", file, "--format", "json", *options)
+    read: dict[str, Any] = json.loads(output)
     return read
 
 
@@ -74,9 +74,11 @@ def expected(file: str) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_proved_of_our_own_functions(name: str) -> None:
     report = examined(FOLDER / f"{name}.c")
-    wanted = expected(f"{name}.c")
+    expected_findings = expected(f"{name}.c")
     found = {one["function"]: one for one in report["proved"]}
-    assert {name: (one["kind"], one["algorithm"]) for name, one in found.items()} == wanted
+    assert {
+        name: (one["kind"], one["algorithm"]) for name, one in found.items()
+    } == expected_findings
     assert all(one["inputs"] >= 16 for one in found.values() if one["part_of"] is None)
     lines = (FOLDER / f"{name}.c").read_text().splitlines()
     assert all(
@@ -102,12 +104,12 @@ def test_parameters_of_crcs_are_recovered() -> None:
 
 
 def test_a_result_that_is_not_what_is_returned_is_told() -> None:
-    def said(entry: str) -> str:
+    def parameters_line(entry: str) -> str:
         run = slowpath("insights", "accelerators", FOLDER / "crc.c", "--entry", entry)
         return next(line for line in run.stdout.splitlines() if line.startswith(f"{entry}: "))
 
-    assert said("crc32_continued").endswith("final xor 0x00000000, result in *bare")
-    assert said("crc32_beside").endswith("final xor 0xffffffff")
+    assert parameters_line("crc32_continued").endswith("final xor 0x00000000, result in *bare")
+    assert parameters_line("crc32_beside").endswith("final xor 0xffffffff")
 
 
 def test_sums_are_those_that_are_returned(tmp_path: Path) -> None:
@@ -251,11 +253,11 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_cannot_be_examined_is_told(tmp_path: Path, name: str) -> None:
-    content, said = WRONG[name]
+    content, expected_error = WRONG[name]
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     run = slowpath("insights", "accelerators", name, "--entry", "f", cwd=tmp_path)
     assert (run.returncode, run.stdout) == (3, "")
-    assert said in run.stderr
+    assert expected_error in run.stderr
     assert run.stderr.count("\n") == 1
 
 
@@ -379,7 +381,7 @@ OWN = (
 def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
     tmp_path: Path, own: str, suspected: list[str]
 ) -> None:
-    """A loop of the caller's own is, which looks the same."""
+    """A similar loop of the caller's own is suspected."""
     file = tmp_path / "inside.c"
     file.write_text(CRC % own)
     run = slowpath("insights", "accelerators", file, "--format", "json", timeout=300)

@@ -1,4 +1,4 @@
-"""What `slowpath insights FILE` advises, and what it says that it does not know."""
+"""Tests of the report of `slowpath insights FILE`: advice, gaps, notes and errors."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def test_the_page_is_as_expected_and_links_lead_somewhere(tmp_path: Path) -> Non
 
 
 def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
-    """Counts, prices, layouts: each by the other command on the same trace."""
+    """Counts, costs and layouts equal those of the other commands on the same trace."""
     found = advised(*TRACED)
     files = [tmp_path / "placement.json", tmp_path / "coalescing.json"]
     run = slowpath(
@@ -90,12 +90,12 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
             assert (one["before"], one["after"]) == (source["accesses"], layout["accesses"])
             assert one["code"] == layout["struct"]
     assert not packed
-    whole = found["traffic"]["instructions"]
+    instructions = found["traffic"]["instructions"]
     assert found["traffic"]["unit"] == "instructions of the card"
-    assert found["traffic"]["cycles"] == pytest.approx(whole + everything["cost"])
+    assert found["traffic"]["cycles"] == pytest.approx(instructions + everything["cost"])
     (engine,) = (one for one in found["advice"] if one["kind"] == "accelerator")
     assert 0 < engine["before"] < found["card"]["work"]["instructions"]
-    assert 0 < engine["saved_cycles"] < whole
+    assert 0 < engine["saved_cycles"] < instructions
     assert engine["unit"] == "LLVM instructions"
 
 
@@ -115,23 +115,26 @@ int look(const unsigned char *data, unsigned length) {
 
 
 def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -> None:
-    """Blocks by `insights blocks`; how often they run, by what the packets are."""
+    """Compare with blocks from `insights blocks`, times their runs for known packets."""
     source = tmp_path / "look.c"
     source.write_text(BRANCHES)
     run = slowpath("insights", "blocks", str(source), "--format", "json")
     [program] = json.loads(run.stdout)["programs"]
     blocks = {one["name"]: one["instructions"] for one in program["functions"][0]["blocks"]}
-    around = {"entry": 1, "for.cond.preheader": 1, "for.cond.cleanup": 1, "return": 1}
-    turns = {"for.body.preheader": 1, "for.body": 10, "for.inc": 10}
-    ways = {
+    common = {"entry": 1, "for.cond.preheader": 1, "for.cond.cleanup": 1, "return": 1}
+    loop_runs = {"for.body.preheader": 1, "for.body": 10, "for.inc": 10}
+    runs_by_packet = {
         bytes(60): {"entry": 1, "if.then": 1, "return": 1},
-        bytes(12) + b"\x08" + bytes(47): around,
-        bytes(12) + b"\x08\0\x18" + bytes(45): around | turns,
+        bytes(12) + b"\x08" + bytes(47): common,
+        bytes(12) + b"\x08\0\x18" + bytes(45): common | loop_runs,
     }
-    taken = [sum(blocks[name] * times for name, times in runs.items()) for runs in ways.values()]
-    found = advised(source, "--traffic", trace(tmp_path, list(ways)))
+    instructions = [
+        sum(blocks[name] * times for name, times in runs.items())
+        for runs in runs_by_packet.values()
+    ]
+    found = advised(source, "--traffic", trace(tmp_path, list(runs_by_packet)))
     assert found["traffic"]["unit"] == "instructions of the card"
-    assert found["traffic"]["instructions"] == pytest.approx(sum(taken) / 3, abs=1e-4)
+    assert found["traffic"]["instructions"] == pytest.approx(sum(instructions) / 3, abs=1e-4)
     lines = {one["line"]: one["instructions_per_packet"] for one in found["lines"]}
     assert 0 < lines[5] <= blocks["if.then"] / 3 + 1e-4
     assert sum(lines.values()) == pytest.approx(found["traffic"]["instructions"], abs=1e-3)
@@ -193,16 +196,16 @@ def test_what_is_not_known_is_said() -> None:
     assert plain["traffic"] is None
     assert plain["lines"] == plain["assumptions"] == []
     assert {one["before"] for one in plain["advice"]} == {None}
-    without = {one["what"] for one in plain["unsaid"]}
-    with_trace = {one["what"] for one in traced["unsaid"]}
-    assert without - with_trace == {
+    plain_gaps = {one["what"] for one in plain["unsaid"]}
+    traced_gaps = {one["what"] for one in traced["unsaid"]}
+    assert plain_gaps - traced_gaps == {
         "the memory of each structure",
         "which variables to pack together",
         "instructions for each packet",
         "how many cores it is worth",
         "with whom it may share the card",
     }
-    assert not with_trace
+    assert not traced_gaps
     assert plain["card"] is None
     assert traced["assumptions"]
 
@@ -244,7 +247,7 @@ def test_what_an_engine_does_counts_once_with_all_that_it_alone_calls(tmp_path: 
         each[one["symbol"]] = each.get(one["symbol"], 0) + executed
     assert each["word"] > 0
     assert engine["before"] == pytest.approx(each["sum"] + each["word"])
-    # Of the card's instructions, those of what is inlined into what is inlined count once, too.
+    # Card instructions of nested inlined functions count once as well.
     assert 0 < engine["saved_cycles"] < 0.95 * found["traffic"]["instructions"]
 
 
@@ -280,14 +283,14 @@ def test_estimates_say_what_the_card_has_not() -> None:
 
 
 def test_cores_and_neighbours_are_those_of_the_card() -> None:
-    """What is advised is in the curve and the list; counts are those of the trace."""
+    """Advice agrees with the curve and the list of neighbours; work comes from the trace."""
     found = advised(*TRACED)
     card = found["card"]
     counts = json.loads(slowpath("insights", "counts", *TRACED, "--format", "json").stdout)
     llvm = sum(one["instructions"] * one["per_packet"] for one in counts["blocks"])
     assert card["work"]["instructions"] == pytest.approx(llvm)
     parts = {one["structure"]: one for one in card["work"]["parts"]}
-    assert parts["entries"]["memory"] == "imem"  # where the placement puts it
+    assert parts["entries"]["memory"] == "imem"  # as recommended
     assert parts["entries"]["most"] == pytest.approx(4)
     assert 0 < parts["entries"]["fewest"] < 2
     by_kind = {one["kind"]: one for one in found["advice"]}
@@ -318,7 +321,7 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
 
 
 def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
-    """Engines are those of the header: what else has such a name is counted."""
+    """Only engines of the header are free; other functions with such names are counted."""
     source, page = tmp_path / "engine.c", tmp_path / "engine.html"
     source.write_text(
         "#include <nic/engine.h>\n"
@@ -331,11 +334,11 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
     heading = "Notes on what was counted, which cores and neighbours rest on, too"
     _, _, below = run.stdout.partition(f"\n{heading}:\n")
     notes = " ".join(below.partition("\n\n")[0].split())
-    said = "is what an engine does, 1 times for each packet; what that takes is in no number"
-    assert notes == f"- nic_engine_checksum {said}"
+    note = "is what an engine does, 1 times for each packet; what that takes is in no number"
+    assert notes == f"- nic_engine_checksum {note}"
     shown = page.read_text()
     assert f"<h2>{heading}</h2>" in shown
-    assert f"<li>nic_engine_checksum {said}</li>" in shown
+    assert f"<li>nic_engine_checksum {note}</li>" in shown
 
 
 def test_the_only_function_that_no_other_calls_gets_the_packets() -> None:
@@ -356,7 +359,7 @@ def test_csv_has_the_advice_of_json() -> None:
 
 
 def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
-    """The order of variables: the source's own, once it is followed; nothing is left to say."""
+    """If the source has the advised order, it needs the announced accesses, without new advice."""
     (announced,) = (one for one in advised(*TRACED)["advice"] if one["kind"] == "coalescing")
     members = re.findall(r"^\t(\w+ \w+;)$", announced["code"], re.MULTILINE)
     assert len(members) == 4

@@ -1,4 +1,4 @@
-"""Orders of variables: against all permutations, the C compiler, and what was published."""
+"""Tests of orders of variables against all permutations, the C compiler, and published orders."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ EXAMPLE = Path("examples/insights/connection.json")
 WIDTHS = (4, 8, 16, 32, 64)
 
 
-# --- all orders -----------------------------------------------------------------------------------
+# --- comparison with all orders -------------------------------------------------------------------
 
 
 @st.composite
@@ -59,19 +59,20 @@ def elements(
     return Element("element", variables, blocks)
 
 
-def taken(element: Element, order: Order, width: int) -> Fraction:
-    """Accesses for each packet, by the definition: bytes, windows, blocks."""
-    where = dict[str, set[int]]()
+def counted(element: Element, order: Order, width: int) -> Fraction:
+    """Return the accesses per packet by the definition, from the windows of each byte."""
+    windows = dict[str, set[int]]()
     end = 0
     for at in order:
         one = element.variables[at]
         while end % one.align:
             end += 1
-        where[one.name] = {byte // width for byte in range(end, end + one.size)}
+        windows[one.name] = {byte // width for byte in range(end, end + one.size)}
         end += one.size
     return sum(
         (
-            Fraction(str(block.weight)) * len(set().union(*(where[name] for name in block.touches)))
+            Fraction(str(block.weight))
+            * len(set().union(*(windows[name] for name in block.touches)))
             for block in element.blocks
         ),
         Fraction(0),
@@ -82,12 +83,12 @@ def taken(element: Element, order: Order, width: int) -> Fraction:
 @given(elements(), st.sampled_from((1, 2, 8, 16)))
 def test_the_order_is_the_best_of_all(element: Element, width: int) -> None:
     orders = [*itertools.permutations(range(len(element.variables)))]
-    best = min(taken(element, one, width) for one in orders)
+    best = min(counted(element, one, width) for one in orders)
     found = layout(element, width)
     assert found.proven
     assert sorted(found.order) == [*range(len(element.variables))]
-    assert found.accesses == found.bound == taken(element, found.order, width) == best
-    smallest = min(_end(element, one) for one in orders if taken(element, one, width) == best)
+    assert found.accesses == found.bound == counted(element, found.order, width) == best
+    smallest = min(_end(element, one) for one in orders if counted(element, one, width) == best)
     assert _end(element, found.order) == smallest
 
 
@@ -101,14 +102,14 @@ def _end(element: Element, order: Order) -> int:
 def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: object) -> None:
     order = [*range(len(element.variables))]
     dice.shuffle(order)  # type: ignore[attr-defined]
-    of = weighted(element, width)
-    assert Fraction(accesses(of, order), of.unit) == taken(element, order, width)
+    merged = weighted(element, width)
+    assert Fraction(accesses(merged, order), merged.unit) == counted(element, order, width)
 
 
 @settings(deadline=None, max_examples=25)
 @given(elements(most=10, sizes=(4,)), st.sampled_from((8, 16)))
 def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int) -> None:
-    """Of words, packs are sets, and no order of packs matters: all partitions."""
+    """With words only, an order is a partition into packs: compare with all partitions."""
     words = [Variable(one.name, 4, 4) for one in element.variables]
     element = element._replace(variables=words)
     masks = [
@@ -157,21 +158,21 @@ def test_a_search_that_is_stopped_has_a_bound_all_the_same(
     best = layout(element, width)
     assert found.bound <= best.accesses <= found.accesses
     assert found.accesses <= min(
-        taken(element, one, width) for one in (*known, range(len(element.variables)))
+        counted(element, one, width) for one in (*known, range(len(element.variables)))
     )
     if found.proven:
         assert found.accesses == best.accesses
 
 
 def words(names: str, *blocks: tuple[float, str]) -> Element:
-    """Variables of one letter and four bytes."""
+    """Return an element with one variable of four bytes for each letter."""
     variables = [Variable(name, 4, 4) for name in names]
-    each = [Block(f"block {at}", runs, [*those]) for at, (runs, those) in enumerate(blocks)]
+    each = [Block(f"block {at}", runs, [*letters]) for at, (runs, letters) in enumerate(blocks)]
     return Element("words", variables, each)
 
 
 def test_many_variables_are_ordered_in_steps_not_in_seconds() -> None:
-    """Forty words in ten packs that blocks touch, mixed: each pack becomes a window."""
+    """Ten blocks touch four words each, in mixed order: the words of a block share a window."""
     names = [f"v{at}" for at in range(40)]
     variables = [Variable(name, 4, 4) for name in names]
     blocks = [Block(f"b{at}", 1.0 + at, names[at::10]) for at in range(10)]
@@ -191,11 +192,11 @@ def test_a_variable_larger_than_an_access_takes_several() -> None:
 
 
 def test_equal_costs_are_equal_whatever_the_weights() -> None:
-    """0.1 three times is 0.3, other than in floating-point numbers."""
+    """Three times 0.1 equals 0.3, which floating-point numbers do not."""
     element = words("abcd", (0.1, "ab"), (0.1, "ab"), (0.1, "ab"), (0.3, "cd"))
-    of = weighted(element, 8)
-    assert accesses(of, [0, 1, 2, 3]) == accesses(of, [2, 3, 0, 1])
-    assert sorted(of.weights) == [3, 3]
+    merged = weighted(element, 8)
+    assert accesses(merged, [0, 1, 2, 3]) == accesses(merged, [2, 3, 0, 1])
+    assert sorted(merged.weights) == [3, 3]
 
 
 # --- clusters -------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def test_clusters_that_are_apart_are_found() -> None:
     st.integers(1, 7),
 )
 def test_clusters_are_as_good_as_any_partition(points: list[tuple[float, ...]], k: int) -> None:
-    """Of at most k parts, by the sum of squared distances to their means."""
+    """The sum of squared distances to means is the minimum of all partitions into k parts."""
     found = clusters(points, k)
     assert len({*found}) <= k
     labels = itertools.product(range(min(k, len(points))), repeat=len(points))
@@ -281,7 +282,7 @@ def test_types_of_variables_are_kept() -> None:
     assert "struct other * a;" in advise(Described(element, None, None), 8)["struct"]
 
 
-# --- what was published ---------------------------------------------------------------------------
+# --- published results ----------------------------------------------------------------------------
 
 
 def published() -> Path:
@@ -291,15 +292,15 @@ def published() -> Path:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_layouts_are_no_worse_than_the_published_ones(width: int) -> None:
-    """By accesses per weighted block; and proved to be the best of all orders."""
+    """Orders need no more accesses than published ones, and are proved to be optimal."""
     found = read_elements(str(published())).elements
     for one in found:
         assert one.published is not None
         known = [one.published, by_clusters(one.element, width, one.clusters)]
         best = layout(one.element, width)
         assert best.proven
-        assert best.accesses <= min(taken(one.element, each, width) for each in known)
-        assert best.accesses == taken(one.element, best.order, width)
+        assert best.accesses <= min(counted(one.element, each, width) for each in known)
+        assert best.accesses == counted(one.element, best.order, width)
     compared("insights", len(found), "layouts")
 
 

@@ -1,4 +1,4 @@
-"""Files of variables that cannot be used: one line that names file, line, element and variable."""
+"""Tests of errors in files of variables: one line names file, line, element and variable."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -99,13 +99,13 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_files_are_named_with_element_and_variable(tmp_path: Path, name: str) -> None:
-    change, said = WRONG[name]
+    change, expected = WRONG[name]
     found = small()
     change(found)
     file = write(tmp_path, found)
     reason = refusal(read_elements, file)
     assert reason.startswith(str(file))
-    assert said in reason
+    assert expected in reason
     assert "\n" not in reason
 
 

@@ -1,4 +1,4 @@
-"""`slowpath insights colocation`: scores, symmetry, and published groups."""
+"""Tests of `slowpath insights colocation`: scores, symmetry, and training."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ from slowpath.insights.cores.scores import NAMES, scores, totals
 from support import slowpath
 
 ORDER = (2, 0, 3, 1)
-"""Where functions stand that are put in another order."""
+"""A permutation of the functions of a group."""
 
 
 def groups_of(folder: Path, count: int, seed: int) -> Groups:
@@ -34,7 +34,7 @@ def groups_of(folder: Path, count: int, seed: int) -> Groups:
 
 
 def measured(groups: Groups, file: Path, seed: int, favoured: float = 0.0) -> Path:
-    """A file of groups as the shipped model has them, with a little noise."""
+    """Write groups with measurements that the shipped model predicts, with a little noise."""
     found = shared(shipped(), groups)
     random = np.random.default_rng(seed)
     alone = np.stack([found.alone, found.alone_latency], -1)
@@ -57,10 +57,12 @@ def test_scores_are_those_described() -> None:
 
 
 def reordered(values: Array) -> Array:
-    """Scores of pairs of groups whose functions stand in ORDER, in the order of the originals."""
+    """Return scores of groups that were permuted by ORDER, in the order of the original pairs."""
     places = {frozenset(members): at for at, members in enumerate(PAIRS)}
-    now = {old: new for new, old in enumerate(ORDER)}
-    return values[:, np.array([places[frozenset((now[a], now[b]))] for a, b in PAIRS])]
+    new_position = {old: new for new, old in enumerate(ORDER)}
+    return values[
+        :, np.array([places[frozenset((new_position[a], new_position[b]))] for a, b in PAIRS])
+    ]
 
 
 @pytest.mark.parametrize("solo", [False, True])
@@ -95,11 +97,11 @@ def test_with_solo_functions_do_alone_what_was_measured(tmp_path: Path) -> None:
     file = measured(groups, tmp_path / "measured.jsonl", 6)
     known, pairs = read_measured(str(file))
     model = shipped()
-    # The truth is the model: nothing is left to scale.
+    # The measurements come from the model, so no own times are scaled.
     found = predicted(model, known)
     true = scores(known.alone.throughput, known.alone.latency, *pairs)
     assert found.throughput_total == pytest.approx(true.throughput_total, rel=0.01)
-    # A function that is slower alone than it should be is slower beside others, too.
+    # A function that is slower alone than predicted is also slower in pairs.
     alone = known.alone.throughput.copy()
     alone[:, 0] *= 0.9
     slower = shared(model, known._replace(alone=known.alone._replace(throughput=alone)))
@@ -138,12 +140,12 @@ def test_a_query_is_answered_pair_by_pair(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
     rows = list(csv.DictReader(io.StringIO(answer.read_text())))
     assert list(rows[0]) == ["group", "first", "second", *NAMES]
-    wanted = [(str(at), str(a + 1), str(b + 1)) for at in range(3) for a, b in PAIRS]
-    assert [(row["group"], row["first"], row["second"]) for row in rows] == wanted
+    expected = [(str(at), str(a + 1), str(b + 1)) for at in range(3) for a, b in PAIRS]
+    assert [(row["group"], row["first"], row["second"]) for row in rows] == expected
     found = predicted(shipped(), groups)
     for name in NAMES:
-        said = [float(row[name]) for row in rows]
-        assert said == pytest.approx(getattr(found, name).ravel(), rel=1e-5)
+        values = [float(row[name]) for row in rows]
+        assert values == pytest.approx(getattr(found, name).ravel(), rel=1e-5)
     document = json.loads(
         slowpath("insights", "colocation", "--query", packed, "--format", "json").stdout
     )

@@ -1,4 +1,4 @@
-"""`slowpath insights cores`: the rule of the knee, predictions, and published functions."""
+"""Tests of `slowpath insights cores`: knees, predictions, and published functions."""
 
 import csv
 import io
@@ -35,8 +35,8 @@ from slowpath.insights.cores.model import (
 from support import slowpath
 
 
-def by_the_rule(curve: np.ndarray) -> int:
-    """The knee as its description has it, word by word."""
+def knee_by_rule(curve: np.ndarray) -> int:
+    """Return the knee by the published rule, step by step."""
     unit = curve[0] / 5.4
     for step in range(1, 7):
         gain = curve[step] - curve[step - 1]
@@ -67,7 +67,7 @@ def test_the_knee_is_that_of_the_rule() -> None:
     random = np.random.default_rng(3)
     curves = 5.4 + np.cumsum(random.uniform(-0.3, 1.4, (4000, 7)) * [0, 1, 1, 1, 1, 1, 1], 1)
     found = knees(curves)
-    assert [by_the_rule(one) for one in curves] == list(found)
+    assert [knee_by_rule(one) for one in curves] == list(found)
     assert len(set(found)) == len(range(24, 60)) + 1
 
 
@@ -100,14 +100,14 @@ def test_intervals_have_what_differs_as_was_assumed() -> None:
 
 
 def test_the_spread_leaves_wild_curves_out() -> None:
-    off = 0.01 * np.random.default_rng(1).standard_normal((400, 7))
-    wild = off.copy()
+    errors = 0.01 * np.random.default_rng(1).standard_normal((400, 7))
+    wild = errors.copy()
     wild[:10] = 2.0
     assert np.sqrt(np.diag(spread(wild))) == pytest.approx(np.full(7, 0.01), rel=0.15)
 
 
 def made_up(folder: Path, count: int = 60) -> tuple[list[Function], Path]:
-    """A table of curves from the model that is shipped, with a little noise."""
+    """Write a table of curves that the shipped model predicts, with a little noise."""
     functions = drawn(count, 11)
     points = predict(shipped("hit"), functions_of(functions), CORES)
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(points.throughput.shape))
@@ -162,11 +162,11 @@ def test_guesses_are_called_guesses(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "query.csv", query_rows(functions, (24, 90)))
     run = slowpath("insights", "cores", "--query", file, "--format", "json")
     assert run.returncode == 0
-    said = run.stderr.splitlines()
-    assert len(said) == 2
-    assert "90 cores are outside of the 24 to 60 that were measured" in said[0]
-    assert "2 of 3 functions" in said[1]
-    assert "f0 (ipfilter1_rules), f1 (has_compute7)" in said[1]
+    warnings = run.stderr.splitlines()
+    assert len(warnings) == 2
+    assert "90 cores are outside of the 24 to 60 that were measured" in warnings[0]
+    assert "2 of 3 functions" in warnings[1]
+    assert "f0 (ipfilter1_rules), f1 (has_compute7)" in warnings[1]
     points = json.loads(run.stdout)["points"]
     assert [one["outside"] for one in points] == [False, True] * 3
 
@@ -180,7 +180,7 @@ def test_training_finds_the_truth_again_and_is_repeatable(tmp_path: Path) -> Non
     others = functions_of(drawn(40, 12))
     truth = predict(shipped("hit"), others, CORES)
     found = predict(model, others, CORES)
-    # 48 functions for each member and 200 parameters: what is typical has to do for many.
+    # Each member has 48 functions for 200 parameters, so many parameters keep typical values.
     assert np.abs(found.throughput / truth.throughput - 1).mean() < 0.12
     order = np.random.default_rng(1).permutation(len(functions))
     mixed = predict(model, functions_of([functions[at] for at in order]), CORES)
@@ -208,7 +208,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 
 
 def test_labels_of_published_functions_are_those_described() -> None:
-    """The counts and percentiles that the description of the tables has."""
+    """Compare knees with counts and medians in the description of the tables."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
         curves = published_curves(traffic)
         found = knees(curves.throughput)
@@ -219,10 +219,10 @@ def test_labels_of_published_functions_are_those_described() -> None:
 
 def test_what_is_advised_is_read_off_the_curve(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "query.csv", query_rows(drawn(5, 3), (24,)))
-    asked = read_query(str(file))
+    query = read_query(str(file))
     model = shipped("hit")
-    found = advised(model, asked.functions, 0.9)
+    found = advised(model, query.functions, 0.9)
     for at in range(5):
         cores = int(found.advice.cores[at])
-        one = asked.functions.selected(np.array([at]))
+        one = query.functions.selected(np.array([at]))
         assert found.throughput[at] == pytest.approx(predict(model, one, (cores,)).throughput[0, 0])

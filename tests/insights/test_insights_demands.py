@@ -1,4 +1,4 @@
-"""Cores and neighbours from counts (`insights/demands/`), whatever prices are, and the prices."""
+"""Tests of advice on cores and neighbours from counts (`insights/demands/`), and of prices."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def work(instructions: float = 300.0, *parts: CardPart) -> CardWork:
 
 
 def rates(one: CardWork) -> np.ndarray:
-    """Throughput by draw and number of cores."""
+    """Return the throughput by draw and number of cores."""
     return throughput(drawn(KNOWN.alone, packets_of(one), draws=60), CORES)[:, 0]
 
 
@@ -72,9 +72,9 @@ def test_more_work_never_raises_throughput_in_any_draw(seed: int) -> None:
 
 
 def test_accesses_that_are_fetched_together_cost_less_and_never_more_than_one_by_one() -> None:
-    apart, together = rates(work(300, part(most=10))), rates(work(300, part(most=10, fewest=2)))
-    assert (together >= apart).all()
-    assert together.mean() > 1.1 * apart.mean()
+    separate, together = rates(work(300, part(most=10))), rates(work(300, part(most=10, fewest=2)))
+    assert (together >= separate).all()
+    assert together.mean() > 1.1 * separate.mean()
 
 
 def test_more_cores_never_lower_throughput_and_the_knee_is_in_its_interval() -> None:
@@ -104,7 +104,7 @@ def test_what_holds_a_function_back_is_what_it_has_most_of(one: CardWork, limit:
     found = assess(KNOWN, one)["cores"]
     assert found["limits"][0]["limit"] == limit
     assert {each["limit"] for each in found["limits"]} <= set(LIMITS)
-    if limit == "line":  # 37 million packets a second, as published
+    if limit == "line":  # 37 million packets/s are published
         assert found["throughput_pps"] == pytest.approx(36e6, rel=0.06)
     if limit == "computation":
         assert found["knee_cores"] > 50
@@ -166,7 +166,7 @@ def test_prices_scale_with_the_times_that_they_come_from() -> None:
 
 
 def test_the_internal_memory_takes_for_a_rule_what_was_published_of_it() -> None:
-    """2.26 ns for 32 bytes, in two reads."""
+    """A rule takes 2.26 ns for 32 bytes, which are two reads."""
     price = prices_of([KNOWN.parameters], None).service[0]
     assert price.each[0] == pytest.approx(1.3, abs=0.3)
     assert price.spread < 0.4
@@ -184,7 +184,7 @@ def test_published_chains_have_the_work_of_all_their_elements() -> None:
 
 
 def counted(entry: str, amount: int) -> float:
-    """Instructions of a twin for each packet."""
+    """Return the instructions per packet of a re-implemented element."""
     found = run(str(TWIN), str(TRACE), RunSettings(entry), flags=(f"-DAMOUNT={amount}",)).report
     return float(sum(one["instructions"] * one["per_packet"] for one in found["blocks"]))
 
@@ -200,7 +200,7 @@ TWINS = {
     "tcpdemux": ("demux", True, True),
     "tcpconn": ("conn", True, False),
 }
-"""By function: the element, whether it looks at headers, and whether its amount is counted."""
+"""Element by C function; true if it reads headers; true if it has an amount."""
 
 
 def test_instructions_of_elements_are_those_of_their_twins() -> None:
@@ -212,7 +212,7 @@ def test_instructions_of_elements_are_those_of_their_twins() -> None:
         if amount:
             each = (counted(entry, 5) - first) / 4
             assert one.each_instructions == pytest.approx(each, rel=0.05), name
-        if name not in ("filter", "rounds"):  # whose first rule or round is no other
+        if name not in ("filter", "rounds"):  # their first rule or round counts as an amount
             assert one.instructions == pytest.approx(first - without[looks], rel=0.05), name
 
 
@@ -272,7 +272,7 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
 
 
 def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
-    """A structure whose members are read in several pieces, one that is copied, one unknown."""
+    """Structures: one read in pieces, one copied as a whole, one with members of unknown size."""
 
     def structure(name: str, reads: int, *members: tuple[int, int]) -> Any:
         listed = [{"size_bytes": size, "reads": count, "writes": 0} for size, count in members]
@@ -296,9 +296,9 @@ def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
     }
     found = work_of(counts, None)
     assert found["instructions"] == 14
-    assert {one["memory"] for one in found["parts"]} == {"emem"}  # nothing was placed
-    told = {one["structure"]: (one["fewest"], one["most"]) for one in found["parts"]}
-    assert told == {
+    assert {one["memory"] for one in found["parts"]} == {"emem"}  # without a placement
+    accesses = {one["structure"]: (one["fewest"], one["most"]) for one in found["parts"]}
+    assert accesses == {
         "pieces": (1, 4),
         "copied": (2, 2),
         "unknown": (3, 3),

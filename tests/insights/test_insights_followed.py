@@ -1,4 +1,4 @@
-"""Advice that is followed: what was announced is what the report then has as the present state."""
+"""Tests that changes have the announced effect: examples before and after following advice."""
 
 from pathlib import Path
 from typing import Any
@@ -21,23 +21,23 @@ pytestmark = pytest.mark.usefixtures("with_clang")
 FILTER = ROOT / "tests/advice/filter.c"
 TRACE = EXAMPLES / "udp_counter.pcap"
 KINDS = ("accelerator", "coalescing", "placement")
-"""What is followed here."""
+"""Kinds of advice that the examples in `followed` follow."""
 SOME = CONFIGURATIONS if CAMPAIGN > 1 else ("nat", "web_generator")
 
 
 def filtered() -> dict[str, Any]:
-    """The report on the filter as it is."""
+    """Return the report on the unchanged filter."""
     return reported(FILTER, "--entry", "process", "--traffic", TRACE)
 
 
 def placed(name: str) -> dict[str, Any]:
-    """Only the placement is followed."""
+    """Return the report on an example that follows only the placement."""
     placement = EXAMPLES / f"followed/{name}.json"
     return reported(EXAMPLES / f"{name}.cc", *setting(name), "--placement", placement)
 
 
 def followed(name: str) -> dict[str, Any]:
-    """All advice is followed."""
+    """Return the report on an example that follows all advice."""
     folder = EXAMPLES / "followed"
     return reported(folder / f"{name}.cc", *setting(name), "--placement", folder / f"{name}.json")
 
@@ -51,14 +51,14 @@ def orders(report: dict[str, Any]) -> dict[str, float]:
 
 
 def saved(before: dict[str, Any], after: dict[str, Any]) -> float:
-    """Instructions of LLVM's language; the card's are fewer, too, but not by what is told."""
+    """Return the saved LLVM instructions; card instructions decrease, too, by another number."""
     assert after["traffic"]["instructions"] < before["traffic"]["instructions"]
     of = (one["card"]["work"]["instructions"] for one in (before, after))
     return float(next(of) - next(of))
 
 
 def cost(report: dict[str, Any], names: str) -> float:
-    """What accesses to some structures cost where they are."""
+    """Return the present cost of accesses to the structures in a comma-separated list."""
     each = {one["structure"]: one["cycles"] for one in report["present"]["structures"]}
     return float(sum(each[name] for name in names.split(", ")))
 
@@ -84,7 +84,7 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
     saved = as_it_is(name)["traffic"]["cycles"] - placed(name)["traffic"]["cycles"]
     assert saved == pytest.approx(sum(one["saved_cycles"] for one in announced))
     assert not advice(placed(name), "placement")
-    for kind in ("accelerator", "coalescing"):  # is as it was, but for its effect
+    for kind in ("accelerator", "coalescing"):  # placement changes only the effect of such advice
         before, after = (
             {one["what"]: (one["before"], one["after"]) for one in advice(report, kind)}
             for report in (as_it_is(name), placed(name))
@@ -94,7 +94,7 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
 
 @pytest.mark.parametrize("name", SOME)
 def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
-    """But for what only looks like something. Members that have moved change what LLVM makes."""
+    """Only suspicions remain. Reordered members change the code that LLVM generates."""
     report = followed(name)
     left_over = [one for kind in KINDS for one in advice(report, kind)]
     assert {one["certainty"] for one in left_over} <= {"learnt"}
@@ -105,7 +105,7 @@ def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_variants_do_the_same(name: str) -> None:
-    """Packets go where they went, and each structure is touched as often, but for copies."""
+    """Fates of packets and accesses to structures are equal, except for copies."""
     before = example(name).report
     _, traffic, *config = setting(name)
     after = counted(EXAMPLES / f"followed/{name}.cc", Path(traffic), *config)
@@ -118,32 +118,32 @@ def test_variants_do_the_same(name: str) -> None:
 
 
 def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Without what the engine does, there are as many instructions less as that took.
+    """Check that the engine saves exactly the instructions of the function that it replaces.
 
-    Runs of blocks for each packet have six digits behind the point.
+    Runs per packet are rounded to six decimal places.
     """
-    was, is_now = (
+    old, new = (
         sum(one["instructions"] * one["per_packet"] for one in report["blocks"])
         for report in (before, after)
     )
-    taken = sum(
+    replaced = sum(
         one["instructions"] * one["per_packet"]
         for one in before["blocks"]
         if one["function"] == engine["what"]
     )
-    assert was - is_now == pytest.approx(taken, abs=1e-6)
+    assert old - new == pytest.approx(replaced, abs=1e-6)
     if engine["unit"] == "LLVM instructions":
-        assert engine["before"] == pytest.approx(taken, abs=1e-6)
+        assert engine["before"] == pytest.approx(replaced, abs=1e-6)
 
 
 def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
-    """Nothing else has changed, so the difference is what was announced, to the digit."""
+    """Only the engine is new, so the difference is exactly the announced saving."""
     source = (EXAMPLES / "nat.cc").read_text()
     start, end = source.index("void NAT::rewrite"), source.index("CLICK_ENDDECLS")
     changed = source[:start] + source[end:]
-    for of, to in (("ip->ip_src", "_public"), ("ip->ip_dst", "found->inside")):
-        call = f"nic_engine_correct_checksum(&ip->ip_sum, {of}.s_addr, {to}.addr());"
-        changed = changed.replace(f"rewrite(&ip->ip_sum, {of}, {to});", call)
+    for old, new in (("ip->ip_src", "_public"), ("ip->ip_dst", "found->inside")):
+        call = f"nic_engine_correct_checksum(&ip->ip_sum, {old}.s_addr, {new}.addr());"
+        changed = changed.replace(f"rewrite(&ip->ip_sum, {old}, {new});", call)
     file = tmp_path / "nat.cc"
     file.write_text(f"#include <nic/engine.h>\n{changed}")
     before, after = as_it_is("nat"), reported(file, *setting("nat"))
@@ -160,7 +160,7 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dns_proxy", "web_generator"])
 def test_a_sum_of_the_library_by_the_engine(name: str, tmp_path: Path) -> None:
-    """Nothing else is followed: so many instructions less, to the digit, as were announced."""
+    """Only advice on the engine is followed, so the saving is exactly as announced."""
     source = (EXAMPLES / f"{name}.cc").read_text()
     (engine,) = (one for one in advice(as_it_is(name), "accelerator") if one["before"])
     line = source.splitlines()[engine["line"] - 1]
@@ -192,7 +192,7 @@ def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken: bool) -> None:
-    """Whatever a packet has: its sum, corrected for a change, is the sum of what is changed."""
+    """A checksum that is corrected for a change equals the checksum of the changed data."""
     file = tmp_path / "corrected.c"
     after = "after + 1" if broken else "after"
     file.write_text(
@@ -231,23 +231,23 @@ def test_wrong_placements_are_named(content: str, reason: str, tmp_path: Path) -
 
 def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
     words = ("--entry", "process", "--traffic", TRACE)
-    nowhere = filtered()
+    unplaced = filtered()
     file = tmp_path / "placement.json"
     file.write_text('{"entries": "imem"}')
     report = reported(FILTER, *words, "--placement", file)
-    put = {one["what"]: one for one in advice(nowhere, "placement")}
+    advised = {one["what"]: one for one in advice(unplaced, "placement")}
     assert not any("entries" in one["what"] for one in advice(report, "placement"))
     assert report["traffic"]["cycles"] == pytest.approx(
-        nowhere["traffic"]["cycles"] - put["entries"]["saved_cycles"]
+        unplaced["traffic"]["cycles"] - advised["entries"]["saved_cycles"]
     )
     assert "but for what --placement says" in report["assumptions"][0]
-    [packed], [cheaper] = (advice(one, "coalescing") for one in (nowhere, report))
+    [packed], [cheaper] = (advice(one, "coalescing") for one in (unplaced, report))
     assert (packed["before"], packed["after"]) == (cheaper["before"], cheaper["after"])
     assert cheaper["saved_cycles"] < packed["saved_cycles"]
 
 
 def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
-    """Two structures of which only one fits, and the wrong one is there."""
+    """Only one of two structures fits into near memory, and the wrong one is there."""
     source, file = tmp_path / "nf.c", tmp_path / "placement.json"
     source.write_text(
         "#include <stdint.h>\n"

@@ -1,4 +1,4 @@
-"""The closed network (`insights/cores/queueing.py`): equations, bounds and made-up truths."""
+"""Tests of the queueing network: its equations, bounds, and fits to synthetic measurements."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ IMEM = 0
 
 
 def made_up(seed: int = 1) -> Array:
-    """Parameters such that typical chains are held back now by cores, now by what they share."""
+    """Return parameters with which cores limit some typical chains, and shared resources others."""
     random = np.random.default_rng(seed)
     typical = {COMPUTING.name: 20.0, WAITING.name: 100.0, SHARED[-1].name: 0.1}
     times = [
@@ -40,7 +40,7 @@ def made_up(seed: int = 1) -> Array:
 
 
 def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:
-    """Random functions beside each other, and how many cores each has."""
+    """Return random co-located functions, and the number of cores of each."""
     random = np.random.default_rng(seed)
     one = amounts(works(functions_of(drawn(count * classes, seed))))
     places = np.arange(count * classes).reshape(classes, count)
@@ -60,7 +60,7 @@ def random_demands(classes: int, seed: int) -> tuple[Demands, Array]:
 
 
 def of_classes(needed: Demands, which: slice) -> Demands:
-    """Some of the classes, or all in another order."""
+    """Return the demands of selected classes, in the order of the slice."""
     waiting, computing, shared, queueing = needed
     return Demands(waiting[:, which], computing[:, which], shared[:, which], queueing)
 
@@ -73,7 +73,7 @@ def test_the_equations_hold(classes: int) -> None:
     assert (rates > 0).all()
     assert state.resources.max() < 1
     assert state.cores.max() < 1
-    # As many threads are somewhere as there are: Little's law, place by place.
+    # By Little's law at each resource, the threads there add up to all threads.
     queues = needed.queueing * state.resources / (1 - state.resources)
     waiting = rates * needed.waiting
     in_cores = cores * state.cores / (1 - 0.75 * state.cores)
@@ -143,9 +143,9 @@ def test_a_fit_predicts_functions_that_it_has_not_seen() -> None:
 
     found = fit([Measured(*settings(150, 1))], seed=0)
     work, cores, rates = settings(60, 2)
-    off = np.abs(throughput(found, work, cores) / rates - 1)
-    # A constant is off by so much more that this could not be chance.
-    assert off.mean() < 0.02
+    errors = np.abs(throughput(found, work, cores) / rates - 1)
+    # A constant prediction has much larger errors.
+    assert errors.mean() < 0.02
     assert np.abs(rates / np.exp(np.log(rates).mean()) - 1).mean() > 0.15
     assert (found[:TIMES] >= 0).all()
 
@@ -178,9 +178,9 @@ def test_latencies_of_a_linear_truth_are_found() -> None:
     wild = cycles.copy()
     wild[::40] *= 3
     weights = network.fit(known, times, wild)
-    usual = np.arange(200) % 40 > 0
-    off = network.latency(weights, known, times)[usual] / cycles[usual] - 1
-    assert np.abs(off).mean() < 0.02
+    inliers = np.arange(200) % 40 > 0
+    errors = network.latency(weights, known, times)[inliers] / cycles[inliers] - 1
+    assert np.abs(errors).mean() < 0.02
 
 
 def test_only_what_is_there_counts_and_third_blocks_read_first_counts() -> None:
@@ -197,7 +197,7 @@ def test_only_what_is_there_counts_and_third_blocks_read_first_counts() -> None:
     assert not same(needs(**third), needs(**third, accel1_iterations=30))
     assert not same(needs(has_webgen=1), needs(has_webgen=1, webgen_slots=5))
     assert same(needs(), needs(**{f"has_imem{at}": 1 for at in range(5)}))
-    # Both filters' rules are in the same memory.
+    # The rules of both filters are in internal memory.
     rules = needs(has_ipfilter1=1, ipfilter1_rules=20).shared[0, 0, IMEM]
     others = needs(has_ipfilter2=1, ipfilter2_rules=20).shared[0, 0, IMEM]
     assert rules == pytest.approx(others)

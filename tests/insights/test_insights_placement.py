@@ -1,4 +1,4 @@
-"""Placements of data structures: against the enumeration of all, and what was published."""
+"""Tests of placements against the enumeration of all placements, and against published results."""
 
 import csv
 import ctypes
@@ -49,12 +49,12 @@ OPERATIONS = ("read", "write")
 Prices = dict[str, dict[str, float]]
 
 
-# --- all placements -------------------------------------------------------------------------------
+# --- comparison with all placements ---------------------------------------------------------------
 
 
 @st.composite
 def cases(draw: st.DrawFn, most: int = 4) -> Case:
-    """Small ones, also with missing prices, several that are alike, and too little room."""
+    """Draw small cases: some lack prices or room, some have equal structures."""
     names = [f"s{at}" for at in range(draw(st.integers(1, most)))]
     price = st.one_of(st.none(), st.integers(0, 50))
 
@@ -94,7 +94,7 @@ def rates(draw: st.DrawFn) -> ThroughputLimits:
 
 
 def spreads(case: Case) -> Iterator[PartCounts]:
-    """All of them."""
+    """Yield all placements that fit."""
     each = [
         [
             counts
@@ -117,19 +117,19 @@ def spreads(case: Case) -> Iterator[PartCounts]:
             yield spread
 
 
-def worth(
+def defined_value(
     case: Case, spread: PartCounts, objective: Objective, *, free: bool
 ) -> tuple[float, float]:
-    """Cost, or seconds and cost, by the definition: every access of every part by itself."""
+    """Return cost, or seconds and cost, by the definition: a sum over the accesses of all parts."""
     missing = 0.0 if free else math.inf
     cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
-    places = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
+    counts_of = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
     seconds = {} if case.rates is None else case.rates.busy
     for one in case.structures:
         for access in one.accesses:
             if not access.times:
                 continue
-            for level, parts in zip(LEVELS, places[one.name], strict=True):
+            for level, parts in zip(LEVELS, counts_of[one.name], strict=True):
                 if not parts:
                     continue
                 count = access.times * parts / one.parts
@@ -137,15 +137,18 @@ def worth(
                 if access.to is None:
                     cost += count * case.card.access_cost[access.operation].get(level, missing)
                     continue
-                to = LEVELS[places[access.to].index(1)]
+                to = LEVELS[counts_of[access.to].index(1)]
                 busy[to] += count * seconds.get(to, {}).get(COPY, 0.0)
                 cost += count * case.card.copy_cost[level].get(to, missing)
     if objective == COST:
         return (cost, 0.0)
     assert case.rates is not None
-    of = case.rates
-    times = [(cost + of.compute) / of.clock / of.contexts, of.compute / of.clock / (of.cores or 1)]
-    times += [*busy.values(), 0.0 if of.wanted is None else 1 / of.wanted]
+    limits = case.rates
+    times = [
+        (cost + limits.compute) / limits.clock / limits.contexts,
+        limits.compute / limits.clock / (limits.cores or 1),
+    ]
+    times += [*busy.values(), 0.0 if limits.wanted is None else 1 / limits.wanted]
     return (max(times), cost)
 
 
@@ -161,7 +164,10 @@ def test_a_program_whose_variables_are_all_fixed_is_decided(most: float, feasibl
 @given(cases(), st.booleans())
 def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
     objective = COST if case.rates is None else THROUGHPUT
-    best = min((worth(case, one, objective, free=free) for one in spreads(case)), default=None)
+    best = min(
+        (defined_value(case, one, objective, free=free) for one in spreads(case)),
+        default=None,
+    )
     found = place(case, objective, free=free)
     if best is None or math.isinf(best[0]):
         assert found is None
@@ -169,7 +175,7 @@ def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
     assert found is not None
     assert found.proven
     assert fits(case, found.spread)
-    assert found.value == pytest.approx(worth(case, found.spread, objective, free=free))
+    assert found.value == pytest.approx(defined_value(case, found.spread, objective, free=free))
     assert found.value.first == pytest.approx(best[0], rel=1e-6)
     assert found.value.second == pytest.approx(best[1], rel=1e-6)
     assert found.bound == pytest.approx(best[0], rel=1e-6)
@@ -187,7 +193,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
     priced = {
         tuple(map(tuple, one)): cost
         for one in spreads(case)
-        if math.isfinite(cost := worth(case, one, COST, free=free)[0])
+        if math.isfinite(cost := defined_value(case, one, COST, free=free)[0])
     }
     if relaxation is None:
         assert not priced
@@ -195,20 +201,20 @@ def test_limits_leave_every_placement_that_costs_no_more(
     if not priced:
         return
     known = dice.choice(sorted(priced.values()))
-    fewer = fix_variables(problem, relaxation, known)
+    fixed = fix_variables(problem, relaxation, known)
     for spread, cost in priced.items():
         assert cost >= relaxation.bound * (1 - 1e-9)
         if cost > known:
             continue
         level_of = levels_by_unit(found, spread)
         for index, level in enumerate(level_of):
-            assert fewer.most[problem.placed[index, level]] == 1
+            assert fixed.most[problem.placed[index, level]] == 1
         for (one, other), joint in problem.together.items():
-            assert fewer.most[joint[level_of[one], level_of[other]]] == 1
+            assert fixed.most[joint[level_of[one], level_of[other]]] == 1
 
 
 def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
-    """Of units of one part each, where they are."""
+    """Return the level of each unit, if units have one part each."""
     left = [list(counts) for counts in spread]
     levels = []
     for unit in found.units:
@@ -223,7 +229,7 @@ def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
 def test_decisions_cost_what_the_best_solution_with_them_does(
     case: Case, free: bool, prices: tuple[float, ...]
 ) -> None:
-    """Where room has a price and no limit; counted by the definition, over all placements."""
+    """With prices and without limits of room: minimum over all placements, by the definition."""
     endless = case._replace(card=case.card._replace(capacity=dict.fromkeys(LEVELS, 10**6)))
     found = units(endless, free=free, alike=True)
     decided = least(found, np.array(prices), [0, 0, 0])
@@ -231,26 +237,26 @@ def test_decisions_cost_what_the_best_solution_with_them_does(
     alone = np.full_like(decided.alone, np.inf)
     both = {pair: np.full((3, 3), np.inf) for pair in found.pairs}
     for spread in spreads(endless):
-        cost = worth(endless, spread, COST, free=free)[0]
+        cost = defined_value(endless, spread, COST, free=free)[0]
         for one, counts in zip(case.structures, spread, strict=True):
             cost += sum(one.part_size * n * p for n, p in zip(counts, prices, strict=True) if n)
-        there = [
+        unit_levels = [
             {level for at in unit.members for level, n in enumerate(spread[at]) if n}
             for unit in found.units
         ]
-        for at, levels in enumerate(there):
+        for at, levels in enumerate(unit_levels):
             for level in levels:
                 alone[at, level] = min(alone[at, level], cost)
         for first, second in found.pairs:
-            for here, to in itertools.product(there[first], there[second]):
-                both[first, second][here, to] = min(both[first, second][here, to], cost)
+            for level, to in itertools.product(unit_levels[first], unit_levels[second]):
+                both[first, second][level, to] = min(both[first, second][level, to], cost)
     np.testing.assert_allclose(decided.alone, alone)
     for pair, costs in both.items():
         np.testing.assert_allclose(decided.both[pair], costs)
 
 
 def test_where_copies_need_large_tables_reduced_costs_do() -> None:
-    """A copy between any two of twelve structures, on five levels."""
+    """Each two of twelve structures have a copy, on five levels."""
     names = [f"s{at}" for at in range(12)]
     levels = ("a", "b", "c", "d", "e")
     price = {level: 10.0 * at for at, level in enumerate(levels, 1)}
@@ -271,7 +277,7 @@ def test_where_copies_need_large_tables_reduced_costs_do() -> None:
 def test_the_solver_writes_nothing_to_standard_output(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As HiGHS does from C++, whatever its options are, when it repairs a solution."""
+    """HiGHS writes from C++ when it repairs a solution, whatever its options are."""
     solver = scipy.optimize.milp
 
     def talkative(*given: object, **named: object) -> object:
@@ -296,7 +302,10 @@ def test_the_solver_writes_nothing_to_standard_output(
 def test_what_is_found_downhill_fits_and_costs_no_less_than_the_best(
     case: Case, free: bool
 ) -> None:
-    best = min((worth(case, one, COST, free=free)[0] for one in spreads(case)), default=math.inf)
+    best = min(
+        (defined_value(case, one, COST, free=free)[0] for one in spreads(case)),
+        default=math.inf,
+    )
     everywhere = [[one.parts, *[0] * (len(LEVELS) - 1)] for one in case.structures]
     found = local_search(case, everywhere, free=free)
     if found is not None:
@@ -329,7 +338,7 @@ def test_a_search_that_is_stopped_has_a_bound_all_the_same(case: Case, free: boo
     except OutOfTime:
         return
     best = place(case, objective, free=free)
-    if found is None:  # seen before there was anything to search for
+    if found is None:  # found infeasible before the search
         assert best is None
         return
     assert best is not None
@@ -349,7 +358,7 @@ def card(near: int, far: int) -> Card:
 
 @pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
 def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
-    """Within the tolerance of floating-point numbers it is not."""
+    """One byte is within the tolerance of the solver, but is checked in integers."""
     structures = [reads("a", 4_000_000_000, 4.0), reads("b", 4_000_000_001, 4.0)]
     found = place(Case("full", card(room, 10**10), structures), COST)
     assert found is not None
@@ -357,7 +366,7 @@ def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
 
 
 def test_parts_that_are_alike_are_counted_not_told_apart() -> None:
-    """Of forty equal structures, as many are near as there is room for."""
+    """Forty equal structures are one unit; near memory has room for 17."""
     structures = [reads(f"s{at}", 10, 2.0) for at in range(40)]
     case = Case("alike", card(179, 10_000), structures)
     found = units(case, free=False, alike=True)
@@ -380,7 +389,7 @@ def test_structures_that_copy_to_the_same_one_are_alike_too() -> None:
 
 
 def test_a_hundred_structures_are_placed_and_proved() -> None:
-    """Of ten kinds, and of as many as there are."""
+    """Structures are of ten kinds, or all different."""
     for kinds in (10, 100):
         structures = [
             reads(f"s{at}", 50 + 37 * (at % kinds) % 400, 1.0 + at % kinds * 7 % 23)
@@ -397,7 +406,7 @@ def test_a_hundred_structures_are_placed_and_proved() -> None:
 
 
 def test_two_memories_of_one_kind_share_accesses() -> None:
-    """Of a table in parts, each memory gets half, and throughput is twice that of one."""
+    """Each memory gets half of a table's parts, and throughput is twice that of one memory."""
     both = {"read": {"first": 10.0, "second": 10.0}}
     levels = Card(("first", "second"), {"first": 100, "second": 100}, both, {})
     busy = {level: {"read": 1e-8} for level in levels.levels}
@@ -410,7 +419,7 @@ def test_two_memories_of_one_kind_share_accesses() -> None:
 
 
 def test_where_contexts_limit_nothing_is_spread() -> None:
-    """Bandwidth is left: the nearest memory is the best."""
+    """With spare bandwidth, the nearest memory is the best."""
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
     case = Case("few", card(100, 100), structures, ThroughputLimits(1e6, 1, busy))
@@ -423,16 +432,16 @@ def test_where_contexts_limit_nothing_is_spread() -> None:
 def test_beyond_the_rate_that_is_wanted_cost_decides() -> None:
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
-    of = ThroughputLimits(1e12, 1000, busy)
-    spread = place(Case("fast", card(100, 100), structures, of), THROUGHPUT)
-    slow = place(Case("slow", card(100, 100), structures, of._replace(wanted=1e8)), THROUGHPUT)
+    limits = ThroughputLimits(1e12, 1000, busy)
+    spread = place(Case("fast", card(100, 100), structures, limits), THROUGHPUT)
+    slow = place(Case("slow", card(100, 100), structures, limits._replace(wanted=1e8)), THROUGHPUT)
     assert spread is not None
     assert slow is not None
     assert (spread.value.second, slow.value.second) == (2.0 + 6.0, 4.0)
 
 
 def test_the_example_is_what_the_documentation_says() -> None:
-    """A UDP counter in one memory is limited by that, and in two by nothing but the card."""
+    """A UDP counter in one memory is limited by this memory; in two, contexts limit it."""
     run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), "--format", "json")
     (whole, divided) = json.loads(run.stdout)["cases"]
     assert {one["level"] for one in whole["structures"]} == {"imem", "emem"}
@@ -448,7 +457,7 @@ def test_the_example_is_what_the_documentation_says() -> None:
     assert both == ["imem", "emem"]
 
 
-# --- what was published ---------------------------------------------------------------------------
+# --- published results ----------------------------------------------------------------------------
 
 
 def published() -> Path:
@@ -465,13 +474,15 @@ def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[in
     found = json.loads(run.stdout)["cases"]
     assert tuple(one["cost"] for one in found) == costs
     assert [one["verdict"] for one in found] == ["optimal", "optimal"]
-    given = {one["name"]: one["published"] for one in json.loads(file.read_text())["cases"]}
+    published_cases = {
+        one["name"]: one["published"] for one in json.loads(file.read_text())["cases"]
+    }
     for one in found:
         (other,) = (each for each in one["compared"] if each["placement"] == "published")
-        assert other["cost"] == other["stated_cost"] == given[one["case"]]["cost"]
+        assert other["cost"] == other["stated_cost"] == published_cases[one["case"]]["cost"]
     if words:
         placed = {one["structure"]: one["level"] for one in found[0]["structures"]}
-        assert placed == given["click-5-structures"]["placement"]
+        assert placed == published_cases["click-5-structures"]["placement"]
     else:
         assert found[0]["unpriced"] is None
         unpriced = found[1]["unpriced"]
@@ -485,7 +496,7 @@ def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[in
 
 
 def test_texts_are_as_expected() -> None:
-    """Of the case that only one placement is the best of."""
+    """Only the case with a single best placement is compared."""
     for name in ("txt", "csv"):
         words = ("--format", "csv") if name == "csv" else ()
         run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), *words)

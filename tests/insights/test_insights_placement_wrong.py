@@ -1,4 +1,4 @@
-"""Files of placements that cannot be used: one line that names file, line, case and structure."""
+"""Tests of errors in placement files: one line names file, line, case and structure."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -115,13 +115,13 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_files_are_named_with_case_and_structure(tmp_path: Path, name: str) -> None:
-    change, said = WRONG[name]
+    change, expected = WRONG[name]
     found = small()
     change(found)
     file = write(tmp_path, found)
     reason = refusal(placed, file)
     assert reason.startswith(str(file))
-    assert said in reason
+    assert expected in reason
     assert "\n" not in reason
 
 
@@ -131,7 +131,7 @@ def placed(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "in.json:1: is not JSON: Expecting value, in column 1"),
         ("{\n 'levels': 1}", "in.json:2: is not JSON: Expecting property name"),
@@ -142,10 +142,10 @@ def placed(file: str) -> None:
         ('{"cases": []}', "in.json:1: lacks levels, capacity_bytes, access_cost"),
     ],
 )
-def test_files_that_are_no_placements_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_no_placements_are_refused(tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "in.json"
     file.write_text(text)
-    assert said in refusal(placed, file)
+    assert expected in refusal(placed, file)
 
 
 def test_throughput_of_a_case_without_cores_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What reports say of functions beside findings: behind pointers, not run, not worth a line."""
+"""Tests of reports on functions that are called through pointers, not run, or not worth advice."""
 
 import json
 from pathlib import Path
@@ -16,27 +16,27 @@ pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 POINTERS, WORTH, FIB = "tests/advice/pointers.c", "tests/advice/worth.c", "tests/dpdk/lookups.c"
 TRACED = ("--entry", "process", "--traffic", "examples/insights/nat.pcap", "--packets", "20")
-Given = dict[str, Any]
+Document = dict[str, Any]
 
 
-def reported(*words: str | Path) -> Given:
-    read: Given = json.loads(remembered("insights", *words, "--format", "json"))
+def reported(*words: str | Path) -> Document:
+    read: Document = json.loads(remembered("insights", *words, "--format", "json"))
     Draft202012Validator(schema("advice")).validate(read)
     return read
 
 
-def engines(report: Given) -> dict[str, Given]:
-    """Advice on accelerators, by function."""
+def engines(report: Document) -> dict[str, Document]:
+    """Return the advice on accelerators, by function."""
     return {one["what"]: one for one in report["advice"] if one["kind"] == "accelerator"}
 
 
-def unsaid(report: Given, words: str) -> list[Given]:
-    """What could not be said that begins so."""
+def gaps(report: Document, words: str) -> list[Document]:
+    """Return the gaps whose text begins with `words`."""
     return [one for one in report["unsaid"] if one["what"].startswith(words)]
 
 
 def line_of(file: str | Path, words: str) -> int:
-    """The only line that has these words."""
+    """Return the number of the only line that contains `words`."""
     [found] = [
         number
         for number, line in enumerate((ROOT / file).read_text().splitlines(), 1)
@@ -46,7 +46,7 @@ def line_of(file: str | Path, words: str) -> int:
 
 
 def test_what_only_pointers_lead_to_is_advised_on() -> None:
-    """In constants, and in what is put into variables, members and elements elsewhere."""
+    """The addresses are in constants, or are stored in variables, members and array elements."""
     found = engines(reported(POINTERS, "--entry", "process"))
     assert {what: one["line"] for what, one in found.items()} == {
         name: line_of(POINTERS, f" {name}(const")
@@ -66,10 +66,10 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
 
 
 def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> None:
-    [gap] = unsaid(reported(POINTERS, "--entry", "process"), "what is called through")
+    [gap] = gaps(reported(POINTERS, "--entry", "process"), "what is called through")
     assert gap["what"].endswith(f"{POINTERS}:{line_of(POINTERS, 'watch(odd')}")
     assert "--traffic" in gap["remedy"]
-    # A function of that type is examined instead, and no packet leads there otherwise.
+    # With a function of this type in the variable, the function is examined, and the gap is gone.
     known = tmp_path / "known.c"
     known.write_text(
         (ROOT / POINTERS)
@@ -81,11 +81,11 @@ def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> No
         )
         .replace("int good);\n\nvoid", "int good) = watched;\n\nvoid")
     )
-    assert not unsaid(reported(known, "--entry", "process"), "what is called through")
+    assert not gaps(reported(known, "--entry", "process"), "what is called through")
 
 
 def test_methods_of_click_are_no_calls_that_nobody_can_follow() -> None:
-    assert not unsaid(as_it_is("nat"), "what is called through")
+    assert not gaps(as_it_is("nat"), "what is called through")
 
 
 def test_a_look_up_of_several_addresses_is_said_not_to_be_examined() -> None:
@@ -96,7 +96,7 @@ def test_a_look_up_of_several_addresses_is_said_not_to_be_examined() -> None:
     lines = (ROOT / FIB).read_text().splitlines()
     assert one["calls"]
     assert all("rte_fib_lookup_bulk(" in lines[each["line"] - 1] for each in one["calls"])
-    [gap] = unsaid(report, "whether one function is for accelerators")
+    [gap] = gaps(report, "whether one function is for accelerators")
     assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): takes several" in gap["why"]
 
 
@@ -125,17 +125,17 @@ def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
 
 
 def test_the_report_lists_it_too_where_packets_come_to_it() -> None:
-    every = reported(WORTH)
-    assert {one["function"] for one in every["unexamined"]} == REASONS.keys()
-    [gap] = unsaid(every, "whether 3 functions are for accelerators")
+    untraced = reported(WORTH)
+    assert {one["function"] for one in untraced["unexamined"]} == REASONS.keys()
+    [gap] = gaps(untraced, "whether 3 functions are for accelerators")
     assert all(f"{name} ({WORTH}:" in gap["why"] for name in REASONS)
     traced = reported(WORTH, *TRACED)
     assert traced["unexamined"] == []
-    assert not unsaid(traced, "whether")
+    assert not gaps(traced, "whether")
 
 
 def test_recursion_is_said_without_a_trace() -> None:
-    """With one it is an error, as the card has none."""
+    """With a trace, recursion is an error, as the card does not support it."""
     found = [one["what"] for one in reported(WORTH)["unsaid"] if "recursive" in one["why"]]
     assert found == [
         f"what {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')}) would take"
@@ -147,7 +147,7 @@ def test_recursion_is_said_without_a_trace() -> None:
 
 
 def test_short_functions_are_not_suspected() -> None:
-    """Nor those of which most is proved, on a trace; what is suspected stays in the command."""
+    """With a trace, functions whose work is mostly proved are not suspected, either."""
     suspected = {one["function"] for one in examined(ROOT / WORTH)["alike"]}
     assert suspected == {"short_code", "parities", "parities_and_sum"}
     plain, traced = engines(reported(WORTH)), engines(reported(WORTH, *TRACED))
@@ -204,9 +204,9 @@ def test_a_table_is_said_of_what_fills_it_and_not_of_who_calls_that(tmp_path: Pa
 
 def test_tables_in_a_row_are_said_to_be_none_of_dpdks() -> None:
     words = ("tests/dpdk/router.c", "--traffic", "examples/insights/nat.pcap")
-    [gap] = unsaid(reported(*words), "accesses to rte_lpm as DPDK has them")
+    [gap] = gaps(reported(*words), "accesses to rte_lpm as DPDK has them")
     assert "DIR-24-8" in gap["why"]
-    assert not unsaid(as_it_is("nat"), "accesses to")
+    assert not gaps(as_it_is("nat"), "accesses to")
 
 
 @pytest.mark.parametrize("options", [(), TRACED[2:]])
