@@ -14,19 +14,8 @@ from slowpath.insights.accelerators.documents import (
 from slowpath.insights.output import percent
 
 _COLUMNS = (
-    "function",
-    "file",
-    "line",
-    "status",
-    "kind",
-    "algorithm",
-    "parameters",
-    "inputs",
-    "shortest",
-    "longest",
-    "together",
-    "part_of",
-    "confidence",
+    *("function", "file", "line", "status", "kind", "algorithm", "parameters"),
+    *("inputs", "shortest", "longest", "together", "part_of", "confidence"),
 )
 
 _FEW = 4

@@ -22,7 +22,7 @@ from slowpath.insights.advice.advice import (
     Traced,
     instructions,
 )
-from slowpath.insights.advice.pointers import Unknown
+from slowpath.insights.advice.pointers import UnknownCall
 from slowpath.insights.blocks.traced import in_llvm
 from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import dominated_by, reachable_from
@@ -262,7 +262,7 @@ def _gaps(evidence: Evidence) -> Findings:
         )
 
 
-def _unseen_calls(evidence: Evidence) -> Iterator[Unknown]:
+def _unseen_calls(evidence: Evidence) -> Iterator[UnknownCall]:
     """Return the calls through pointers with unknown target that the trace did not reach."""
     counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
     ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}

@@ -31,7 +31,7 @@ _Shape = tuple[str, tuple[str, ...]]
 """Types of the result and of the arguments."""
 
 
-class Unknown(NamedTuple):
+class UnknownCall(NamedTuple):
     """A call through a pointer with unknown target."""
 
     symbol: str
@@ -110,7 +110,7 @@ def unknown_calls(
     indirect: Mapping[str, Collection[str]],
     text: str,
     metadata: Metadata,
-) -> Iterator[Unknown]:
+) -> Iterator[UnknownCall]:
     """Yield the calls with unknown target in the functions `names` of a source."""
     tables = [named for name, named in _initial(text).items() if name.startswith(_METHODS)]
     targets = {one for methods in tables for one in methods if one in functions}
@@ -127,7 +127,7 @@ def unknown_calls(
                     continue
                 line = metadata.line(one.place)
                 if line is not None:
-                    yield Unknown(name, number, line.file, line.line)
+                    yield UnknownCall(name, number, line.file, line.line)
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:

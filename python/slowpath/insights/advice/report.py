@@ -13,20 +13,8 @@ from slowpath.insights.demands.documents import CardUse
 from slowpath.insights.output import percent, quantity
 
 _COLUMNS = (
-    "rank",
-    "kind",
-    "title",
-    "what",
-    "file",
-    "line",
-    "before",
-    "after",
-    "unit",
-    "saved_cycles",
-    "effect",
-    "certainty",
-    "reason",
-    "sure",
+    *("rank", "kind", "title", "what", "file", "line", "before", "after", "unit"),
+    *("saved_cycles", "effect", "certainty", "reason", "sure"),
 )
 _CYCLES = "a packet's cycles"
 _SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}

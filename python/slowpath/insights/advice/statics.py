@@ -11,7 +11,7 @@ from typing import NamedTuple, TypedDict
 
 from slowpath.core.errors import InputError
 from slowpath.insights.accelerators.library_calls import LibraryUse, uses
-from slowpath.insights.advice.pointers import Unknown, pointer_targets, unknown_calls
+from slowpath.insights.advice.pointers import UnknownCall, pointer_targets, unknown_calls
 from slowpath.insights.source.calls import reachable_from, recursive, source_functions
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.framework import is_ours
@@ -101,9 +101,9 @@ class Statics(NamedTuple):
     """Uses of header functions and of inlined functions in the source's functions."""
     inlined: list[str]
     """Symbols of functions that are always inlined."""
-    through: dict[str, list[str]]
+    indirect: dict[str, list[str]]
     """Possible targets of calls through pointers, by symbol of the calling function."""
-    unknown: list[Unknown]
+    unknown: list[UnknownCall]
     """Calls through pointers with unknown target."""
     recursive: list[tuple[str, str]]
     """Functions of the source that may call themselves, with `file:line`."""

@@ -2,14 +2,25 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, first_few, grid
-from slowpath.insights.cores.documents import ColocationReport, CoresReport, Group, Pair
+from slowpath.insights.cores import model as curve_model
+from slowpath.insights.cores import pairs
+from slowpath.insights.cores.curves import Query, read_curves, read_query
+from slowpath.insights.cores.documents import (
+    ColocationReport,
+    CoresReport,
+    Group,
+    Pair,
+    functions_of,
+    groups_of,
+    points_of,
+)
+from slowpath.insights.cores.groups import read_groups, read_measured
 from slowpath.insights.cores.scores import NAMES as SCORES
 from slowpath.insights.output import (
     GUESS,
@@ -20,12 +31,6 @@ from slowpath.insights.output import (
     warn_of_extrapolation,
 )
 from slowpath.insights.source.unit import require_numpy
-
-if TYPE_CHECKING:
-    from slowpath.insights.cores.curves import Query
-    from slowpath.insights.cores.groups import Groups
-    from slowpath.insights.cores.model import CoresModel
-    from slowpath.insights.cores.pairs import PairsModel
 
 
 def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -40,44 +45,30 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         raise OptionError("--traffic", "is of the model without --train")
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
-    from slowpath.insights.cores.curves import read_query
-
     query = read_query(given.query)
-    report = _report(given, query, _model(given))
-    reporter.write_to(given.output, report)
-    _warn(query, report)
-    return ExitCode.FINE
-
-
-def _model(given: Namespace) -> "CoresModel":
-    from slowpath.insights.cores.model import TRAFFIC, shipped
-
-    if given.train is None:
-        return shipped(given.traffic or TRAFFIC[0])
-    from slowpath.insights.cores.curves import read_curves
-    from slowpath.insights.cores.model import learn
-
-    return learn(read_curves(given.train))
-
-
-def _report(given: Namespace, query: "Query", model: "CoresModel") -> "CoresReport":
-    from slowpath.insights.cores.documents import functions_of, points_of
-    from slowpath.insights.cores.model import TRAFFIC
-
+    traffic = (given.traffic or curve_model.TRAFFIC[0]) if given.train is None else None
+    model = (
+        curve_model.learn(read_curves(given.train))
+        if traffic is None
+        else curve_model.shipped(traffic)
+    )
     confidence = given.confidence / 100
-    return {
+    report: CoresReport = {
         "slowpath": engine.version(),
         "query": given.query,
         "train": given.train,
-        "traffic": None if given.train else given.traffic or TRAFFIC[0],
+        "traffic": traffic,
         "learnt_from": model.functions,
         "confidence": confidence,
         "functions": functions_of(model, query, confidence),
         "points": points_of(model, query),
     }
+    reporter.write_to(given.output, report)
+    _warn(query, report)
+    return ExitCode.FINE
 
 
-def _warn(query: "Query", report: "CoresReport") -> None:
+def _warn(query: Query, report: CoresReport) -> None:
     """Warn about values outside the measured range."""
     extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if extrapolated:
@@ -144,37 +135,20 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
     """
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
-    from slowpath.insights.cores.groups import read_groups
-
     groups = read_groups(given.query)
-    report = _pairs_report(given, groups, _pairs_model(given))
-    reporter.write_to(given.output, report)
-    unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
-    warn_of_extrapolation(given.query, "groups have functions", unusual)
-    return ExitCode.FINE
-
-
-def _pairs_model(given: Namespace) -> "PairsModel":
-    if given.train is None:
-        from slowpath.insights.cores.pairs import shipped
-
-        return shipped()
-    from slowpath.insights.cores.groups import read_measured
-    from slowpath.insights.cores.pairs import learn
-
-    return learn(*read_measured(given.train))
-
-
-def _pairs_report(given: Namespace, groups: "Groups", model: "PairsModel") -> "ColocationReport":
-    from slowpath.insights.cores.documents import groups_of
-
-    return {
+    train = given.train
+    model = pairs.shipped() if train is None else pairs.learn(*read_measured(train))
+    report: ColocationReport = {
         "slowpath": engine.version(),
         "query": given.query,
         "train": given.train,
         "learnt_from": model.groups,
         "groups": groups_of(model, groups),
     }
+    reporter.write_to(given.output, report)
+    unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
+    warn_of_extrapolation(given.query, "groups have functions", unusual)
+    return ExitCode.FINE
 
 
 _EQUAL = 0.01

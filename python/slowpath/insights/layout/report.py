@@ -59,14 +59,8 @@ def _member(one: Variable) -> str:
 
 
 COLUMNS = (
-    "element",
-    "variable",
-    "offset",
-    "size_bytes",
-    "pack",
-    "element_accesses",
-    "element_bound",
-    "verdict",
+    *("element", "variable", "offset", "size_bytes", "pack"),
+    *("element_accesses", "element_bound", "verdict"),
 )
 
 

@@ -34,7 +34,7 @@ _MAX_PARTS = 1000
 _ACCESS_BYTES = 4
 _CARD_KEYS = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
-Standing = dict[str, str]
+StatedLevels = dict[str, str]
 """Present level by structure; structures without an entry are on the largest level."""
 
 
@@ -251,7 +251,9 @@ def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[S
             found.place.refuse(f"uses {', '.join(lacking)}, and bandwidth.{level} lacks it")
 
 
-def read_standing(file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]) -> Standing:
+def read_stated_levels(
+    file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]
+) -> StatedLevels:
     """Read a table with the present levels of some structures.
 
     Raises:

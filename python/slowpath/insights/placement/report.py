@@ -15,18 +15,8 @@ from slowpath.insights.placement.documents import (
 )
 
 COLUMNS = (
-    "case",
-    "structure",
-    "size_bytes",
-    "level",
-    "parts",
-    "of_parts",
-    "cost",
-    "share",
-    "case_cost",
-    "case_packetrate_pps",
-    "case_bound",
-    "verdict",
+    *("case", "structure", "size_bytes", "level", "parts", "of_parts", "cost", "share"),
+    *("case_cost", "case_packetrate_pps", "case_bound", "verdict"),
 )
 _MILLION = 1e6
 

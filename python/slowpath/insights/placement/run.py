@@ -25,7 +25,6 @@ from slowpath.insights.placement.documents import (
     StatePlacement,
     Through,
     Unpriced,
-    UnpricedLevel,
 )
 from slowpath.insights.placement.problem import COPY, Case, Described, PartCounts, StatedPlacement
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
@@ -93,7 +92,11 @@ def best_unpriced(
     cost = math.fsum(costs(case, found.spread, free=True))
     rates = case.rates
     return {
-        "levels": [_level(name, levels[name]) for name in case.card.levels if name in levels],
+        "levels": [
+            {"level": name, "operations": sorted(levels[name])}
+            for name in case.card.levels
+            if name in levels
+        ],
         "structures": _structures(case, found.spread),
         "cost": cost,
         "packetrate_pps": None
@@ -101,10 +104,6 @@ def best_unpriced(
         else throughput(case, rates, found.spread, cost).rate,
         "verdict": "optimal" if found.proven else "stopped",
     }
-
-
-def _level(name: str, operations: set[str]) -> UnpricedLevel:
-    return {"level": name, "operations": sorted(operations)}
 
 
 def _structures(case: Case, spread: PartCounts) -> list[str]:
