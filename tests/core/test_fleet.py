@@ -169,7 +169,7 @@ def test_an_invalid_address_of_a_scheduler_is_named(address: str, reason: str) -
     assert reason in wrong.value.reason
 
 
-def test_a_scheduler_that_is_starting_is_wait_until(
+def test_a_scheduler_that_is_starting_is_awaited(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
