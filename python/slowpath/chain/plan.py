@@ -166,8 +166,9 @@ def plan(options: Namespace, reporter: Reporter) -> ExitCode:
         return ExitCode.UNDECIDED
     report, objects = found
     for spot, data in zip(report["hot_spots"], objects, strict=True):
-        name = f"{spot['node']}.{spot['variant']}"
+        spot["file"] = None
         if request.output is not None:
+            name = f"{spot['node']}.{spot['variant']}"
             spot["file"] = write_object(request.output, name, data)
     reporter.write(report)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
