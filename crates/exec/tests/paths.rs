@@ -64,15 +64,9 @@ fn diamond(bodies: [Body; 4]) -> Program {
             region("packet", RegionKind::Packet, PACKET),
             region("stack", RegionKind::Stack, STACK),
         ],
-        cost_classes: Vec::new(),
         prologue: vec![input(PACKET, 0), input(STACK, 1)],
         blocks,
-        entry: BlockId(0),
-        packet_length: None,
-        draws: Vec::new(),
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        ..Program::default()
     };
     program.validate().expect("valid");
     program

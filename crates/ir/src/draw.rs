@@ -5,7 +5,7 @@ use crate::{DrawId, InputId};
 use std::collections::HashMap;
 
 /// Origin of the value of an [`Op::Unknown`](crate::Op::Unknown), and its format in reports.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Draw {
     /// Source of the value: a function outside of the program, or an instruction.
     pub call: String,
@@ -20,9 +20,10 @@ pub struct Draw {
 }
 
 /// Format of a drawn value in reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ValueFormat {
     /// Unsigned number.
+    #[default]
     Number,
     /// Signed 64-bit number; small negative numbers are shown as errors.
     Signed,

@@ -179,8 +179,8 @@ pub struct VisitLimit {
     pub condition: Option<String>,
 }
 
-/// A program: one entry function of one object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program: one entry function of one object. The default program is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Name for reports.
     pub name: String,

@@ -8,7 +8,7 @@ use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,
     InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
-    RegionId, RegionKind, Terminator, ValueFormat,
+    RegionId, RegionKind, Terminator,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -69,20 +69,10 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
             region("hash", RegionKind::Map, HASH, None),
             region("table", RegionKind::Map, TABLE, Some(CONTENT.to_vec())),
         ],
-        cost_classes: Vec::new(),
         prologue,
         blocks: vec![Block { first: insn, insns: vec![insn], ops, costs: Vec::new(), terminator }],
-        entry: BlockId(0),
-        packet_length: None,
-        draws: vec![Draw {
-            call: "test".into(),
-            result: "value".into(),
-            reading: ValueFormat::Number,
-            determined: false,
-        }],
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        draws: vec![Draw::default()],
+        ..Program::default()
     };
     program.validate().expect("valid");
     program

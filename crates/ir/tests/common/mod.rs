@@ -2,7 +2,7 @@
 
 use slowpath_ir::{
     Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,
-    Reg, RegInfo, Terminator, ValueFormat,
+    Reg, RegInfo, Terminator,
 };
 
 /// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number that is
@@ -34,22 +34,9 @@ pub fn program(edges: &[&[u32]]) -> Program {
         name: "test".into(),
         insns: vec![Instruction { text: "?".into(), source: None }; edges.len()],
         regs: vec![reg("cond", 1), reg("a", 8), reg("b", 8), reg("c", 8)],
-        inputs: Vec::new(),
-        regions: Vec::new(),
-        cost_classes: Vec::new(),
-        prologue: Vec::new(),
         blocks: edges.iter().enumerate().map(block).collect(),
-        entry: BlockId(0),
-        packet_length: None,
-        draws: vec![Draw {
-            call: "test".into(),
-            result: "value".into(),
-            reading: ValueFormat::Number,
-            determined: false,
-        }],
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        draws: vec![Draw::default()],
+        ..Program::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,
     InputKind, InsnIdx, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
-    Terminator, ValueFormat,
+    Terminator,
 };
 
 /// A program under construction; its blocks are numbered in the order of their addition.
@@ -16,24 +16,8 @@ impl Builder {
         Builder {
             program: Program {
                 name: "test".into(),
-                insns: Vec::new(),
-                regs: Vec::new(),
-                inputs: Vec::new(),
-                regions: Vec::new(),
-                cost_classes: Vec::new(),
-                prologue: Vec::new(),
-                blocks: Vec::new(),
-                entry: BlockId(0),
-                packet_length: None,
-                draws: vec![Draw {
-                    call: "test".into(),
-                    result: "value".into(),
-                    reading: ValueFormat::Number,
-                    determined: false,
-                }],
-                assumptions: Vec::new(),
-                reliances: Vec::new(),
-                visit_limits: Vec::new(),
+                draws: vec![Draw::default()],
+                ..Program::default()
             },
         }
     }

@@ -229,12 +229,8 @@ pub fn program(specs: &[BlockSpec]) -> Program {
         cost_classes: CLASSES.iter().map(|class| (*class).to_owned()).collect(),
         prologue,
         blocks,
-        entry: BlockId(0),
         packet_length: Some(InputId(1)),
-        draws: Vec::new(),
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        ..Program::default()
     };
     program.validate().expect("the generator makes valid programs");
     program

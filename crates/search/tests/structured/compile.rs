@@ -5,7 +5,7 @@ use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Destination, Draw, Edge, Emit,
     Input, InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo,
-    Region, RegionId, RegionKind, Terminator, ValueFormat,
+    Region, RegionId, RegionKind, Terminator,
 };
 
 /// Environment of a program.
@@ -113,17 +113,9 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         cost_classes: CLASSES.iter().map(|class| (*class).to_owned()).collect(),
         prologue,
         blocks: blocks.into_iter().map(|block| block.expect("every block is written")).collect(),
-        entry: BlockId(0),
         packet_length: shape.has_length.then_some(InputId(1)),
-        draws: vec![Draw {
-            call: "test".into(),
-            result: "value".into(),
-            reading: ValueFormat::Number,
-            determined: false,
-        }],
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        draws: vec![Draw::default()],
+        ..Program::default()
     };
     program.validate().expect("the generator makes valid programs");
     program

@@ -30,14 +30,12 @@ fn nothing() -> Program {
             input("packet length", 14, (0, MOST.into()), InputKind::PacketLength),
             input("address", 32, (0x1000, 0x2000), InputKind::BaseAddress(PACKET)),
         ],
-        draws: Vec::new(),
         regions: vec![Region {
             name: "packet".to_owned(),
             kind: RegionKind::Packet,
             base,
             content: None,
         }],
-        cost_classes: Vec::new(),
         prologue: vec![OriginOp {
             op: Op::Input { dst: base, input: InputId(1) },
             insn: InsnIdx(0),
@@ -52,11 +50,8 @@ fn nothing() -> Program {
                 costs: Vec::new(),
             }),
         }],
-        entry: BlockId(0),
         packet_length: Some(LENGTH),
-        assumptions: Vec::new(),
-        reliances: Vec::new(),
-        visit_limits: Vec::new(),
+        ..Program::default()
     }
 }
 
