@@ -277,7 +277,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Chooses the right operand for a left one, rarely the same register if there is another.
+    /// Chooses the right operand of an operation with `left`. Rarely chooses the same register, if
+    /// there is another one.
     fn source_beside(&self, left: Register, operand: Operand) -> Option<Source> {
         if let Operand::Register(choice) = operand
             && choice & SAME != 0
