@@ -162,7 +162,7 @@ impl Writer<'_> {
     }
 
     fn enumeration(&mut self, name: StringId, ty: &EnumType) {
-        // Values ty more than 32 bits need another kind (`BTF_KIND_ENUM64`).
+        // Values of more than 32 bits need another kind (`BTF_KIND_ENUM64`).
         let narrow = |value: u64| match ty.signed {
             true => i64::from(value as i32) as u64 == value,
             false => u64::from(value as u32) == value,

@@ -325,8 +325,8 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
 /// Head room of packets, and the metadata in it. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketEnvironment {
-    /// Distance by which the packet's start can move outwards if there is no metadata. A packet
-    /// that leaves less room in its buffer has only that much.
+    /// Distance by which the packet's start can move outwards if there is no metadata. If a packet
+    /// leaves less room in its buffer, its start can move only that far.
     pub head_room: (u16, u16),
     /// Length of the metadata, a multiple of 4 bytes. Metadata is the end of the head room, next to
     /// the packet.

@@ -174,7 +174,8 @@ impl MapDef {
         }
     }
 
-    /// Zeroes the fields of a value that only the kernel may access, as reads by user space do.
+    /// Sets the fields of a value that only the kernel may access to zero, as the kernel does when
+    /// user space reads the value.
     pub fn clear_special(&self, value: &mut [u8]) {
         for field in &self.special {
             if let Some(bytes) = value.get_mut(field.start as usize..field.end as usize) {

@@ -42,27 +42,25 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
         }
         let bytes = section.data.len() as u64;
         let name = section.name.as_str();
+        let damaged = |text: String| Err(ObjectError::section(name, text, DAMAGED));
+        let function = |symbol: &str, first: usize, global, code: &[u8]| Function {
+            name: symbol.to_owned(),
+            section: index,
+            section_name: name.to_owned(),
+            first,
+            global,
+            code: decoded(code, name, first),
+        };
         slots += section.data.len() / 8;
         if slots > LIMIT {
-            let text = format!("more than {LIMIT} instructions");
-            return Err(ObjectError::section(name, text, DAMAGED));
+            return damaged(format!("more than {LIMIT} instructions"));
         }
         if !bytes.is_multiple_of(8) {
-            let text = format!("{bytes} bytes of code are no multiple of 8");
-            return Err(ObjectError::section(name, text, DAMAGED));
+            return damaged(format!("{bytes} bytes of code are no multiple of 8"));
         }
         let symbols = symbols(elf, index);
         if symbols.is_empty() {
-            let code = decoded(section.data, name, 0);
-            let (section_name, name) = (name.to_owned(), name.to_owned());
-            functions.push(Function {
-                name,
-                section: index,
-                section_name,
-                first: 0,
-                global: true,
-                code,
-            });
+            functions.push(function(name, 0, true, section.data));
         }
         for (i, symbol) in symbols.iter().enumerate() {
             let next = symbols.get(i + 1).map_or(bytes, |next| next.value);
@@ -76,25 +74,16 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
                 })
                 .and_then(|end| section.data.get(symbol.value as usize..end as usize));
             let Some(code) = range else {
-                let text = format!(
+                return damaged(format!(
                     "function {} at {} of {} bytes does not fit into {bytes} bytes of code",
                     symbol.name, symbol.value, symbol.size
-                );
-                return Err(ObjectError::section(name, text, DAMAGED));
+                ));
             };
             if symbol.value + code.len() as u64 > next {
-                let text = format!("function {} overlaps the next one", symbol.name);
-                return Err(ObjectError::section(name, text, DAMAGED));
+                return damaged(format!("function {} overlaps the next one", symbol.name));
             }
             let first = (symbol.value / 8) as usize;
-            functions.push(Function {
-                name: symbol.name.clone(),
-                section: index,
-                section_name: name.to_owned(),
-                first,
-                global: symbol.global,
-                code: decoded(code, name, first),
-            });
+            functions.push(function(&symbol.name, first, symbol.global, code));
         }
     }
     Ok(functions)

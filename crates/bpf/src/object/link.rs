@@ -169,7 +169,7 @@ impl<'a> Linker<'a> {
         let function = self.function(index);
         let at = self.starts.get(&index).copied().unwrap_or(0) + slot;
         let in_section = function.first + slot;
-        let fault = |what: String, hint| {
+        let fault = |what: &str, hint| {
             ObjectError::insn(function.section_name.as_str(), in_section, what, hint)
         };
         let reference = self.object.references.get(&(function.section, in_section));
@@ -191,27 +191,22 @@ impl<'a> Linker<'a> {
                         return Ok(None);
                     }
                     Some(Reference::Map(_) | Reference::Data { .. }) => {
-                        return Err(fault("a call of what is no function".into(), DAMAGED));
+                        return Err(fault("a call of what is no function", DAMAGED));
                     }
                 };
                 let callee = self.object.function_at(target.0, target.1).ok_or_else(|| {
-                    fault(
-                        "a call into the middle of a function, or out of the code".into(),
-                        DAMAGED,
-                    )
+                    fault("a call into the middle of a function, or out of the code", DAMAGED)
                 })?;
                 self.calls.push((at, callee));
                 return Ok(Some(callee));
             }
-            (Insn::Call(Call::Kfunc { .. }), _) => return Err(fault(RUNNING.0.into(), RUNNING.1)),
             (Insn::LoadImm64 { dst, value }, Some(_)) => (dst, value),
             (Insn::LoadImm64 { value: Imm64::Value(_), .. }, None) => return Ok(None),
-            (Insn::LoadImm64 { .. }, None) => return Err(fault(RUNNING.0.into(), RUNNING.1)),
+            (Insn::Call(Call::Kfunc { .. }), _) | (Insn::LoadImm64 { .. }, None) => {
+                return Err(fault(RUNNING.0, RUNNING.1));
+            }
             (_, Some(_)) => {
-                return Err(fault(
-                    "a relocation of an instruction that takes none".into(),
-                    DAMAGED,
-                ));
+                return Err(fault("a relocation of an instruction that takes none", DAMAGED));
             }
             (_, None) => return Ok(None),
         };
@@ -226,16 +221,16 @@ impl<'a> Linker<'a> {
             Some(Reference::Data { map, offset }) => {
                 let place = i64::try_from(*offset).ok().and_then(|o| o.checked_add(added));
                 let place = place.and_then(|place| u32::try_from(place).ok());
-                let offset = place
-                    .ok_or_else(|| fault("an address outside of its section".into(), DAMAGED))?;
+                let offset =
+                    place.ok_or_else(|| fault("an address outside of its section", DAMAGED))?;
                 Imm64::MapValue { map: *map, offset }
             }
             Some(Reference::Code { section, offset }) => {
                 let place = i64::try_from(*offset).ok().and_then(|o| o.checked_add(added));
                 let place = place.filter(|place| place % 8 == 0);
                 let callee = place.and_then(|place| self.object.function_at(*section, place / 8));
-                let callee = callee
-                    .ok_or_else(|| fault("the address of what is no function".into(), DAMAGED))?;
+                let callee =
+                    callee.ok_or_else(|| fault("the address of what is no function", DAMAGED))?;
                 self.insns[at] = Insn::LoadImm64 { dst, value: Imm64::Function { offset: 0 } };
                 self.calls.push((at, callee));
                 return Ok(Some(callee));

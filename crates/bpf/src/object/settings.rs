@@ -62,7 +62,7 @@ impl Object {
     }
 
     /// Returns the assumptions of a result about a variable that the program reads, one sentence
-    /// for each. `of` is the name of the program if the result is about several.
+    /// for each. `program` is the program's name if the result is about several programs.
     pub fn settings_of(&self, variable: &Variable, program: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
@@ -101,12 +101,11 @@ impl Object {
             text.split_once('=').ok_or_else(|| fail("write NAME=VALUE, or NAME=any".to_owned()))?;
         let (name, value) = (name.trim(), value.trim());
         let place = self.place(name).map_err(fail)?;
-        if value == ANY {
-            let most = self.most(&place);
-            return self.state(place, name, None, most).map_err(fail);
-        }
-        let (bytes, shown) = self.value(&place, value).map_err(fail)?;
-        self.state(place, name, Some((bytes, shown)), 0).map_err(fail)
+        let (value, most) = match value {
+            ANY => (None, self.most(&place)),
+            _ => (Some(self.value(&place, value).map_err(fail)?), 0),
+        };
+        self.state(place, name, value, most).map_err(fail)
     }
 
     /// Replaces the bytes of a read-only section, and states the values of all its variables.

@@ -71,8 +71,8 @@ impl BpfProgram {
         }
         let rounded_to = |to: u32| move |function: &Function| function.bytes.next_multiple_of(to);
         let most = |function: &Function| rounded_to(ROUNDED_MOST)(function).max(ROUNDED_MOST);
-        (found.bytes, found.deepest) = paths.heaviest(&most);
-        let (least, path) = paths.heaviest(&rounded_to(ROUNDED));
+        (found.bytes, found.deepest) = paths.heaviest(None, &most).unwrap_or_default();
+        let (least, path) = paths.heaviest(None, &rounded_to(ROUNDED)).unwrap_or_default();
         let too_deep = |bytes: u32, path: &[usize]| {
             let (calls, path) = (path.len(), named(path));
             format!("the stack of {calls} functions is {bytes} bytes, above {STACK}: {path}")
@@ -82,14 +82,14 @@ impl BpfProgram {
         } else if found.bytes > STACK {
             found.refused_by_some.push(too_deep(found.bytes, &found.deepest));
         }
-        let (frames, path) = paths.heaviest(&|_| 1);
+        let (frames, path) = paths.heaviest(None, &|_| 1).unwrap_or_default();
         if frames as usize > FRAMES {
             let path = named(&path);
             found.refused.push(format!("calls nest {frames} functions, above {FRAMES}: {path}"));
         }
         for (number, _) in functions.iter().enumerate().skip(1).filter(|(_, of)| of.tail_calls) {
             let before = |bytes: &dyn Fn(&Function) -> u32| {
-                paths.heaviest_before(number, bytes).unwrap_or_default()
+                paths.heaviest(Some(number), bytes).unwrap_or_default().0
             };
             let sentence = |bytes: u32| {
                 format!(
@@ -202,6 +202,9 @@ impl BpfProgram {
     }
 }
 
+/// Sum of the weights on a path from a function, and the next function on the path.
+type Step = (u32, Option<usize>);
+
 /// Paths through calls, from the entry function.
 struct Paths<'a> {
     functions: &'a [Function],
@@ -230,64 +233,51 @@ impl<'a> Paths<'a> {
         found
     }
 
-    /// Returns the path with the largest sum of weights, and this sum.
-    fn heaviest(&self, weight: &dyn Fn(&Function) -> u32) -> (u32, Vec<usize>) {
+    /// Returns the largest sum of weights on a path, and the path. With `to`, the path must end at
+    /// this function, whose weight does not count. `None` if there is no such path.
+    fn heaviest(
+        &self,
+        to: Option<usize>,
+        weight: &dyn Fn(&Function) -> u32,
+    ) -> Option<(u32, Vec<usize>)> {
         let mut known = vec![None; self.functions.len()];
-        let Some((bytes, _)) = self.from(0, weight, &mut known) else { return (0, Vec::new()) };
+        let (sum, _) = self.from(0, to, weight, &mut known)?;
         let (mut path, mut next) = (Vec::new(), Some(0));
         while let Some(at) = next {
             path.push(at);
-            next = known[at].and_then(|(_, next)| next);
+            next = known[at].flatten().and_then(|(_, next)| next);
         }
-        (bytes, path)
+        Some((sum, path))
     }
 
+    /// Like [`Paths::heaviest`], for the paths from `at`; returns the first step of the path.
+    /// `known` contains the results for earlier functions.
     fn from(
         &self,
         at: usize,
+        to: Option<usize>,
         weight: &dyn Fn(&Function) -> u32,
-        known: &mut Vec<Option<(u32, Option<usize>)>>,
-    ) -> Option<(u32, Option<usize>)> {
+        known: &mut Vec<Option<Option<Step>>>,
+    ) -> Option<Step> {
+        if to == Some(at) {
+            return Some((0, None));
+        }
         let function = self.functions.get(at)?;
-        if known[at].is_some() {
-            return known[at];
-        }
-        let mut best: (u32, Option<usize>) = (0, None);
-        for &callee in &function.calls {
-            if let Some((bytes, _)) = self.from(callee, weight, known)
-                && (best.1.is_none() || bytes > best.0)
-            {
-                best = (bytes, Some(callee));
-            }
-        }
-        known[at] = Some((best.0.saturating_add(weight(function)), best.1));
-        known[at]
-    }
-
-    /// Returns the largest sum of weights on a path to a function, without the function's own
-    /// weight; `None` if the entry function does not reach it.
-    fn heaviest_before(&self, to: usize, weight: &dyn Fn(&Function) -> u32) -> Option<u32> {
-        let mut known = vec![None; self.functions.len()];
-        self.before(0, to, weight, &mut known)
-    }
-
-    fn before(
-        &self,
-        at: usize,
-        to: usize,
-        weight: &dyn Fn(&Function) -> u32,
-        known: &mut Vec<Option<Option<u32>>>,
-    ) -> Option<u32> {
-        if at == to {
-            return Some(0);
-        }
         if let Some(known) = known[at] {
             return known;
         }
-        let function = &self.functions[at];
-        let calls = function.calls.iter();
-        let best = calls.filter_map(|&callee| self.before(callee, to, weight, known)).max();
-        let best = best.map(|bytes| bytes.saturating_add(weight(function)));
+        let mut best = None;
+        for &callee in &function.calls {
+            if let Some((sum, _)) = self.from(callee, to, weight, known)
+                && best.is_none_or(|(most, _)| sum > most)
+            {
+                best = Some((sum, Some(callee)));
+            }
+        }
+        if to.is_none() {
+            best = best.or(Some((0, None)));
+        }
+        let best = best.map(|(sum, next)| (sum.saturating_add(weight(function)), next));
         known[at] = Some(best);
         best
     }

@@ -9,7 +9,7 @@ use crate::lift::state::value::AbstractValue;
 /// show it.
 const CALL_BACK: &[&str] = &["bpf_find_vma", "bpf_rbtree_add_impl", "bpf_user_ringbuf_drain"];
 
-/// Functions that register a callback; it does not run during the run for the packet.
+/// Functions that register a callback, which runs after the program has processed the packet.
 const LATER: &[&str] = &[
     "bpf_task_work_schedule_resume_impl",
     "bpf_task_work_schedule_signal_impl",

@@ -28,8 +28,9 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
 }
 
-/// Lifts a helper that never returns less than at its previous call. Reports call the step since
-/// that call `step_name` and print it in the format that belongs to the start's input.
+/// Lifts a helper that never returns less than at its previous call. In reports, the step since
+/// that call has the name `step_name`; `format` returns its format for the input with the start
+/// value.
 fn increasing(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,

@@ -18,7 +18,7 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Update flags: only if the element does not exist, and only if it exists.
+/// Flags that limit an update to absent elements, and to existing ones.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 

@@ -104,12 +104,8 @@ pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     let map = lifter.ring()?;
     lifter.call_cost(at, None);
     let (size, flags) = (lifter.ir.value(2), lifter.ir.value(3));
-    let base = lifter.ir.base(map.layout.values);
     let count = lifter.ir.start_zero(&format!("{}.records", map.def.name), 16);
-    let emit = &mut lifter.ir.emit;
-    let number = emit.zero_extend(count, 64);
-    let offset = emit.binary(BinaryOp::Shl, number, word(RECORD_BITS));
-    let address = emit.add(base, offset);
+    let address = lifter.ir.item(map.layout.values, count, RECORD_BITS);
     let no_room = lifter.no_room_for(&map, size);
     let emit = &mut lifter.ir.emit;
     let none = emit.eq(flags, word(0));

@@ -1,6 +1,6 @@
 //! Helpers that return kernel objects for reading: sockets, connections, flows.
 
-use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
+use slowpath_ir::{Emit, Operand, RegionKind};
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -50,12 +50,9 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
 /// Returns the condition that it is an object.
 pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
-    let base = lifter.ir.base(region);
     let count = lifter.ir.start_zero("kernel objects handed out", 16);
+    let address = lifter.ir.item(region, count, OBJECT_BITS);
     let emit = &mut lifter.ir.emit;
-    let number = emit.zero_extend(count, 64);
-    let offset = emit.binary(BinaryOp::Shl, number, word(OBJECT_BITS));
-    let address = emit.add(base, offset);
     let found = emit.unknown_bit(RETURNED, &["null", "an object"]);
     let found = match possible {
         Some(possible) => emit.and(found, possible),

@@ -2,7 +2,8 @@
 //! The builder creates each on first use.
 
 use slowpath_ir::{
-    Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
+    BinaryOp, Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId,
+    RegionKind,
 };
 use std::collections::BTreeMap;
 
@@ -148,6 +149,14 @@ impl IrBuilder {
     /// Returns the address of a region's first byte.
     pub fn base(&self, region: RegionId) -> Operand {
         self.regions[region.index()].base.into()
+    }
+
+    /// Returns the address of item `number` in a region of items that are `1 << bits` bytes long.
+    pub fn item(&mut self, region: RegionId, number: impl Into<Operand>, bits: u64) -> Operand {
+        let base = self.base(region);
+        let number = self.emit.zero_extend(number, 64);
+        let offset = self.emit.binary(BinaryOp::Shl, number, word(bits));
+        self.emit.add(base, offset)
     }
 
     /// Returns the input with this name, creating it if necessary: a value from `min` to `max` that

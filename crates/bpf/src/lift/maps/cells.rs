@@ -1,8 +1,7 @@
 //! Tracked numbers of maps: in a register, or in memory for the inner maps of a map of maps.
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId, RegionKind};
+use slowpath_ir::{Emit, Operand, Reg, RegionId, RegionKind};
 
-use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
@@ -28,22 +27,8 @@ impl Lifter<'_> {
         self.ir.emit.interned(Some(map_address), &[])
     }
 
-    /// Returns the address of item `number` in a region of items that are `1 << bits` bytes long.
-    pub(in crate::lift) fn item(
-        &mut self,
-        region: RegionId,
-        number: Operand,
-        bits: u64,
-    ) -> Operand {
-        let base = self.ir.base(region);
-        let emit = &mut self.ir.emit;
-        let wide = emit.zero_extend(number, 64);
-        let offset = emit.binary(BinaryOp::Shl, wide, word(bits));
-        emit.add(base, offset)
-    }
-
-    /// Returns the address of the 8-byte word for an element or slot in the region `quantity` of a map,
-    /// which is zero at the start.
+    /// Returns the address of the 8-byte word for an element or slot in the region `quantity` of a
+    /// map, which is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -51,7 +36,7 @@ impl Lifter<'_> {
         number: Operand,
     ) -> Operand {
         let region = self.zeroed(&map.layout.name, quantity);
-        self.item(region, number, 3)
+        self.ir.item(region, number, 3)
     }
 
     /// Returns the location of the tracked number `quantity` of a map, which is zero at the start.

@@ -125,7 +125,7 @@ pub enum EntryKeys {
     Keys,
     /// By position in the order of removal.
     Order,
-    /// Not at all: a program cannot find entries again.
+    /// No identification: a program cannot find entries again.
     None,
 }
 

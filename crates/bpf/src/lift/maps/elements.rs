@@ -80,7 +80,7 @@ impl Lifter<'_> {
         }
         if let (Some(map_address), Some(sizes)) = (map.map_address, map.layout.sizes) {
             let number = self.map_number(map_address);
-            let at = self.item(sizes, number, 2);
+            let at = self.ir.item(sizes, number, 2);
             let emit = &mut self.ir.emit;
             let stored = emit.load(at, 4);
             let size = emit.binary(
@@ -125,14 +125,10 @@ impl Lifter<'_> {
 
     /// Returns the address of the value at a position of the region of values.
     pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        let base = self.ir.base(map.layout.values);
-        let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = number {
-            return emit.add(base, word(value << map.layout.element_bits));
+            let base = self.ir.base(map.layout.values);
+            return self.ir.emit.add(base, word(value << map.layout.element_bits));
         }
-        let wide = emit.zero_extend(number, 64);
-        let bits = word(map.layout.element_bits.into());
-        let offset = emit.binary(BinaryOp::Shl, wide, bits);
-        emit.add(base, offset)
+        self.ir.item(map.layout.values, number, map.layout.element_bits.into())
     }
 }

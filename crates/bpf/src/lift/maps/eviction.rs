@@ -61,8 +61,8 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, found, now);
     }
 
-    /// Returns the condition that an element, for which `exists` held before, has not been evicted
-    /// since.
+    /// Returns the condition that an element still exists. `exists` is the condition that it
+    /// existed before; it may have been evicted since.
     pub(in crate::lift) fn survives(
         &mut self,
         map: &MapOperand,

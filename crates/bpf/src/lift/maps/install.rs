@@ -200,11 +200,8 @@ fn elements(
             let byte = ir.emit.binary(BinaryOp::Add, present, number);
             ir.emit.store(byte, Operand::constant(8, 1));
         }
-        let values = ir.base(layout.values);
         if let Some(value) = entry.value.bytes() {
-            let emit = &mut ir.emit;
-            let start = emit.binary(BinaryOp::Shl, number, word(layout.element_bits.into()));
-            let start = emit.add(values, start);
+            let start = ir.item(layout.values, number, layout.element_bits.into());
             for (offset, size) in chunks(value.len() as u32) {
                 let mut bytes = [0; 8];
                 let piece = &value[offset as usize..][..usize::from(size)];
@@ -212,17 +209,14 @@ fn elements(
                     continue; // as the whole region
                 }
                 bytes[..piece.len()].copy_from_slice(piece);
-                let address = emit.add(start, word(offset));
+                let address = ir.emit.add(start, word(offset));
                 let piece = Operand::constant(8 * size, u64::from_le_bytes(bytes));
-                emit.store(address, piece);
+                ir.emit.store(address, piece);
             }
         }
         if let (EntryValue::Map(name), Some(identity)) = (&entry.value, layout.identity) {
-            let base = ir.base(identity);
-            let emit = &mut ir.emit;
-            let offset = emit.binary(BinaryOp::Shl, number, word(2));
-            let address = emit.add(base, offset);
-            emit.store(address, Operand::constant(32, names.number(name)));
+            let address = ir.item(identity, number, 2);
+            ir.emit.store(address, Operand::constant(32, names.number(name)));
         }
     }
 }
@@ -254,13 +248,9 @@ fn sizes(
             let Some(region) = region else { continue };
             let (base, place) = (ir.base(outer.values), names.number(name));
             let map_address = ir.emit.add(base, word(place << outer.element_bits));
-            let base = ir.base(region);
-            let emit = &mut ir.emit;
-            let number = emit.binary(BinaryOp::Intern, map_address, word(0));
-            let number = emit.zero_extend(number, 64);
-            let offset = emit.binary(BinaryOp::Shl, number, word(2));
-            let address = emit.add(base, offset);
-            emit.store(address, Operand::constant(32, value.into()));
+            let number = ir.emit.binary(BinaryOp::Intern, map_address, word(0));
+            let address = ir.item(region, number, 2);
+            ir.emit.store(address, Operand::constant(32, value.into()));
         }
     }
 }

@@ -122,7 +122,7 @@ impl Lifter<'_> {
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, map_address) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(map_address);
-        let at = self.item(fill.used, number, 2);
+        let at = self.ir.item(fill.used, number, 2);
         let emit = &mut self.ir.emit;
         let used = emit.load(at, 4);
         let Some(least) = fill.least else { return Some((fill, at, used)) };

@@ -50,11 +50,8 @@ impl Lifter<'_> {
         let bytes = map.def.key_size - LENGTH_BYTES;
         let query = self.query(map, key, bytes);
         let number = self.element(map, key).number;
-        let base = self.ir.base(lengths);
+        let at = self.ir.item(lengths, number, 1);
         let emit = &mut self.ir.emit;
-        let number = emit.zero_extend(number, 64);
-        let offset = emit.binary(BinaryOp::Shl, number, word(1));
-        let at = emit.add(base, offset);
         let entry = emit.load(at, 2);
         let entry = emit.zero_extend(entry, 64);
         let bits = emit.sub(entry, word(1));

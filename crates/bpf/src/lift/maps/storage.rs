@@ -83,12 +83,8 @@ impl Lifter<'_> {
         if self.has_unknown_elements(map) {
             return self.any_place();
         }
-        let base = self.ir.base(identity);
-        let emit = &mut self.ir.emit;
-        let wide = emit.zero_extend(element.number, 64);
-        let offset = emit.binary(BinaryOp::Shl, wide, word(2));
-        let address = emit.add(base, offset);
-        emit.load(address, 4)
+        let address = self.ir.item(identity, element.number, 2);
+        self.ir.emit.load(address, 4)
     }
 
     /// Returns the slot to which an update writes the value.
@@ -254,8 +250,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Returns the condition that an element, for which `exists` held before, still has its slot,
-    /// which another element of an LRU map may have taken.
+    /// Returns the condition that an element still has its slot. `exists` is the condition that it
+    /// existed before; another element of an LRU map may have taken the slot.
     pub(in crate::lift) fn keeps_slot(
         &mut self,
         map: &MapOperand,

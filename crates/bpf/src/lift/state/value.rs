@@ -196,29 +196,27 @@ impl AbstractValue {
 
     /// Returns the value plus a constant.
     pub fn plus(self, distance: i64) -> AbstractValue {
+        let sum = |offset: Option<i64>| offset?.checked_add(distance);
+        let known = |offset, pointer: &dyn Fn(i64) -> AbstractValue| {
+            sum(Some(offset)).map_or(AbstractValue::NotStack, pointer)
+        };
         match self {
             AbstractValue::Const(value) => {
                 AbstractValue::Const(value.wrapping_add(distance as u64))
             }
             AbstractValue::Frame { depth, offset } => {
-                AbstractValue::Frame { depth, offset: offset.and_then(|o| o.checked_add(distance)) }
+                AbstractValue::Frame { depth, offset: sum(offset) }
             }
-            AbstractValue::Data { map, offset } => {
-                AbstractValue::Data { map, offset: offset.and_then(|o| o.checked_add(distance)) }
+            AbstractValue::Data { map, offset } => AbstractValue::Data { map, offset: sum(offset) },
+            AbstractValue::Context { offset } => {
+                known(offset, &|offset| AbstractValue::Context { offset })
             }
-            AbstractValue::Context { offset } => match offset.checked_add(distance) {
-                Some(offset) => AbstractValue::Context { offset },
-                None => AbstractValue::NotStack,
-            },
-            AbstractValue::Packet { origin, offset } => match offset.checked_add(distance) {
-                Some(offset) => AbstractValue::Packet { origin, offset },
-                None => AbstractValue::NotStack,
-            },
-            AbstractValue::MapValue { map, offset, old } => AbstractValue::MapValue {
-                map,
-                offset: offset.and_then(|o| o.checked_add(distance)),
-                old,
-            },
+            AbstractValue::Packet { origin, offset } => {
+                known(offset, &|offset| AbstractValue::Packet { origin, offset })
+            }
+            AbstractValue::MapValue { map, offset, old } => {
+                AbstractValue::MapValue { map, offset: sum(offset), old }
+            }
             _ if distance == 0 => self,
             AbstractValue::Unknown | AbstractValue::MaybeMapValue => self,
             _ => AbstractValue::NotStack,

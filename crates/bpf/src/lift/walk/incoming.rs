@@ -8,7 +8,8 @@ use std::rc::Rc;
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Number of changes after which earlier states count as well, which guarantees termination.
+/// Number of changes of a block's incoming states after which their join includes earlier states;
+/// this guarantees termination.
 const PATIENCE: u32 = 16;
 
 /// Effect of a new state at an edge.

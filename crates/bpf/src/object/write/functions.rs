@@ -90,11 +90,10 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
             let called: Vec<usize> = targets[copy].iter().map(|&to| classes[to]).collect();
             (classes[copy], called)
         }));
-        let done = split == classes;
-        classes = split;
-        if done {
+        if split == classes {
             break;
         }
+        classes = split;
     }
     let mut names = Names::default();
     let mut functions = Vec::new();
@@ -188,13 +187,7 @@ fn check_insn(
 /// Returns the indices of the functions that a function calls or takes the address of, in order.
 fn targets_of(program: &BpfProgram, number: usize) -> Result<Vec<usize>, WriteError> {
     let (first, end) = range(program, number);
-    let mut targets = Vec::new();
-    for slot in first..end {
-        if let Some(target) = called(program, slot)? {
-            targets.push(target);
-        }
-    }
-    Ok(targets)
+    (first..end).filter_map(|slot| called(program, slot).transpose()).collect()
 }
 
 /// Returns the index of the function that an instruction calls or takes the address of.
