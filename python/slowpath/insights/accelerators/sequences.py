@@ -103,7 +103,7 @@ Ends = tuple[int, ...]
 
 
 def places_after(places: Iterable[int], size: int) -> Ends:
-    """Return the possible positions of a pattern's next word, if its last one is at `places`."""
+    """Return the possible positions of a pattern's next word, if the last is at one of `places`."""
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
 

@@ -123,7 +123,7 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(request: AdviceRequest) -> AdviceRequest:
-    """Return the request; the source of an XDP program is replaced by one that can run here."""
+    """Return the request; for an XDP program, its source is replaced by runnable code."""
     if not request.source.compiled or not is_xdp(request.source.file):
         return request
     filled = request.setting.maps is not None

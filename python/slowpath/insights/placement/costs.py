@@ -113,7 +113,7 @@ class Throughput(NamedTuple):
 
 
 def throughput(case: Case, rates: ThroughputLimits, spread: PartCounts, cost: float) -> Throughput:
-    """Return the throughput of a placement; `cost` is that of a packet's accesses."""
+    """Return the throughput of a placement; a packet's accesses cost `cost`."""
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
     if rates.cores is not None:

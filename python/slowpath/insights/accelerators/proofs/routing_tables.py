@@ -1,4 +1,4 @@
-"""Proofs for longest prefix match with a function that adds routes, and one that looks them up."""
+"""Proofs for routing tables: functions that add a route, and that look up an address."""
 
 import ctypes
 import re

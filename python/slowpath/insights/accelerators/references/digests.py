@@ -11,7 +11,7 @@ Order = Literal["little", "big"]
 
 
 class Digest(NamedTuple):
-    """A digest as a compression function, which adds one block to a state."""
+    """A digest, described by its compression function, which adds a block to a state."""
 
     name: str
     compress: Callable[[Sequence[int], Sequence[int]], list[int]]  # state, 16 words of a block
