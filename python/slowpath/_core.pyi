@@ -12,29 +12,29 @@ _Packet = tuple[bytes, int, int | None]
 _Member = tuple[str, str, str | None]
 """Name of a program, its file, and its name in the file, if stated."""
 _How = tuple[str | None, str | None, bool]
-"""Mode of rewriting, name of the fused program, and whether control-flow graphs are requested."""
+"""Mode of rewriting, name of the fused program, and true to request control-flow graphs."""
 _Rewritten = tuple[str, list[bytes | None], _Fused | None, list[str], str | None]
 """Result of rewriting: the report as JSON text, the object of each rewritten program, the fused
 program, test inputs for each program, and graphs as JSON text. Test inputs are the JSON text of a
 list of packets, in hexadecimal, each with the `maps` of a witness."""
 _Fused = tuple[bytes, bytes | None, str, dict[str, str], str]
-"""The fused program, in five parts. Its object. An object with separate programs that call each
-other, for comparison. The name of the first of these, or the reason why there are none. Names of
-maps in both, by their names in the chain. Test inputs."""
+"""The fused program in five parts: its object; for comparison, an object with separate programs
+that call each other; the name of the first separate program, or the reason why there are none;
+names of maps in both objects, by their names in the chain; test inputs."""
 _Behind = tuple[Chain, list[tuple[Object, int]], int]
 """A chain, the objects of its programs, each with the number of its program, and the number of one
 program."""
 _Subject = tuple[str, Object, int, Btf | None]
 """Name of a file, its content, the number of a program in it, and the types of its kernel."""
 _Token = tuple[list[str], int, str]
-"""An instruction: its words, the number of the card's instructions that follow from lengths and
-places alone, and the memory that it accesses, or an empty text."""
+"""An instruction: its words, the number of the card's instructions as far as lengths and positions
+determine it, and the memory that it accesses, or an empty text."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
 _Upstream = tuple[Object, int, list[int], str]
-"""An upstream program: its object, its number in it, the results with which packets go on, and the
-content of its maps."""
+"""An upstream program: its object, its number in the object, the results that pass packets on, and
+the content of its maps."""
 
 @final
 class Analysis:
@@ -139,9 +139,9 @@ class Chain:
         `member` like their BPF programs. Raises `Error` if the programs of a dispatcher cannot be
         ordered."""
     def way_to(self, objects: list[tuple[Object, int]], member: int) -> list[tuple[int, list[int]]]:
-        """Returns a shortest way of packets to a program: the numbers of the programs before it, in
-        order. Each has the results with which packets go on. Raises `Error` if the programs of a
-        dispatcher cannot be ordered."""
+        """Returns a shortest path through the chain to a program: the numbers of the programs
+        before it, in order, each with the results that pass packets on. Raises `Error` if the
+        programs of a dispatcher cannot be ordered."""
     def configured(
         self, objects: list[tuple[Object, int]], variables: list[str], maps: str | None
     ) -> list[tuple[Object, int]]:
@@ -190,8 +190,8 @@ class KnownStart:
 
 @final
 class Rewriting:
-    """A chain that is being rewritten. Iterating yields the results so far each time there are new
-    ones, finally all of them, and `None` if nothing is new. Raises `Error` if a program cannot be
+    """A chain that is being rewritten. Iterating yields all results so far whenever there are new
+    results, and `None` if there are none for a while. Raises `Error` if a program cannot be
     linked."""
     def __iter__(self) -> Rewriting: ...
     def __next__(self) -> _Rewritten | None: ...
@@ -249,8 +249,8 @@ class Flow:
         """Returns the path as JSON text."""
     @property
     def calls(self) -> list[tuple[str, int, bool | None]]:
-        """For each kernel call: helper and type of map, number of processed bytes, and whether it
-        returns 0."""
+        """For each kernel call: helper with type of map, number of processed bytes, and true if the
+        call returns 0."""
     @property
     def instructions(self) -> int:
         """Number of instructions."""
@@ -259,8 +259,8 @@ def flow(case: Case) -> Flow | None:
     """Returns the path of a case; `None` if it is unknown."""
 
 def nanoseconds(flows: list[Flow], target: Target, entries: int = 1) -> list[float]:
-    """Estimates each path on a target: nanoseconds of one iteration of the kernel's loop. Each map
-    has `entries` entries; 0 stands for those that the path needs.
+    """Estimates the time of each path on a target, as nanoseconds of one iteration of the kernel's
+    loop. Each map has `entries` entries; 0: as many as the path needs.
 
     # Errors If the target has no time estimates."""
 
@@ -302,8 +302,7 @@ class SoFar:
     """The result if the analysis ended now."""
     @property
     def json(self) -> str:
-        """One entry of `results`, as a JSON object, without its profile and all but one of its
-        paths."""
+        """One entry of `results` as a JSON object, with one path and without profile."""
 
 @final
 class Functions:
@@ -357,32 +356,32 @@ class Kernel:
 class LiveCase:
     """A path that live packets take."""
     def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase:
-        """Tests whether live packets take a path, in batches of `batch`.
+        """Prepares a path for live packets that are sent in batches of `batch`.
 
-        Raises an `Error` if they do not."""
+        Raises an `Error` if live packets do not take the path."""
     @property
     def rewritten(self) -> bool:
         """True if each packet must be rewritten."""
     @property
     def counted(self) -> int:
-        """Number of packets that were seen to take the path; a load times at most as many."""
+        """Number of packets that took the path in succession; a load times at most as many."""
     @property
     def unreceived(self) -> str | None:
-        """Reason why these packets cannot be received by a device; `None` if they can."""
+        """Reason why a device cannot receive these packets; `None` if it can."""
 
 @final
 class LiveLoad:
     """Live paths in the kernel."""
     def __new__(cls, station: Station, cases: list[LiveCase]) -> LiveLoad:
-        """Loads the paths, with their own devices.
+        """Loads the paths, each with its own devices.
 
         Raises an `Error` if the kernel rejects one of them."""
     def sample(
         self, station: Station, asked: tuple[int, int], frames: int, batch: int
     ) -> tuple[int, int, int, int]:
-        """Times a subject of a path, given by the number of the path and that of the subject (see
-        `slowpath_measure::live::LiveSubject::ALL`). Returns the nanoseconds until all packets were
-        sent, and the numbers of sent, arrived and dropped packets."""
+        """Times a subject of a path. `key` has the number of the path, and that of the subject in
+        `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
+        sent, and how many packets were sent, arrived and were dropped."""
 
 @final
 class Busy:
@@ -423,7 +422,7 @@ class Case:
 
 @final
 class Cold:
-    """A path that many flows take, each with other map elements."""
+    """A path that many flows take, with different map elements for each flow."""
     @property
     def flows(self) -> int:
         """Number of flows."""
@@ -451,7 +450,7 @@ class Later:
         """Path of all packets from the second one on; `None` if they have no common path."""
     @property
     def reason(self) -> str | None:
-        """Reason why they have no common path; `None` if they have one."""
+        """Reason why later packets have no common path; `None` if they have one."""
 
 @final
 class Load:
@@ -470,7 +469,7 @@ class Station:
 
         Raises an `Error` of kind `unavailable` if namespaces cannot be created."""
     def stop(self) -> None:
-        """Asks to end soon: jobs that take much longer are no longer waited for."""
+        """Requests to stop: a job that takes more than a second longer raises an `Error`."""
     @property
     def cpu(self) -> int | None:
         """CPU that the thread is pinned to, if any."""
@@ -488,8 +487,8 @@ class Station:
         instructions: int | None,
         maps: str | None,
     ) -> Case:
-        """Finds a way to time a path of a program. `witness` is the JSON text of its witness,
-        `instructions` the known number of instructions, and `maps` the text of `--maps`.
+        """Finds a way to time a path of a program. `witness` is the JSON text of the path's
+        witness, `instructions` the known number of instructions, and `maps` the text of `--maps`.
 
         Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
         has all data to reproduce the problem."""
@@ -503,13 +502,14 @@ class Station:
     def load_pace(self) -> Pace:
         """Loads the programs that measure the speed of the CPU."""
     def pace(self, pace: Pace, repeat: int) -> tuple[float, float]:
-        """Times these programs in calls of `repeat` runs. Returns the nanoseconds of an addition
-        that depends on the one before it, and of an independent one."""
+        """Times the programs of `load_pace` in calls of `repeat` runs. Returns the nanoseconds of a
+        dependent addition, which needs the result of the previous one, and of an independent
+        one."""
     def cool(self, case: Case, cache_bytes: int) -> Cold:
         """Finds packets of many flows that take the path of a case and whose map elements exceed a
         last-level cache of `cache_bytes` bytes.
 
-        Raises an `Error` with the reason if there are none."""
+        Raises an `Error` with the reason if there are no such packets."""
     def load_cold(self, cases: list[Cold]) -> Load:
         """Loads cold cases, each followed by an empty program that gets the same packets."""
     def sample(self, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
@@ -541,7 +541,7 @@ class Model:
         """Symmetric mean absolute percentage error, as a fraction."""
     @property
     def held_out(self) -> float | None:
-        """The same error on points that were not part of the fit."""
+        """Like `error`, for points that were not part of the fit; `None` without such points."""
     @property
     def calls(self) -> list[str]:
         """Kernel calls whose price follows the model."""
@@ -559,9 +559,9 @@ class Mix:
 
         Raises an `Error`, of kind `unavailable` if the machine lacks a requirement."""
     def block(self, beside: bool, warm: float, seconds: float, stop: Stop) -> str | None:
-        """Runs the subjects, and the competitors if `beside`: unmeasured for `warm` seconds, then
-        measured for `seconds`. Returns the JSON text of a `slowpath_neighbours::Block`, or `None`
-        if `stop` ended it early.
+        """Runs the subjects, and if `beside` is true also the competitors: for `warm` seconds
+        without measuring, then for `seconds` measured. Returns the JSON text of a
+        `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
 
         Raises an `Error`."""
 
@@ -569,7 +569,7 @@ def allowed_cpus() -> list[int]:
     """Returns the numbers of the CPUs that this process may use."""
 
 def surroundings(one: int, other: int) -> str:
-    """Detects the effects of other load on two CPUs. Returns the JSON text of a
+    """Measures whether load on one of two CPUs slows down the other. Returns the JSON text of a
     `slowpath_neighbours::CpuPairObservation`.
 
     Raises an `Error`."""
@@ -650,20 +650,20 @@ def rehearse(
     frames: int = 0,
     receive: str | None = None,
 ) -> str:
-    """Runs packets through `upstream`, and those that get through in both programs. Returns the
-    result as JSON text (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten
-    program, the result has only `refused`, with the reason.
+    """Runs packets through the `upstream` programs, and packets that these pass on through both the
+    original and the rewritten program. Returns the result as JSON text
+    (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program, the result has
+    only `refused`, with the reason.
 
     `rewritten` is the content of an object; if it has several XDP programs, the one with the
     original's name is used. `seeds` are packets as they arrive at the chain. `maps` is the JSON
     text of the `maps` of a witness, or empty, like the last field of each upstream program.
     `covers` is the JSON text of a list of packets, in hexadecimal, each with the `maps` of a
-    witness. They go to both programs first; their result is `covered`
+    witness. Both programs get these packets first; their result is `covered`
     (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `more` is the content
     of maps that only the rewritten program has. `assumed` are facts, in words, about all packets
-    that go through the chain. `frames` is the number of frames for each XDP mode of virtual
-    Ethernet that delivers packets in the environment `receive`. The result lists other modes as
-    left out.
+    that arrive at the chain. `frames` is the number of frames for each XDP mode of virtual Ethernet
+    that delivers packets as `receive` says. The result lists other modes as left out.
 
     Raises an `Error`. `stop` ends the work with the results so far."""
 
@@ -688,13 +688,14 @@ class Stretch:
         """Number of executed instructions."""
     @property
     def call(self) -> str | None:
-        """Name of the only callee."""
+        """Name of the only function that the stretch calls, if it calls one."""
     @property
     def source(self) -> tuple[str, int, str] | None:
         """Source file, line number and text."""
 
 def stretches(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
-    """Cuts a path into stretches. Also returns the instructions at which it could not be cut.
+    """Divides a path into stretches. Returns them with the instructions at which it cannot be
+    divided.
 
     Raises an `Error` if the sequence of instructions is unknown."""
 
@@ -714,15 +715,15 @@ class Target:
         """Metrics of a counting target; `None` for other targets and for invalid ones."""
     @property
     def max_packet(self) -> int | None:
-        """Default of the longest packet in bytes; `None` for invalid targets."""
+        """Default of the maximum packet length in bytes; `None` for invalid targets."""
     @property
     def machine(self) -> tuple[str, str] | None:
         """The machine whose times the target estimates, and the date of the measurement; `None`
         without estimates."""
     @property
     def doubt(self) -> str | None:
-        """Reason against using the calibration as the default of that machine; `None` if it is good
-        enough or not stated."""
+        """Reason not to use the calibration as the default of the machine; `None` if it is good
+        enough or its quality is not known."""
     @property
     def models(self) -> list[Model]:
         """Models of components for the estimates, ordered by name."""
@@ -769,8 +770,8 @@ class Trace:
     def __new__(
         cls, station: Station, content: Object, program: int, file: str, maps: str | None
     ) -> Trace:
-        """Opens the file and loads the program. `maps` is the text of `--maps`; maps that it does
-        not name are as the kernel creates them.
+        """Opens the file and loads the program. `maps` is the text of `--maps`; other maps have the
+        content with which the kernel creates them.
 
         Raises an `Error`."""
     def advance(self, station: Station, milliseconds: int) -> bool:
@@ -781,15 +782,15 @@ class Trace:
     def report(self) -> str:
         """Returns the results so far, as JSON text (`slowpath_measure::TraceReport`)."""
     def witness(self, path: int) -> str | None:
-        """Returns an example packet of the path with a number and the maps before it, as JSON text
-        of a witness; `None` if no packet was kept."""
+        """Returns an example packet of path number `path`, with the content of maps before the
+        packet, as JSON text of a witness; `None` if no packet was kept."""
 
 @final
 class Stop:
     """Conditions under which work must stop with its results so far: a request, a deadline, or a
     memory limit of the process."""
     def __new__(cls, deadline_seconds: float | None, memory_bytes: int | None) -> Stop:
-        """Starts the limits."""
+        """Creates the conditions; the deadline counts from now."""
     def set(self) -> None:
         """Requests to stop; the work ends soon."""
     @property

@@ -1,4 +1,5 @@
-//! Chains of programs: the parts of a description, and the chain's objects combined into one file.
+//! Chains of programs: reading of their descriptions, combination of their objects into one file,
+//! rewriting, and comparison of programs.
 
 use crate::errors;
 use crate::objects::{Btf, Object};
@@ -28,7 +29,7 @@ pub struct KnownStart {
 /// Name of a program in the chain, its file, and its name in the file, if stated.
 type Member = (String, String, Option<String>);
 
-/// Mode of rewriting, name of the fused program, and whether control-flow graphs are requested.
+/// Mode of rewriting, name of the fused program, and true to request control-flow graphs.
 type How = (Option<String>, Option<String>, bool);
 
 /// Result of rewriting: the report as JSON text, the object of each rewritten program, the fused
@@ -36,9 +37,9 @@ type How = (Option<String>, Option<String>, bool);
 /// a list of packets, in hexadecimal, each with the `maps` of a witness.
 type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Fused>, Vec<String>, Option<String>);
 
-/// The fused program, in five parts. Its object. An object with separate programs that call each
-/// other, for comparison. The name of the first of these, or the reason why there are none. Names
-/// of maps in both, by their names in the chain. Test inputs.
+/// The fused program in five parts: its object; for comparison, an object with separate programs
+/// that call each other; the name of the first separate program, or the reason why there are none;
+/// names of maps in both objects, by their names in the chain; test inputs.
 type Fused = (Vec<u8>, Option<Vec<u8>>, String, BTreeMap<String, String>, String);
 
 #[pymethods]
@@ -167,9 +168,9 @@ impl Chain {
         sentences.map_err(|error| wrong(py, &error))
     }
 
-    /// Returns a shortest way of packets to a program: the numbers of the programs before it, in
-    /// order. Each has the results with which packets go on. Raises `Error` if the programs of a
-    /// dispatcher cannot be ordered.
+    /// Returns a shortest path through the chain to a program: the numbers of the programs before
+    /// it, in order, each with the results that pass packets on. Raises `Error` if the programs of
+    /// a dispatcher cannot be ordered.
     fn way_to(
         &self,
         py: Python<'_>,
@@ -290,9 +291,8 @@ impl Chain {
     }
 }
 
-/// A chain that is being rewritten. Iterating yields the results so far each time there are new
-/// ones, finally all of them, and `None` if nothing is new. Raises `Error` if a program cannot be
-/// linked.
+/// A chain that is being rewritten. Iterating yields all results so far whenever there are new
+/// results, and `None` if there are none for a while. Raises `Error` if a program cannot be linked.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Rewriting {
     running: Running<Said>,
@@ -301,7 +301,7 @@ pub struct Rewriting {
 /// Results so far, or the error.
 type Said = Result<Message, slowpath_chain::ChainError>;
 
-/// A report as JSON text with the rest of [`Rewritten`], or a conversion error.
+/// Converted results, or a conversion error.
 type Message = Result<Rewritten, String>;
 
 fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {

@@ -31,8 +31,8 @@ impl Flow {
         self.inner.to_json()
     }
 
-    /// For each kernel call: helper and type of map, number of processed bytes, and whether it
-    /// returns 0.
+    /// For each kernel call: helper with type of map, number of processed bytes, and true if the
+    /// call returns 0.
     #[getter]
     fn calls(&self) -> Vec<(String, u32, Option<bool>)> {
         let calls = self.inner.calls().iter();
@@ -52,8 +52,8 @@ pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// Estimates each path on a target: nanoseconds of one iteration of the kernel's loop. Each map has
-/// `entries` entries; 0 stands for those that the path needs.
+/// Estimates the time of each path on a target, as nanoseconds of one iteration of the kernel's
+/// loop. Each map has `entries` entries; 0: as many as the path needs.
 ///
 /// # Errors
 /// If the target has no time estimates.

@@ -25,7 +25,7 @@ pub struct Path {
 /// The result if the analysis ended now.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct SoFar {
-    /// One entry of `results`, as a JSON object, without its profile and all but one of its paths.
+    /// One entry of `results` as a JSON object, with one path and without profile.
     pub json: String,
 }
 

@@ -1,4 +1,4 @@
-//! Functions of objects that need not be programs, and their instructions as tokens.
+//! Functions of objects, which need not be BPF programs, and their instructions as tokens.
 
 use crate::errors;
 use pyo3::exceptions::PyKeyError;
@@ -70,8 +70,8 @@ pub struct Functions {
     inner: slowpath::UnlinkedObject,
 }
 
-/// An instruction: its words, the number of the card's instructions that follow from lengths and
-/// places alone, and the memory that it accesses, or an empty text.
+/// An instruction: its words, the number of the card's instructions as far as lengths and positions
+/// determine it, and the memory that it accesses, or an empty text.
 type Token = (Vec<String>, u32, &'static str);
 
 #[pymethods]

@@ -14,9 +14,9 @@ pub struct LiveCase {
 
 #[pymethods]
 impl LiveCase {
-    /// Tests whether live packets take a path, in batches of `batch`.
+    /// Prepares a path for live packets that are sent in batches of `batch`.
     ///
-    /// Raises an `Error` if they do not.
+    /// Raises an `Error` if live packets do not take the path.
     #[new]
     fn new(py: Python<'_>, station: &Station, case: &Case, batch: u32) -> PyResult<Self> {
         let Station { kernel, inner, .. } = station;
@@ -32,13 +32,13 @@ impl LiveCase {
         self.inner.rewritten()
     }
 
-    /// Number of packets that were seen to take the path; a load times at most as many.
+    /// Number of packets that took the path in succession; a load times at most as many.
     #[getter]
     fn counted(&self) -> u32 {
         self.inner.counted()
     }
 
-    /// Reason why these packets cannot be received by a device; `None` if they can.
+    /// Reason why a device cannot receive these packets; `None` if it can.
     #[getter]
     fn unreceived(&self) -> Option<&str> {
         self.inner.receive_obstacle()
@@ -53,7 +53,7 @@ pub struct LiveLoad {
 
 #[pymethods]
 impl LiveLoad {
-    /// Loads the paths, with their own devices.
+    /// Loads the paths, each with its own devices.
     ///
     /// Raises an `Error` if the kernel rejects one of them.
     #[new]
@@ -66,9 +66,9 @@ impl LiveLoad {
         Ok(LiveLoad { inner: Arc::new(loaded?) })
     }
 
-    /// Times a subject of a path, given by the number of the path and that of the subject (see
-    /// `slowpath_measure::live::LiveSubject::ALL`). Returns the nanoseconds until all packets were
-    /// sent, and the numbers of sent, arrived and dropped packets.
+    /// Times a subject of a path. `key` has the number of the path, and that of the subject in
+    /// `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
+    /// sent, and how many packets were sent, arrived and were dropped.
     fn sample(
         &self,
         py: Python<'_>,

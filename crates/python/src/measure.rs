@@ -41,7 +41,7 @@ impl Station {
         Ok(Station { kernel, inner, waiting })
     }
 
-    /// Asks to end soon: jobs that take much longer are no longer waited for.
+    /// Requests to stop: a job that takes more than a second longer raises an `Error`.
     fn stop(&self) {
         self.waiting.stop();
     }
@@ -64,7 +64,7 @@ impl Station {
         self.inner.scheduling().thread
     }
 
-    /// Finds a way to time a path of a program. `witness` is the JSON text of its witness,
+    /// Finds a way to time a path of a program. `witness` is the JSON text of the path's witness,
     /// `instructions` the known number of instructions, and `maps` the text of `--maps`.
     ///
     /// Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
@@ -133,8 +133,8 @@ impl Station {
         Ok(Pace { inner: Arc::new(loaded) })
     }
 
-    /// Times these programs in calls of `repeat` runs. Returns the nanoseconds of an addition that
-    /// depends on the one before it, and of an independent one.
+    /// Times the programs of `load_pace` in calls of `repeat` runs. Returns the nanoseconds of a
+    /// dependent addition, which needs the result of the previous one, and of an independent one.
     fn pace(&self, py: Python<'_>, pace: &Pace, repeat: u32) -> PyResult<(f64, f64)> {
         let paced = self.perform(py, || pace.inner.sample(&self.inner, repeat))?;
         Ok((paced.dependent, paced.independent))
@@ -143,7 +143,7 @@ impl Station {
     /// Finds packets of many flows that take the path of a case and whose map elements exceed a
     /// last-level cache of `cache_bytes` bytes.
     ///
-    /// Raises an `Error` with the reason if there are none.
+    /// Raises an `Error` with the reason if there are no such packets.
     fn cool(&self, py: Python<'_>, case: &Case, cache_bytes: u64) -> PyResult<Cold> {
         let Station { kernel, inner, .. } = self;
         let found = self
@@ -306,14 +306,14 @@ impl Later {
         self.inner.case().ok().map(|case| Case { inner: Arc::clone(case) })
     }
 
-    /// Reason why they have no common path; `None` if they have one.
+    /// Reason why later packets have no common path; `None` if they have one.
     #[getter]
     fn reason(&self) -> Option<&str> {
         self.inner.case().err()
     }
 }
 
-/// A path that many flows take, each with other map elements.
+/// A path that many flows take, with different map elements for each flow.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Cold {
     inner: Arc<slowpath_measure::Cold>,

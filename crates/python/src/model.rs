@@ -24,7 +24,7 @@ pub struct Model {
     /// Symmetric mean absolute percentage error, as a fraction.
     #[pyo3(get)]
     error: f64,
-    /// The same error on points that were not part of the fit.
+    /// Like `error`, for points that were not part of the fit; `None` without such points.
     #[pyo3(get)]
     held_out: Option<f64>,
     /// Kernel calls whose price follows the model.

@@ -1,4 +1,4 @@
-//! Network functions beside competitors, on CPUs of this machine.
+//! Network functions and competitors that run at the same time on CPUs of this machine.
 
 use crate::errors;
 use crate::kernel::Kernel;
@@ -63,9 +63,9 @@ impl Mix {
         Ok(Mix { inner })
     }
 
-    /// Runs the subjects, and the competitors if `beside`: unmeasured for `warm` seconds, then
-    /// measured for `seconds`. Returns the JSON text of a `slowpath_neighbours::Block`, or `None`
-    /// if `stop` ended it early.
+    /// Runs the subjects, and if `beside` is true also the competitors: for `warm` seconds without
+    /// measuring, then for `seconds` measured. Returns the JSON text of a
+    /// `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
     ///
     /// Raises an `Error`.
     fn block(
@@ -102,7 +102,7 @@ pub fn allowed_cpus() -> Vec<usize> {
     slowpath_neighbours::allowed_cpus()
 }
 
-/// Detects the effects of other load on two CPUs. Returns the JSON text of a
+/// Measures whether load on one of two CPUs slows down the other. Returns the JSON text of a
 /// `slowpath_neighbours::CpuPairObservation`.
 ///
 /// Raises an `Error`.

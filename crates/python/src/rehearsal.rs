@@ -14,24 +14,24 @@ use slowpath_rehearsal::{
     rehearse as run,
 };
 
-/// An upstream program: its object, its number in it, the results with which packets go on, and the
-/// content of its maps.
+/// An upstream program: its object, its number in the object, the results that pass packets on, and
+/// the content of its maps.
 type Upstream = (Py<Object>, usize, Vec<u32>, String);
 
-/// Runs packets through `upstream`, and those that get through in both programs. Returns the result
-/// as JSON text (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program,
-/// the result has only `refused`, with the reason.
+/// Runs packets through the `upstream` programs, and packets that these pass on through both the
+/// original and the rewritten program. Returns the result as JSON text
+/// (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program, the result has
+/// only `refused`, with the reason.
 ///
 /// `rewritten` is the content of an object; if it has several XDP programs, the one with the
 /// original's name is used. `seeds` are packets as they arrive at the chain. `maps` is the JSON
 /// text of the `maps` of a witness, or empty, like the last field of each upstream program.
 /// `covers` is the JSON text of a list of packets, in hexadecimal, each with the `maps` of a
-/// witness. They go to both programs first; their result is `covered`
+/// witness. Both programs get these packets first; their result is `covered`
 /// (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `more` is the content
 /// of maps that only the rewritten program has. `assumed` are facts, in words, about all packets
-/// that go through the chain. `frames` is the number of frames for each XDP mode of virtual
-/// Ethernet that delivers packets in the environment `receive`. The result lists other modes as
-/// left out.
+/// that arrive at the chain. `frames` is the number of frames for each XDP mode of virtual Ethernet
+/// that delivers packets as `receive` says. The result lists other modes as left out.
 ///
 /// Raises an `Error`. `stop` ends the work with the results so far.
 #[pyfunction]
@@ -159,14 +159,14 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
     Ok(groups)
 }
 
-/// Returns the function that fills the maps for a group.
+/// Returns a function that fills those maps in `maps` that a program has.
 fn filler(
     maps: &Value,
 ) -> impl Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync + '_ {
     move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 
-/// Returns the number of the rewritten program in its file.
+/// Returns the number of the program called `name`, or of the only XDP program of a file.
 fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
     let programs = file.programs().unwrap_or_default();
     let xdp: Vec<_> = programs.iter().filter(|program| program.kind == "xdp").collect();

@@ -1,4 +1,4 @@
-//! Paths, cut into stretches.
+//! Paths that are divided into stretches for timing.
 
 use pyo3::prelude::*;
 
@@ -18,13 +18,13 @@ pub struct Stretch {
     to_instruction: Option<usize>,
     /// Number of executed instructions.
     instructions: usize,
-    /// Name of the only callee.
+    /// Name of the only function that the stretch calls, if it calls one.
     call: Option<String>,
     /// Source file, line number and text.
     source: Option<(String, u32, String)>,
 }
 
-/// Cuts a path into stretches. Also returns the instructions at which it could not be cut.
+/// Divides a path into stretches. Returns them with the instructions at which it cannot be divided.
 ///
 /// Raises an `Error` if the sequence of instructions is unknown.
 #[pyfunction]

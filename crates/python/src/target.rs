@@ -47,7 +47,7 @@ impl Target {
         self.inner.counters()
     }
 
-    /// Default of the longest packet in bytes; `None` for invalid targets.
+    /// Default of the maximum packet length in bytes; `None` for invalid targets.
     #[getter]
     fn max_packet(&self) -> Option<u32> {
         self.inner.max_packet()
@@ -60,8 +60,8 @@ impl Target {
         self.inner.machine()
     }
 
-    /// Reason against using the calibration as the default of that machine; `None` if it is good
-    /// enough or not stated.
+    /// Reason not to use the calibration as the default of the machine; `None` if it is good enough
+    /// or its quality is not known.
     #[getter]
     fn doubt(&self) -> Option<String> {
         self.inner.doubt()

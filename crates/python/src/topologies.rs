@@ -1,4 +1,4 @@
-//! Topologies of programs: the parts of a description, and plans for it.
+//! Topologies of programs: reading of their descriptions, and plans of variants.
 
 use crate::errors;
 use crate::objects::{Btf, Object};

@@ -15,8 +15,8 @@ pub struct Trace {
 
 #[pymethods]
 impl Trace {
-    /// Opens the file and loads the program. `maps` is the text of `--maps`; maps that it does not
-    /// name are as the kernel creates them.
+    /// Opens the file and loads the program. `maps` is the text of `--maps`; other maps have the
+    /// content with which the kernel creates them.
     ///
     /// Raises an `Error`.
     #[new]
@@ -64,8 +64,8 @@ impl Trace {
         text.map_err(|error| errors::exception(py, &slowpath::Error::Input(error.to_string())))
     }
 
-    /// Returns an example packet of the path with a number and the maps before it, as JSON text of
-    /// a witness; `None` if no packet was kept.
+    /// Returns an example packet of path number `path`, with the content of maps before the packet,
+    /// as JSON text of a witness; `None` if no packet was kept.
     fn witness(&self, py: Python<'_>, path: usize) -> Option<String> {
         py.detach(|| self.inner.witness(path))
     }

@@ -1,13 +1,13 @@
-//! Limits of how long Python waits for the thread on which programs are timed.
+//! Limits on the time that Python waits for the timing thread.
 
 use pyo3::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a job after a request to end.
+/// Maximum time to wait for a job after a stop request.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// State of waiting, which ends if a signal handler raises, or some time after a request to end.
+/// Stop requests and exceptions that end the waiting for jobs.
 #[derive(Default)]
 pub struct Waiting {
     asked: OnceLock<Instant>,
@@ -24,7 +24,7 @@ impl Waiting {
         self.asked.get().is_none_or(|asked| asked.elapsed() < GRACE)
     }
 
-    /// Requests to end.
+    /// Requests to stop.
     pub fn stop(&self) {
         self.asked.get_or_init(Instant::now);
     }

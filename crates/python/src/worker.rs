@@ -1,5 +1,7 @@
-//! Work of the engine that Python waits for: it runs on its own thread with the interpreter lock
-//! released, and signals stop it.
+//! Work of the engine that Python waits for.
+//!
+//! The work runs on its own thread. While Python waits, the interpreter lock is released, and
+//! signals stop the work.
 
 use crate::errors;
 use pyo3::prelude::*;
@@ -11,7 +13,7 @@ use std::time::Duration;
 /// Interval between two checks for a pending signal while waiting for the engine.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Stack size of the worker: long chains of merged states are followed recursively.
+/// Stack size of a thread, which follows long chains of merged states recursively.
 const STACK_BYTES: usize = 512 << 20;
 
 /// Conditions under which work must stop with its results so far: a request, a deadline, or a
@@ -23,7 +25,7 @@ pub struct Stop {
 
 #[pymethods]
 impl Stop {
-    /// Starts the limits.
+    /// Creates the conditions; the deadline counts from now.
     #[new]
     #[pyo3(signature = (deadline_seconds, memory_bytes))]
     fn new(deadline_seconds: Option<f64>, memory_bytes: Option<u64>) -> Self {
@@ -57,8 +59,8 @@ impl Stop {
     }
 }
 
-/// Runs `work`, which polls whether it must stop, and waits for it. If a signal handler raises,
-/// stops the work and returns at once.
+/// Runs `work`, which polls whether it must stop, and waits for its result. If a signal handler
+/// raises, stops the work and returns at once.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -90,7 +92,7 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// Work that sends several messages.
+/// Work on its own thread that sends several messages.
 pub struct Running<M> {
     receiver: Mutex<Receiver<Option<M>>>,
     stop: slowpath::Stop,
@@ -98,7 +100,7 @@ pub struct Running<M> {
 
 /// Result of waiting for the next message.
 pub enum Next<M> {
-    /// No message for a while.
+    /// The work is running and has sent no message for a while.
     Pending,
     /// A message.
     Said(M),
@@ -106,7 +108,8 @@ pub enum Next<M> {
     Finished,
 }
 
-/// Starts `work`, which polls whether it must stop, and gets a function to send messages.
+/// Starts `work` on its own thread. It polls whether it must stop, and sends messages with the
+/// given function.
 pub fn start<M: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce(&slowpath::Stop, &dyn Fn(M)) + Send + 'static,
