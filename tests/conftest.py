@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from compiler import needs_clang
 from support import CAMPAIGN, ROOT
@@ -23,7 +23,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-settings.register_profile("slowpath", max_examples=30 * CAMPAIGN)
+# How long an example takes depends on what else the machine does.
+settings.register_profile(
+    "slowpath",
+    max_examples=30 * CAMPAIGN,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("slowpath")
 
 # Tests of one slice may import helpers of another one. Their folders come last, because some names,

@@ -62,7 +62,7 @@ def columns(clients: Sequence[tuple[int, float, float]]) -> tuple[Floats, Floats
     return n, time, rate
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(CLIENTS)
 def test_throughputs_are_those_of_a_simulation(
     clients: list[tuple[int, float, float]],

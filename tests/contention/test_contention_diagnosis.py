@@ -157,7 +157,7 @@ def test_changes_are_those_of_settings_that_were_made_so() -> None:
     assert what_if("without first").others == SETTING.others[1:]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 6), st.floats(0.05, 1.0))
 def test_more_queues_and_faster_requests_never_slow_it(queues: int, factor: float) -> None:
     now = throughput(SETTING)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
@@ -258,7 +258,6 @@ def test_intervals_of_medians_have_them_as_often_as_they_say(count: int) -> None
 SLOWDOWNS = st.lists(st.floats(0.9, 5), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(SLOWDOWNS)
 def test_the_curve_rises_as_isotonic_regression_has_it(slowdowns: list[float]) -> None:
     measured = [Level(2.0**at, one) for at, one in enumerate(slowdowns)]
@@ -272,7 +271,6 @@ def test_the_curve_rises_as_isotonic_regression_has_it(slowdowns: list[float]) -
     assert [*curve.levels] == sorted(curve.levels)
 
 
-@settings(deadline=None)
 @given(SLOWDOWNS, st.floats(0.5, 6), st.floats(0.5, 6))
 def test_who_disturbs_more_has_no_smaller_score(
     slowdowns: list[float], one: float, other: float

@@ -98,7 +98,7 @@ def test_who_is_sure_has_to_know_the_noise() -> None:
     assert with_noise.kept((0,), 0.9) == {0: 1.0}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(MIXES), min_size=1, max_size=6, unique=True), st.integers(0, 999))
 def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> None:
     """The bounds are those of their definition, mix by mix; shares within them do not change."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -261,7 +261,6 @@ def test_repetitions_are_no_new_rows() -> None:
     assert errors_of(once).mape == pytest.approx(0.2)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1000))
 def test_training_rows_are_inside_and_others_are_named(seed: int) -> None:
     of = columns(20, seed)

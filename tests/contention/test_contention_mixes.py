@@ -22,7 +22,7 @@ KINDS = tuple(kind(one, f"m{at}") for at, one in enumerate(MODELS))
 MIXES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple), max_size=6)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(MIXES)
 def test_mixes_are_what_queries_of_single_functions_say(mixes: list[tuple[int, ...]]) -> None:
     found = predict_mixes(KINDS, mixes, 0.9)
@@ -41,7 +41,7 @@ def test_mixes_are_what_queries_of_single_functions_say(mixes: list[tuple[int, .
         assert found.outside[row] == alone.outside[0]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.permutations([0, 0, 1, 2, 3]))
 def test_the_order_of_functions_does_not_matter(order: list[int]) -> None:
     one, two = (predict_mixes(KINDS, [mix], 0.9) for mix in ((0, 0, 1, 2, 3), tuple(order)))

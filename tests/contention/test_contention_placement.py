@@ -96,7 +96,7 @@ def by_enumeration(arrivals: Arrivals, fleet: Fleet, shares: Shares) -> int | No
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(ARRIVALS)
 def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
     mixes = possible_mixes(FLEET, counts_of(arrivals))
@@ -111,7 +111,7 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
     assert not found.broken.any()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(ARRIVALS, st.randoms(use_true_random=False))
 def test_the_optimum_of_any_shares_is_that_of_all_placements(
     arrivals: Arrivals, dice: object
@@ -149,7 +149,7 @@ def test_too_many_mixes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- policies -------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.sampled_from([one for one in POLICIES if one != "optimal"]))
 def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
     arrivals = drawn(FLEET, 20, (7, seed))
@@ -160,7 +160,7 @@ def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
     assert all(sum(FLEET.sizes[at] for at in mix) <= FLEET.cores for mix in mixes)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
     """A NIC is opened only if no other NIC fits; the placement is replayed NIC by NIC."""
@@ -483,7 +483,7 @@ def test_prices_are_those_of_the_linear_program() -> None:
     assert prices.values(rows[:1], np.array([[0.95]])) == pytest.approx([0.5])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
     """Prices are feasible for the dual program; a mix in the plan is worth one NIC."""

@@ -54,7 +54,7 @@ PLANS: dict[str, Callable[[int, int], list[Sample]]] = {
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(quota=st.integers(1, 24), seed=st.integers(0, 99))
 def test_quotas_are_used_up_and_nothing_is_measured_twice(plan: str, quota: int, seed: int) -> None:
     found = PLANS[plan](quota, seed)

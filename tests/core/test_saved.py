@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.core.errors import InputError
@@ -84,7 +84,6 @@ def test_verdicts_are_words_of_a_list() -> None:
         read(bad)
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_other_json_is_refused(document: object) -> None:
     with pytest.raises(InputError, match=r"is no output of slowpath bound|no JSON"):
@@ -108,7 +107,6 @@ RESULT = json.loads(json.dumps(make_result()))
 PLACES = places(RESULT)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(PLACES), JSON)
 def test_damage_is_refused_or_harmless(place: tuple[Any, ...], value: object) -> None:
     damaged = copy.deepcopy(RESULT)

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slowpath.diff.columns import NUMBER_SUFFIXES, NUMBERS, Row, make_row
@@ -44,7 +44,6 @@ def row(percent: float = 0.0, **changes: object) -> Row:
     return made
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(COLUMNS),
     st.sampled_from(sorted(OPERATORS)),
@@ -64,7 +63,6 @@ def test_comparisons_use_their_operators(
     assert condition.holds(made) is None
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_an_expression_or_an_error_about_it(text: str) -> None:
     for parse in (parse_filter, parse_comparison, parse_sort):
@@ -80,7 +78,6 @@ def test_any_text_is_an_expression_or_an_error_about_it(text: str) -> None:
             assert len(sort_rows([row(), row(1.0)], parsed)) == 2
 
 
-@settings(deadline=None)
 @given(st.text("bitrate_pct<>=!-5.|^v*/ N/A%,", max_size=24))
 def test_texts_close_to_expressions(text: str) -> None:
     test_any_text_is_an_expression_or_an_error_about_it.hypothesis.inner_test(text)  # type: ignore[attr-defined]
@@ -196,7 +193,6 @@ def test_sort() -> None:
     assert ordered("programv") == "dcba"
 
 
-@settings(deadline=None)
 @given(st.lists(NUMBER, max_size=8), st.sampled_from(["", "^", "v"]))
 def test_sorting_loses_nothing(values: list[float], way: str) -> None:
     found = sort_rows([row(value) for value in values], parse_sort(f"bitrate_pct{way}"))

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -204,7 +204,6 @@ def test_programs_of_the_same_name_are_told_apart_by_file() -> None:
     assert any(line.startswith("sample ") for line in text)
 
 
-@settings(deadline=None)
 @given(st.text("ab|`*_<>&\\\n\x1b~[]# ", min_size=1, max_size=12).filter(str.strip))
 def test_markdown_survives_any_name(name: str) -> None:
     made = report(Pair(make_result(program=name), make_result(program=name)))
@@ -325,7 +324,6 @@ LINES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(LINES, LINES)
 def test_all_changes_are_the_change_of_the_path(old: list[Any], new: list[Any]) -> None:
     a, b = lined(*old), lined(*new)

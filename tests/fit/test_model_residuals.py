@@ -116,7 +116,7 @@ def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
     assert np.mean(inside) >= 0.88
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000), st.sampled_from([1e3, 1e-6, 7.3]), st.sampled_from([1e3, 1e-9, 0.37]))
 def test_units_do_not_matter(seed: int, by_x: float, by_y: float) -> None:
     y = structured(seed)
@@ -129,7 +129,7 @@ def test_units_do_not_matter(seed: int, by_x: float, by_y: float) -> None:
     assert second.high == pytest.approx(first.high * by_y, rel=1e-3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(0, 1e9)),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from slowpath.core.arrays import Floats
@@ -23,7 +23,7 @@ from slowpath.models.template import Curve
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=25)
 
 
 def points(x: Floats, y: Floats) -> Points:

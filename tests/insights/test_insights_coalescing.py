@@ -79,7 +79,7 @@ def counted(element: Element, order: Order, width: int) -> Fraction:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(elements(), st.sampled_from((1, 2, 8, 16)))
 def test_the_order_is_the_best_of_all(element: Element, width: int) -> None:
     orders = [*itertools.permutations(range(len(element.variables)))]
@@ -97,7 +97,7 @@ def _end(element: Element, order: Order) -> int:
     return offsets(variables)[-1] + variables[-1].size
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(elements(most=9), st.sampled_from(WIDTHS), st.randoms(use_true_random=False))
 def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: object) -> None:
     order = [*range(len(element.variables))]
@@ -106,7 +106,7 @@ def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: o
     assert Fraction(accesses(merged, order), merged.unit) == counted(element, order, width)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(elements(most=10, sizes=(4,)), st.sampled_from((8, 16)))
 def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int) -> None:
     """With words only, an order is a partition into packs: compare with all partitions."""
@@ -148,7 +148,7 @@ def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int)
     assert found.accesses == best(frozenset(range(len(words))), len(words) % room)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(elements(), st.sampled_from((8, 16)), st.integers(0, 30))
 def test_a_search_that_is_stopped_has_a_bound_all_the_same(
     element: Element, width: int, most: int
@@ -217,7 +217,7 @@ def test_clusters_that_are_apart_are_found() -> None:
     assert len({*found}) == 3
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=7),
     st.integers(1, 7),
@@ -255,7 +255,7 @@ def compiles(text: str, tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(elements(most=8))
 def test_members_are_where_the_compiler_puts_them(
     tmp_path_factory: pytest.TempPathFactory, element: Element

@@ -98,7 +98,7 @@ def results_of(sent: list[bytes]) -> list[int | None]:
     return list(tables_run().each([Captured(one, len(one), None) for one in sent], RunSettings()))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(sent=_OPERATIONS)
 def test_tables_return_permitted_results(sent: list[bytes]) -> None:
     tables_run()

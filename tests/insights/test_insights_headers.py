@@ -20,7 +20,7 @@ from insights_native import native
 from support import ROOT
 
 FOLDER = ROOT / "tests/click"
-LONG = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+LONG = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

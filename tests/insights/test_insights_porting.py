@@ -282,7 +282,7 @@ KEYS, VALUES = st.integers(0, 9), st.integers(0, 99)
 SLOTS = 4
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     actions=st.lists(st.tuples(st.sampled_from(("insert", "erase", "find", "force")), KEYS, VALUES))
 )
@@ -319,7 +319,7 @@ def test_a_map_is_a_dict_until_its_bucket_is_full(
         assert tables.map_sum() == sum(1000 * one + at for one, at in expected.items())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(st.tuples(st.sampled_from(("set", "erase", "get", "add")), KEYS, VALUES)))
 def test_a_table_is_a_dict(tables: ctypes.CDLL, actions: list[tuple[str, int, int]]) -> None:
     tables.reset()
