@@ -1,5 +1,5 @@
-//! Alias analysis between a load and a store (or clearing), as precise as the terms of their
-//! addresses allow. Also computes the value that is forwarded from the store to the load.
+//! Alias analysis between a load and an earlier store or clearing, as precise as the terms of their
+//! addresses allow. Also computes the value that the load receives from the store.
 
 use crate::executor::Executor;
 use crate::memory::Location;
@@ -23,7 +23,7 @@ impl Executor {
         if domain.lo() >= stored.into() && domain.hi() <= below - u64::from(bytes) + 1 {
             return Alias::No;
         }
-        // The accesses overlap only at these distances.
+        // Try all distances at which the accesses overlap.
         let mut possible = None;
         for byte in 1 - i16::from(bytes)..i16::from(stored) {
             if !domain.contains(byte as u64 & below) {
@@ -48,7 +48,7 @@ impl Executor {
         }
     }
 
-    /// Returns the effect of a store of `value` at `to` on a load of the byte `at`.
+    /// Returns the effect of a store of `value` at `to` on a load of one byte at `at`.
     pub(crate) fn alias_byte(&mut self, at: Location, to: Location, value: TermId) -> ByteAlias {
         if at.region != to.region {
             return ByteAlias::No;
@@ -74,7 +74,7 @@ impl Executor {
         if possible.is_empty() { ByteAlias::No } else { ByteAlias::May(possible) }
     }
 
-    /// Returns the effect of clearing `count` bytes at `to` on a load of the byte `at`.
+    /// Returns the effect of clearing `count` bytes at `to` on a load of one byte at `at`.
     pub(crate) fn alias_cleared_byte(
         &mut self,
         at: Location,
@@ -94,8 +94,8 @@ impl Executor {
         }
     }
 
-    /// Returns the effect of clearing `count` bytes at `to` on a load of `bytes` bytes at `at`: all
-    /// of them are cleared, none, or perhaps some.
+    /// Returns the effect of clearing `count` bytes at `to` on a load of `bytes` bytes at `at`. The
+    /// load sees zero if all its bytes are certainly cleared.
     pub(crate) fn alias_cleared(
         &mut self,
         at: Location,
@@ -119,9 +119,9 @@ impl Executor {
         }
     }
 
-    /// Returns the condition that `at` is `byte` bytes behind `to`, given their distance. For
-    /// offsets with several parts, such as element number and place within the element, it compares
-    /// the parts if that yields a simpler condition.
+    /// Returns the condition that `at` is `byte` bytes behind `to`, where `distance` is `at - to`.
+    /// Offsets can have several parts, such as an element number and a position within the element.
+    /// Compares the parts separately if this yields a simpler condition.
     fn at_distance(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
         let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
         let by_distance = self.pool.eq(distance, wanted);
@@ -133,7 +133,7 @@ impl Executor {
         if self.compared(by_parts) < self.compared(by_distance) { by_parts } else { by_distance }
     }
 
-    /// Returns the number of bits that a comparison still compares; 0 if it is decided.
+    /// Returns the number of bits that a condition compares; 0 if the condition is a constant.
     fn compared(&self, condition: TermId) -> u8 {
         match *self.pool.node(condition) {
             Node::Const(_) => 0,
@@ -145,22 +145,24 @@ impl Executor {
 
 /// Effect of a store on a load of several bytes.
 pub(crate) enum Alias {
-    /// No alias: the load does not see the store.
+    /// The load does not see the store.
     No,
-    /// Full alias: the load sees this value.
+    /// The load sees only the store: this value.
     Must(TermId),
-    /// Full alias under the condition, with this value; otherwise no alias.
+    /// If the condition holds, the load sees only the store, with this value; otherwise it does not
+    /// see the store.
     Guarded(TermId, TermId),
-    /// Partial alias, or several possible aliases.
+    /// The load may see a part of the stored value, or different parts in different runs.
     Partial,
 }
 
 /// Effect of a store on a load of one byte.
 pub(crate) enum ByteAlias {
-    /// No alias: the load does not see the store.
+    /// The load does not see the store.
     No,
-    /// Full alias: the load sees this value.
+    /// The load sees the store: this value.
     Must(TermId),
-    /// Possible alias: each pair is a condition and the value that the load sees under it.
+    /// The load may see the store: each pair is a condition and the value that the load sees under
+    /// it.
     May(Vec<(TermId, TermId)>),
 }

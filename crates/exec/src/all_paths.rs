@@ -1,14 +1,14 @@
-//! Execution along all paths at once: each phi becomes a choice between the values on its arcs, by
-//! the conditions under which the arcs are taken (gated single assignment: Ottenstein, Ballance and
-//! MacCabe, "The program dependence web", PLDI 1990).
+//! Symbolic execution of all paths at once. Each phi becomes a choice between the values on its
+//! arcs, by the conditions under which the arcs are taken (gated single assignment: Ottenstein,
+//! Ballance and MacCabe, "The program dependence web", PLDI 1990).
 //!
 //! One term then describes a value on every path, so that a single query covers all of them. Terms
 //! are shared and stay about as large as the program. Memory is read byte by byte where no single
 //! store determines the value.
 //!
-//! The owner of the graph states the arcs over which states arrive at a node, and the condition of
-//! each; omitted arcs count as impossible. A value is correct for every run that reaches its
-//! definition, and meaningless for other runs.
+//! The caller owns the graph. For each node, it states the incoming arcs and their conditions;
+//! omitted arcs count as impossible. A value is correct for every run that reaches its definition,
+//! and meaningless for other runs.
 
 mod reading;
 mod written;
@@ -24,43 +24,43 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Constants below this are null, or null plus the offset of a field; programs do not access them.
+/// Smaller constants are null, or null plus the offset of a field; programs do not access them.
 const NULL_PAGE: u64 = 4096;
-/// Maximum number of places that one access may go to.
+/// Maximum number of possible targets of one access.
 const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
 
-/// A resolver of terms for all paths together.
+/// Resolver that computes the values of terms on all paths together.
 #[derive(Debug)]
 pub struct AllPaths {
-    /// Arcs over which states arrive at each node, with their conditions, given that the node is
-    /// reached.
+    /// Incoming arcs of each node, with their conditions. Each condition presupposes that the run
+    /// reaches the node.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// Results of reads; `None` if no single store determines this number of bytes together.
+    /// Results of reads; `None` if no single store wrote all bytes of the read.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
 
-/// A value to be computed.
+/// A value that must be computed.
 #[derive(Clone, Copy, Debug)]
 enum Need {
     /// The value of a term.
     Term(TermId),
-    /// This number of bytes of memory, read together.
+    /// A read of the given number of bytes as one value.
     Read(MemId, Location, u8),
 }
 
-/// Effect of a write.
+/// The effect of a write on memory.
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
-    /// A number of zero bytes.
+    /// Zeros; the term is the number of bytes.
     Zeros(TermId),
 }
 
-/// Possible targets of an access, each with its condition. The last one applies if no condition
+/// Possible targets of an access, each with its condition. The last target applies if no condition
 /// holds.
 type Places = Vec<(TermId, Location)>;
 
@@ -71,7 +71,7 @@ impl Default for AllPaths {
 }
 
 impl AllPaths {
-    /// Creates a resolver that knows no nodes yet.
+    /// Creates a resolver without any nodes.
     pub fn new() -> Self {
         AllPaths {
             arrivals: HashMap::default(),
@@ -81,9 +81,9 @@ impl AllPaths {
         }
     }
 
-    /// States the arcs over which states arrive at a node. Each has a resolved 1-bit condition
-    /// under which runs that reach the node take it; the conditions must exclude each other. Call
-    /// this before resolving anything that depends on the node.
+    /// States the arcs into a node. Each arc has a resolved 1-bit condition: a run that reaches the
+    /// node takes the arc if the condition holds. The conditions must exclude each other. Call this
+    /// before resolving any term that depends on the node.
     pub fn arrive(&mut self, node: NodeId, arcs: Vec<(ArcId, TermId)>) {
         self.arrivals.insert(node, arcs);
     }
@@ -91,8 +91,8 @@ impl AllPaths {
     /// Returns the value of `term` on all paths.
     ///
     /// # Errors
-    /// [`ExecError::UnknownRegion`] if the target of an access is not visible in the term of its
-    /// address.
+    /// [`ExecError::UnknownRegion`] if the term of an address does not show the region of an
+    /// access.
     pub fn resolve(&mut self, executor: &mut Executor, term: TermId) -> Result<TermId, ExecError> {
         self.find(executor, Need::Term(term))?;
         Ok(self.resolved[&term])
@@ -126,8 +126,8 @@ impl AllPaths {
         }
     }
 
-    /// Returns the instructions that may have written the byte of a region at a resolved offset
-    /// last, in ascending order. The flag is true if the byte may still have its initial value.
+    /// Returns the instructions that may be the last to write the byte of a region at a resolved
+    /// offset, in ascending order. The flag is true if the byte may still have its initial value.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
@@ -187,7 +187,7 @@ impl AllPaths {
         Ok((writers.into_iter().collect(), initial))
     }
 
-    /// Returns the possible targets of an access.
+    /// Returns the possible targets of an access, after resolving its address.
     fn place_of(
         &mut self,
         executor: &mut Executor,
@@ -199,7 +199,7 @@ impl AllPaths {
         places.ok_or_else(off_path)
     }
 
-    /// Computes a value, after the values that it depends on.
+    /// Computes a value, and first all values that it depends on.
     fn find(&mut self, executor: &mut Executor, root: Need) -> Result<(), ExecError> {
         let mut work = vec![root];
         while let Some(&need) = work.last() {
@@ -243,8 +243,8 @@ impl AllPaths {
         }
     }
 
-    /// Computes the value of a term if all values that it depends on are known. Otherwise adds
-    /// these to `work`.
+    /// Computes the value of a term if all values that it depends on are known. Otherwise adds the
+    /// unknown ones to `work`.
     fn term(
         &mut self,
         executor: &mut Executor,
@@ -280,7 +280,8 @@ impl AllPaths {
         Ok(Some(if values == children { term } else { executor.pool.rebuild(term, &values) }))
     }
 
-    /// Returns the value of the first pair whose condition holds, or of the last pair if none does.
+    /// Returns the value of the first pair whose condition holds, or of the last pair if no
+    /// condition holds. Adds unknown values to `work`.
     fn choose(
         &self,
         executor: &mut Executor,
@@ -297,7 +298,7 @@ impl AllPaths {
         choice(executor, &resolved.collect::<Vec<_>>())
     }
 
-    /// Reads memory where the address or the memory state depends on the path.
+    /// Performs a load whose address or memory state depends on the path.
     fn load(
         &mut self,
         executor: &mut Executor,
@@ -318,7 +319,8 @@ impl AllPaths {
         Ok(choice(executor, &values))
     }
 
-    /// Reads consecutive bytes: from one store if possible, else one by one.
+    /// Reads consecutive bytes: as one value if a single store wrote them all, otherwise byte by
+    /// byte.
     fn together(
         &mut self,
         executor: &mut Executor,
@@ -388,7 +390,7 @@ impl AllPaths {
         }
         match &mut places[..] {
             [] => return Err(unknown),
-            // The condition does not matter, because the only other choices are null.
+            // The condition does not matter, because all other choices are null.
             [only] => only.0 = always,
             _ => {}
         }
@@ -396,12 +398,13 @@ impl AllPaths {
     }
 }
 
-/// Returns the error for a value that no taken arc leads to; a defect of the caller.
+/// Returns the error for a value whose definition no taken arc reaches; a defect of the caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }
 
-/// Returns the value of the first pair whose condition holds, or of the last pair if none does.
+/// Returns the value of the first pair whose condition holds, or of the last pair if no condition
+/// holds.
 fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId> {
     let (&(_, last), first) = values.split_last()?;
     let over =
@@ -409,7 +412,8 @@ fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId
     Some(first.iter().rev().fold(last, over))
 }
 
-/// Returns the two addresses that an address chooses between, with the same offset added to both.
+/// Returns the condition and both addresses if an address is a choice, possibly plus an offset. The
+/// offset is added to both addresses.
 fn alternatives(executor: &mut Executor, address: TermId) -> Option<(TermId, TermId, TermId)> {
     if let Node::Ite(condition, then, other) = *executor.pool.node(address) {
         return Some((condition, then, other));

@@ -1,5 +1,5 @@
-//! Concrete execution of one packet on one path. It replays every witness, so it shares nothing
-//! with the symbolic step except the definition of the IR.
+//! Concrete execution of one packet on one path. It replays every witness, so it shares no code
+//! with symbolic execution except the definition of the IR.
 
 mod arithmetic;
 mod environment;
@@ -17,10 +17,10 @@ use slowpath_ir::{
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// The edge on which a run left a block.
+/// The edge over which a run left a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Taken {
-    /// The block.
+    /// The block that the run left.
     pub block: BlockId,
     /// Index of the edge in [`Terminator::edges`].
     pub edge: usize,
@@ -29,16 +29,16 @@ pub struct Taken {
 /// Result of a completed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Executed blocks, in order, each with the edge taken.
+    /// Executed blocks in order, each with the edge over which the run left it.
     pub path: Vec<Taken>,
     /// Cost events, in order.
     pub costs: Vec<CostEvent>,
     /// Number of the exit.
     pub exit: u32,
-    /// Final values of the bytes written, by region and offset.
+    /// Final values of all bytes that the run wrote, by region and offset.
     pub written: ByteMap,
     /// Region and offset of each load from a watched region ([`Environment::watched`]), in order.
-    /// Loads whose first byte the run had already written are left out.
+    /// Loads are omitted if the run had already written their first byte.
     pub read: Vec<(RegionId, u64)>,
     /// Final values of the registers, in the program's order.
     pub regs: Vec<u64>,
@@ -48,20 +48,20 @@ pub struct Run {
     pub unknowns: usize,
     /// Reliances of the run.
     pub relied: BTreeSet<RelianceId>,
-    /// True if the run ended in [`Destination::Never`]: its start contradicts a guarantee of the
-    /// device.
+    /// True if the run ended in [`Destination::Never`]: the initial state contradicts a guarantee
+    /// of the device.
     pub impossible: bool,
 }
 
-/// The reason that a run could not be completed.
+/// The reason why a run could not be completed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConcreteError {
-    /// A load or store outside of all regions.
+    /// A load or store accesses an address outside of all regions.
     #[error("instruction .{insn}: address {address:#x} is in no memory region")]
     Stray {
         /// Number of the instruction.
         insn: u32,
-        /// The address.
+        /// The accessed address.
         address: u64,
     },
     /// An operation clears more bytes than any device has.
@@ -69,7 +69,7 @@ pub enum ConcreteError {
     Cleared {
         /// Number of the instruction.
         insn: u32,
-        /// Number of bytes.
+        /// Number of bytes to clear.
         bytes: u64,
     },
     /// The run exceeded the maximum number of blocks.
@@ -172,19 +172,20 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
-    /// For registers that hold an address: the region that it belongs to. The value alone does not
-    /// determine the region, because offsets can exceed the distance between regions.
+    /// For each register that holds an address, the region that the address belongs to. The value
+    /// alone does not determine the region: offsets can exceed the distance between regions.
     points: Vec<Option<RegionId>>,
     written: ByteMap,
-    /// Regions of addresses stored in memory, by byte.
+    /// For each byte of memory that holds a part of an address, the region of this address.
     spilled: FxHashMap<(RegionId, u64), RegionId>,
-    /// Width of a region's addresses and its base address, once the prologue has set them.
+    /// For each region, the width of its addresses and its base address, once the prologue has set
+    /// them.
     bases: Vec<Option<(u8, u64)>>,
     numbers: Numbers<'a>,
-    /// Number of values drawn so far.
+    /// Number of values that the run has drawn so far.
     unknowns: usize,
     relied: BTreeSet<RelianceId>,
-    /// Loads from watched regions.
+    /// Region and offset of each load from a watched region.
     read: Vec<(RegionId, u64)>,
 }
 
@@ -203,8 +204,8 @@ impl Core<'_> {
         }
     }
 
-    /// Returns the region that the result points to, for operations other than loads, or `None` if
-    /// the result is not an address.
+    /// Returns the region that the result of an operation points to, or `None` if the result is not
+    /// an address. Does not handle loads.
     fn result_points(&self, op: &Op) -> Option<RegionId> {
         match *op {
             Op::Copy { src, .. }
@@ -319,7 +320,7 @@ impl Core<'_> {
         }
     }
 
-    /// Loads a value. Also returns the region that it points to if it is an address.
+    /// Loads a value. If the value is an address, also returns the region that it points to.
     fn load(
         &mut self,
         addr: Operand,

@@ -3,7 +3,7 @@
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// The reason that a program cannot be executed symbolically.
+/// The reason why a program cannot be executed symbolically.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExecError {
     /// On some path, a load or store uses an address that does not point into a known region.
@@ -30,7 +30,7 @@ pub enum ExecError {
     /// slowpath.
     #[error("internal error: {term} is not defined on this path")]
     OffPath {
-        /// The value.
+        /// Text of the term whose value was needed.
         term: String,
     },
 }

@@ -1,12 +1,12 @@
 //! The symbolic step: executes blocks on registers and memory that hold terms.
 //!
-//! Where paths meet, their states are merged: a register with different values becomes a new
-//! variable, whose value each incoming arc determines (a gated phi, [`PathVariable::Phi`]). One
-//! pass over the unrolled graph therefore yields each condition as a term over inputs and phis.
-//! [`crate::Resolver`] turns these into the terms of one path by choosing arcs. The analysis of all
-//! paths and the execution of single paths share the work in this module.
+//! Where paths meet, their states are merged. A register with different values becomes a new
+//! variable; each incoming arc determines its value (a gated phi, [`PathVariable::Phi`]). One pass
+//! over the unrolled graph therefore yields each condition as a term over inputs and phis.
+//! [`crate::Resolver`] chooses arcs and so turns these terms into the terms of one path. The
+//! analysis of all paths and the execution of single paths both use this module.
 //!
-//! This module knows no costs and does not choose paths.
+//! This module does not know costs and does not choose paths.
 
 use crate::ExecError;
 use crate::facts::Facts;
@@ -53,13 +53,14 @@ impl SymbolicState {
 /// A variable whose value depends on the path.
 #[derive(Clone, Debug)]
 pub(crate) enum PathVariable {
-    /// The value that arrives at `node` over one of its arcs.
+    /// A value that differs between the arcs into `node`; `incoming` has the value for each arc.
     Phi { node: NodeId, incoming: Vec<(ArcId, TermId)> },
-    /// A load whose region differs between paths, or that may read a store whose region does.
+    /// A load whose region differs between paths, or that may read from a store whose region
+    /// differs.
     Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
-/// Symbolic execution of one program.
+/// Symbolic executor of one program.
 pub struct Executor {
     /// Pool of all terms.
     pub pool: TermPool,
@@ -69,15 +70,17 @@ pub struct Executor {
     /// Address of each region's first byte.
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
-    /// Initial content of each region, if [`Start`] states one.
+    /// Initial content of each region; `None` if [`Start`] does not state it.
     pub(crate) initial: Vec<Option<InitialByte>>,
     /// Cache of memory reads.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// See [`Start::volatile`].
     pub(crate) volatile: bool,
-    /// Cache of access targets.
+    /// Cache of `locate_access`: the target of each address, or `None` if the term does not show
+    /// it.
     pub(crate) located: HashMap<TermId, Option<Location>>,
-    /// Addresses whose target was not found within this number of choices.
+    /// Addresses whose target was not found, each with the maximum number of nested choices that
+    /// the failed lookup followed.
     pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
     /// Values drawn in the prologue, in order.
@@ -90,20 +93,20 @@ pub struct Executor {
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
     /// Reliances of the block that is being executed.
     reliances: Vec<(RelianceId, TermId)>,
-    /// Values that the next draws return.
+    /// Values that the next draws return, instead of new unknowns.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
-    /// Registers that are live behind each block.
+    /// Registers that are live at the end of each block.
     live_out: Vec<Vec<Reg>>,
     /// Registers of the block that is being executed.
     pub(crate) regs: Vec<Option<TermId>>,
-    /// Registers that have a value.
+    /// Registers that have a value in `regs`.
     held: Vec<Reg>,
     ticker: Ticker,
 }
 
-/// Returns the registers that successors of a block read, ascending.
+/// Returns the registers that successors of a block read, in ascending order.
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
         Destination::Block(next) => Some(next),
@@ -121,7 +124,7 @@ impl Executor {
         Executor::from_start(program, Start::default())
     }
 
-    /// Works like [`new`](Self::new), with given values of some inputs and regions.
+    /// Works like [`new`](Self::new), but takes values of some inputs and regions from `start`.
     pub fn from_start(
         program: Rc<Program>,
         start: Start,
@@ -187,13 +190,13 @@ impl Executor {
         Ok((executor, state))
     }
 
-    /// Records the base address of regions whose base register has been written. The rest of the
-    /// prologue may access these regions.
+    /// Records the base address of each region whose base register has just been written. The rest
+    /// of the prologue may then access the region.
     fn find_bases(&mut self) {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
         }
-        // Addresses without a known target may point into the new region.
+        // An address without a known target may point into a new region.
         self.located.clear();
         self.unlocated.clear();
     }
@@ -282,7 +285,7 @@ impl Executor {
         Rc::new(live.iter().filter_map(value).collect())
     }
 
-    /// Returns the state behind a branch outcome, or `None` if the facts rule that outcome out.
+    /// Returns the state after a branch outcome, or `None` if the facts rule this outcome out.
     pub fn assume(
         &self,
         state: &SymbolicState,
@@ -301,20 +304,20 @@ impl Executor {
         block: BlockId,
         mut incoming: Vec<(ArcId, SymbolicState)>,
     ) -> Result<SymbolicState, ExecError> {
-        // With one arc, no phi is needed, and resolving has less to do.
+        // A single arc needs no phi, which saves work when terms are resolved.
         if incoming.len() == 1 {
             return Ok(incoming.swap_remove(0).1);
         }
         let mut regs = Vec::with_capacity(self.live_in[block.index()].len());
-        // Registers that are equal on every path share a phi, so that they remain known to be
-        // equal.
+        // Registers that are equal on every path share a phi, so the executor still knows that they
+        // are equal.
         let mut made: HashMap<Vec<TermId>, TermId> = HashMap::default();
         for index in 0..self.live_in[block.index()].len() {
             let reg = self.live_in[block.index()][index];
             let values: Option<Vec<TermId>> =
                 incoming.iter().map(|(_, state)| state.register(reg)).collect();
-            // A register without a value on some path has none behind the merge; reading it is an
-            // error.
+            // A register without a value on some path has no value after the merge; reading it is
+            // an error.
             let Some(values) = values else { continue };
             let merged = match made.get(&values) {
                 Some(&term) => term,
@@ -344,8 +347,8 @@ impl Executor {
         Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 
-    /// Merges several values into one term: the value itself if they are all equal, else a phi.
-    /// Pointers into the same region keep their base, so that they can still be located.
+    /// Merges several values into one term: a phi, or the value itself if all are equal. Merged
+    /// pointers into the same region keep their base, so their region stays known.
     pub(crate) fn merge_values(
         &mut self,
         node: NodeId,
@@ -387,7 +390,7 @@ impl Executor {
         }
     }
 
-    /// Returns the value of an operand. If the facts leave one value only, it is that constant.
+    /// Returns the value of an operand, as a constant if the facts leave only one value.
     fn operand(&mut self, operand: Operand, facts: &Facts) -> Result<TermId, ExecError> {
         let reg = match operand {
             Operand::Const { value, width } => return Ok(self.pool.constant(width, value)),
@@ -457,8 +460,8 @@ impl Executor {
                 let address = self.operand(addr, &state.facts)?;
                 let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
-                // The footprint must cover all bytes that the store can write on any path, because
-                // later reads skip by it.
+                // Later reads skip stores by their footprints. So the footprint must cover all
+                // bytes that the store can write on any path.
                 let written = match location {
                     Some(location) => self.footprint(location, self.pool.width(value) / 8),
                     None => self.regions(address).map_or(Footprint::Anywhere, Footprint::regions),
@@ -504,9 +507,9 @@ impl Executor {
         }
     }
 
-    /// Returns the next expected value if it fits the domain, else a new unknown.
+    /// Returns the next expected value if its domain lies within `domain`, else a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
-        // A value outside of this draw's domain cannot be its counterpart.
+        // A value outside of this draw's domain belongs to another draw.
         if let Some(next) = self.expected.pop_front()
             && self.pool.width(next) == domain.width()
             && self.pool.domain(next).lo() >= domain.lo()

@@ -1,12 +1,12 @@
-//! Facts about terms that follow from branch conditions: intervals and known bits, each with its
-//! reasons.
+//! Facts about terms that follow from branch conditions: intervals and known bits, each with the
+//! conditions that it follows from.
 //!
-//! They reveal most contradictions without a solver, name the few conditions behind each, and give
-//! the minimum packet length that a path needs. Facts are incomplete by design: if they find no
-//! contradiction, the conditions may still contradict each other.
+//! Facts reveal most contradictions without a solver, and name the few conditions that cause each
+//! contradiction. They also give the minimum packet length that a path needs. Facts are incomplete
+//! by design: if they find no contradiction, the conditions may still contradict each other.
 //!
 //! Facts are persistent: the states of many paths share their common part. Copies are free, and a
-//! merge only looks at changes since the paths parted.
+//! merge only looks at changes after the point where the paths diverged.
 
 mod assume;
 mod fact;
@@ -22,7 +22,7 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Maximum number of different terms that a merged value may stand for; with more, they are not
+/// Maximum number of different terms that a merged value may stand for. With more terms, none is
 /// tracked.
 const MAX_ARMS: usize = 4;
 
@@ -33,23 +33,23 @@ pub struct Facts {
     history: Option<Rc<Change>>,
 }
 
-/// A fact that was added, with a link to the previous one.
+/// A fact that was added, with a link to the previous change.
 #[derive(Debug)]
 struct Change {
     term: TermId,
-    /// All facts including this one.
+    /// All facts after this change.
     after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
-    /// A change further back, so that any depth is reached in a logarithmic number of steps (Myers,
-    /// "An applicative random-access stack", 1983).
+    /// An earlier change. Jumps reach any depth in a logarithmic number of steps (Myers, "An
+    /// applicative random-access stack", 1983).
     jump: Option<Rc<Change>>,
 }
 
 impl Drop for Change {
-    /// Iterative, so that long histories do not exhaust the stack.
+    /// Drops iteratively, so that long histories do not exhaust the stack.
     fn drop(&mut self) {
-        // The changes in between still hold the target of the jump.
+        // Changes between this one and the target of the jump still hold the target.
         self.jump = None;
         let mut next = self.before.take();
         while let Some(change) = next {
@@ -87,13 +87,13 @@ impl Facts {
         self.history = Some(Rc::new(Change { term, after, depth, before, jump }));
     }
 
-    /// Returns the value of `term` if the facts leave only one.
+    /// Returns the value of `term` if the facts leave only one value.
     pub fn constant(&self, term: TermId) -> Option<u64> {
         let fact = self.get(term)?;
         (fact.lo == fact.hi).then_some(fact.lo)
     }
 
-    /// Returns the minimum of `term` with its reasons.
+    /// Returns the minimum of `term` with the reasons for this minimum.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();
         match self.get(term) {
@@ -144,7 +144,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds the fact that `merged` is one of the `values`, each under the facts of its path.
+    /// Adds the fact that `merged` is one of the `values`. Each value has the bounds from the facts
+    /// of its path in `ways`.
     pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
         if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
             return;
@@ -162,7 +163,7 @@ impl Facts {
         self.insert(merged, fact);
     }
 
-    /// Returns the facts that hold on all of several paths, without reasons.
+    /// Returns the facts that hold on all of the given paths, without reasons.
     pub fn join(ways: &[&Facts]) -> Facts {
         let Some((first, others)) = ways.split_first() else { return Facts::new() };
         let shared = others

@@ -1,41 +1,42 @@
 //! Footprints: over-approximated sets of bytes that a store may write or a load may read. To stay
 //! small, a footprint stores word numbers modulo 64 for each region (a Bloom filter with one hash).
 //!
-//! A footprint can prove that a byte is not written. This module knows regions and ranges of
-//! offsets, but no terms.
+//! A footprint can prove that a write does not touch a byte. This module knows regions and ranges
+//! of offsets, but no terms.
 
 use slowpath_ir::RegionId;
 use slowpath_smt::Domain;
 use std::rc::Rc;
 
-/// Number of bytes that share a bit.
+/// Number of bytes that one bit of a footprint stands for.
 const WORD: u64 = 8;
-/// Number of words after which bits repeat.
+/// Number of words after which bits are reused.
 const WORDS: u64 = u64::BITS as u64;
 
-/// A superset of the bytes that are written or read.
+/// A superset of the bytes that an access writes or reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Footprint {
     /// All bytes of all regions.
     Anywhere,
-    /// Words by region, ascending. Bit `i` stands for all words whose number is `i` modulo 64.
+    /// For some regions, in ascending order, a set of words. Bit `i` stands for all words whose
+    /// number is `i` modulo 64.
     Words(Rc<[(RegionId, u64)]>),
 }
 
 impl Footprint {
-    /// Returns the empty set.
+    /// Returns the empty footprint.
     pub fn empty() -> Self {
         Footprint::Words(Rc::new([]))
     }
 
-    /// Returns the footprint of an access to `bytes` bytes of a region, at any offset from the
-    /// domain.
+    /// Returns the footprint of an access to `bytes` bytes of a region, at any offset in the domain
+    /// `offset`.
     pub fn at(region: RegionId, offset: &Domain, bytes: u8) -> Self {
-        // Narrower offsets wrap around before the words repeat modulo 64.
+        // Offsets with few bits wrap around before 64 words are used.
         if u64::from(offset.width()) < (WORD * WORDS).ilog2().into() {
             return Footprint::regions(vec![region]);
         }
-        // Elements of a table have the same low bits, regardless of their number.
+        // Offsets of a table's elements agree in their low bits, whatever the element's number.
         let known = (offset.zeros() | offset.ones()) / WORD % WORDS;
         let ones = offset.ones() / WORD;
         let mut starts = 0u64;
@@ -81,7 +82,7 @@ impl Footprint {
         Footprint::Words(both.into())
     }
 
-    /// Returns true if the sets may have a byte in common.
+    /// Returns true if the two sets may have a byte in common.
     pub fn intersects(&self, other: &Footprint) -> bool {
         match (self, other) {
             (Footprint::Words(a), Footprint::Words(b)) => {

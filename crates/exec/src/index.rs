@@ -7,6 +7,6 @@ index_type!(
     NodeId
 );
 index_type!(
-    /// An arc of the unrolled graph: one way out of a node.
+    /// An arc of the unrolled graph: an edge from a node to its successor or out of the program.
     ArcId
 );

@@ -1,5 +1,5 @@
-//! Access to results of symbolic execution: the reason that a value depends on the path, and the
-//! registers, stores and memory content at the end of a path.
+//! Access to results of symbolic execution: why a value depends on the path, and registers, stores
+//! and memory content at the end of a path.
 
 use crate::executor::{Executor, PathVariable, SymbolicState};
 use crate::facts::Facts;
@@ -26,23 +26,23 @@ pub struct Stored {
 pub struct Written {
     /// Location of the first byte written; `None` if the term of the address does not show it.
     pub location: Option<Location>,
-    /// Stored value; `None` if bytes were cleared.
+    /// Stored value; `None` if the bytes were cleared.
     pub value: Option<TermId>,
     /// Number of the instruction.
     pub insn: u32,
 }
 
-/// The reason that the value of a variable differs between paths.
+/// The reason why the value of a variable differs between paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
     /// States merge at `node`; the value depends on the arc taken.
     Merged {
         /// Node of the merge.
         node: NodeId,
-        /// Arcs into the node, with the value on each.
+        /// Arcs into the node, with the value that arrives over each.
         incoming: &'a [(ArcId, TermId)],
     },
-    /// A load whose store depends on the path.
+    /// A load that may read from different stores or regions on different paths.
     Deferred,
 }
 
@@ -57,7 +57,7 @@ impl Executor {
         })
     }
 
-    /// Returns the value of a register behind the last executed prologue or block.
+    /// Returns the value of a register after the last executed prologue or block.
     pub fn register(&self, reg: Reg) -> Option<TermId> {
         self.regs[reg.index()]
     }
@@ -67,7 +67,8 @@ impl Executor {
         self.bases[region.index()]
     }
 
-    /// Returns the target of an address, if the term shows it. Null is ignored among choices.
+    /// Returns the target of an address if the term shows it. Ignores null among the pointers that
+    /// the address chooses between.
     pub fn location(&mut self, address: TermId) -> Option<Location> {
         self.locate_access(address)
     }
@@ -126,8 +127,8 @@ impl Executor {
         Some(self.load(state.memory, address, bytes))
     }
 
-    /// Merges states behind the end of the program, where no register is live. `node` must be a
-    /// number that no other node has.
+    /// Merges states at the end of the program, where no register is live. The number of `node`
+    /// must differ from those of all other nodes.
     pub fn merge_exits(
         &mut self,
         node: NodeId,
@@ -146,7 +147,7 @@ impl Executor {
     }
 
     /// Sets the values that the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead
-    /// of new unknowns. A value that does not fit its draw is not used.
+    /// of new unknowns. A value whose width or domain does not fit the draw is not used.
     pub fn expect_draws(&mut self, terms: impl IntoIterator<Item = TermId>) {
         self.expected = terms.into_iter().collect::<VecDeque<TermId>>();
     }

@@ -1,5 +1,5 @@
-//! Execution of the IR: symbolic execution of all paths at once and along one path, and concrete
-//! execution, which shares no code with it.
+//! Execution of the IR: symbolic execution of all paths at once and along one path; and concrete
+//! execution, which shares no code with symbolic execution.
 //!
 //! This crate knows terms and their meaning, but no costs, devices or search order. The caller owns
 //! the unrolled graph and numbers its nodes and arcs.

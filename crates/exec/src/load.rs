@@ -9,8 +9,8 @@ use crate::read::{Missing, Read};
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
-/// Maximum number of stores that one read may or may not see. With more, the read is resolved for
-/// each path separately.
+/// Maximum number of stores that one read may or may not see. Beyond this number, the read is
+/// resolved for each path separately.
 const MAX_CANDIDATES: usize = 8;
 /// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
@@ -35,8 +35,8 @@ impl Executor {
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
             let at = self.offset_by(location, byte);
-            // Defer the whole load if one byte fails: on a single path, one store may have written
-            // all of it.
+            // If reading one byte fails, the whole load is deferred: on each single path, one store
+            // may have written all bytes.
             let Ok(read) = self.read(memory, at, Read::Byte) else {
                 return self.defer(memory, address, bytes);
             };
@@ -45,7 +45,7 @@ impl Executor {
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
-    /// Returns the footprint of `bytes` bytes at a location.
+    /// Returns the footprint of an access to `bytes` bytes at a location.
     pub(crate) fn footprint(&self, at: Location, bytes: u8) -> Footprint {
         Footprint::at(at.region, &self.pool.domain(at.offset), bytes)
     }
@@ -66,8 +66,8 @@ impl Executor {
         term
     }
 
-    /// Reads one byte, or several bytes that one store wrote on every path, as one term. A spilled
-    /// pointer that was reassembled from single bytes could no longer be located.
+    /// Reads one byte, or several bytes as one term if one store wrote them on every path. A
+    /// pointer that was reassembled from single bytes would lose its region.
     ///
     /// Values that arrive at a merge are read before the merge itself. Uses a work list instead of
     /// recursion, because a path can contain as many merges as block instances.
@@ -135,7 +135,8 @@ impl Executor {
         loop {
             memory = self.memory.skip(memory, footprint);
             match self.memory.node(memory) {
-                // Read byte by byte, unless that would split the values of stores.
+                // Initial content is read byte by byte, unless this would split the values of newer
+                // stores.
                 MemNode::Initial if guarded.is_empty() => return Found::Missing(Missing::Split),
                 MemNode::Initial => {
                     let initial = self.initial_slice(at, bytes);
@@ -211,7 +212,8 @@ impl Executor {
         Found::Value(self.fold(guarded, value))
     }
 
-    /// Combines the oldest value with later stores, newest first, that may have overwritten it.
+    /// Combines the oldest value with the values of later stores, newest first, that may have
+    /// overwritten it.
     pub(crate) fn fold(&mut self, guarded: Vec<(TermId, TermId)>, oldest: TermId) -> TermId {
         guarded
             .into_iter()
@@ -239,11 +241,11 @@ impl Executor {
     }
 }
 
-/// Result of a walk from newer to older stores.
+/// Result of visiting stores from the newest to the oldest.
 enum Found {
     Value(TermId),
     Missing(Missing),
-    /// A merge: the value depends on the arc, unless one of the newer stores wrote it.
+    /// A merge: the value depends on the arc, unless one of the stores in `guarded` wrote it.
     Merge {
         node: NodeId,
         incoming: Vec<(ArcId, MemId)>,

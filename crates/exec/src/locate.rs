@@ -1,8 +1,8 @@
-//! Targets of addresses. A pointer is recognised by a region's base address among its addends.
+//! Finds the target of an address. A pointer contains a region's base address among its addends.
 //!
-//! For accesses, null is ignored: a program that the verifier accepted does not access memory
-//! through null, so `found ? pointer : 0` is treated as the pointer. The concrete replay would
-//! detect a violation. Pointers that are used as values keep their null case.
+//! Accesses ignore null: `found ? pointer : 0` is treated as `pointer`, because a program that the
+//! verifier accepted does not access memory through null. The concrete replay would detect a
+//! violation. Pointers that are used as values may still be null.
 
 use crate::executor::{Executor, PathVariable};
 use crate::memory::Location;
@@ -10,12 +10,12 @@ use rustc_hash::FxHashSet as HashSet;
 use slowpath_ir::RegionId;
 use slowpath_smt::{Node, TermId};
 
-/// Constants below this are null, or null plus the offset of a field.
+/// Smaller constants are null, or null plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
-/// Maximum number of choices on the way to a pointer. Each helper call that moves the packet's
-/// start adds one, and so does each merge of paths behind it.
+/// Maximum number of choices between an address and its pointer. Each helper call that moves the
+/// packet's start adds one choice, and so does each later merge of paths.
 const MAX_CHOICES: u32 = 48;
-/// Maximum number of alternative pointers of one address, and maximum depth of sums nested around a
+/// Maximum number of alternative pointers of one address, and maximum nesting of sums around a
 /// pointer.
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
@@ -34,7 +34,8 @@ impl Executor {
                 let offset = self.pool.sub(address, base);
                 return Some(Location { region, offset });
             }
-            // A base of the form (b, 0...0): its low bits may have been merged with the offset.
+            // In a base that concatenates a term and zeros, the zeros may have been merged with
+            // the offset.
             if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
                 (*self.pool.node(base), *self.pool.node(address))
                 && self.pool.as_const(base_low) == Some(0)
@@ -51,7 +52,7 @@ impl Executor {
                 return Some(Location { region, offset });
             }
         }
-        // A sum that is too long to be split as a whole.
+        // This sum is too long to be split completely, so split it once.
         if let (Node::Add(a, b), [whole]) = (*self.pool.node(address), &sum.addends[..])
             && *whole == address
         {
@@ -64,7 +65,7 @@ impl Executor {
         None
     }
 
-    /// Returns the offset of an address from a base of the form (b, constant). In such a base, the
+    /// Returns the offset of an address from a base that concatenates a term and a constant. The
     /// constant may have been merged with the offset.
     fn behind_known(
         &mut self,
@@ -89,7 +90,8 @@ impl Executor {
         None
     }
 
-    /// Returns the target of an access. Unlike [`locate`](Self::locate), it ignores null and looks
+    /// Returns the target of an access. Unlike [`locate`](Self::locate), ignores null, and accepts
+    /// choices between addresses in one region.
     /// through choices between places in one region.
     pub(crate) fn locate_access(&mut self, address: TermId) -> Option<Location> {
         if let Some(&known) = self.located.get(&address) {
@@ -104,8 +106,8 @@ impl Executor {
         if let Some(location) = self.locate(address) {
             return Some(location);
         }
-        // Choices share subterms, so results are cached. A failure only counts for searches with at
-        // most as many remaining choices.
+        // Choices share subterms, so results are cached. A cached failure applies only to lookups
+        // that may follow at most as many choices.
         if let Some(&Some(known)) = self.located.get(&address) {
             return Some(known);
         }
@@ -136,8 +138,8 @@ impl Executor {
         None
     }
 
-    /// Returns condition and values if a term is a choice. This includes a choice between low
-    /// halves that are zero-extended, as in addresses stored in 32 bits.
+    /// Returns the condition and both values if a term is a choice. A zero-extended choice between
+    /// low halves, as in addresses stored in 32 bits, also counts.
     fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
         let (zeros, low) = match *self.pool.node(term) {
             Node::Ite(condition, then, other) => return Some((condition, then, other)),
@@ -181,8 +183,8 @@ impl Executor {
         })
     }
 
-    /// Returns the regions that an access may go to, or `None` if some possible pointer does not
-    /// show its region.
+    /// Returns the regions that an access may go to, or `None` if the region of some possible
+    /// pointer is unknown.
     pub(crate) fn regions(&mut self, address: TermId) -> Option<Vec<RegionId>> {
         self.regions_within(address, MAX_NESTED)
     }
@@ -205,13 +207,13 @@ impl Executor {
             } else if let Some(pointers) = self.alternatives(pointer) {
                 work.extend(pointers);
             } else {
-                // One of the addends is the pointer; the others are offsets.
+                // One addend is the pointer; the others are offsets.
                 let mut addends = self.pool.split_sum(pointer).addends;
                 addends.retain(|&addend| self.alternatives(addend).is_some());
                 regions.extend(addends.iter().find_map(|&a| self.regions_within(a, nested))?);
             }
         }
-        // Without any pointer, the term is an offset or null.
+        // A term without any pointer is an offset or null.
         (!regions.is_empty()).then_some(regions)
     }
 

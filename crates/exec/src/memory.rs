@@ -1,12 +1,13 @@
 //! Symbolic memory: a chain of stores with merges, shared by all regions.
 //!
-//! An address is a region and an offset if the region is known. In programs that the verifier
-//! accepts, it is (the segmented memory model of "throughput guarantees", § 5.5).
+//! An address whose region is known is a region and an offset. In programs that the verifier
+//! accepts, all regions are known (the segmented memory model of "throughput guarantees", § 5.5).
 //!
-//! Reads skip states that cannot have written the bytes in question. Each memory state stores its
-//! immediate dominator, the latest state on all paths to it, and the footprint of all writes in
-//! between. The dominators form a tree. Pointers that skip several levels of it make the search for
-//! the next relevant state logarithmic (Myers, "An applicative random-access stack", 1983).
+//! Reads skip states that cannot have written the bytes to be read. Each memory state stores its
+//! immediate dominator (the latest state that all paths to it pass) and the footprint of all later
+//! writes. The dominators form a tree. Pointers that skip several levels of this tree find the next
+//! relevant state in a logarithmic number of steps (Myers, "An applicative random-access stack",
+//! 1983).
 
 use crate::footprint::Footprint;
 use crate::index::{ArcId, NodeId};
@@ -27,28 +28,28 @@ pub struct Location {
     pub offset: TermId,
 }
 
-/// Origin of a memory state.
+/// The operation that produced a memory state.
 #[derive(Clone, Debug)]
 pub(crate) enum MemNode {
     /// The unknown content at the start.
     Initial,
-    /// `prev` with `value` stored, little-endian.
+    /// `prev` after `value` is stored, little-endian.
     Store {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Target of the address if it is the same on every path.
+        /// Target of the address if it is known and equal on every path.
         location: Option<Location>,
         value: TermId,
         /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// `prev` after setting a number of bytes to zero.
+    /// `prev` after `bytes` bytes are set to zero.
     Clear {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Target of the address if it is the same on every path.
+        /// Target of the address if it is known and equal on every path.
         location: Option<Location>,
         /// Number of bytes, as wide as an address.
         bytes: TermId,
@@ -64,11 +65,11 @@ pub(crate) enum MemNode {
 struct Entry {
     node: MemNode,
     depth: u32,
-    /// The latest state that every path to this one passes.
+    /// Immediate dominator: the latest earlier state on all paths to this state.
     dominator: MemId,
     /// Bytes written since the dominator.
     written: Footprint,
-    /// A dominator further up.
+    /// A dominator at least one level up, for fast searches.
     jump: MemId,
     /// Bytes written since `jump`.
     jumped: Footprint,
@@ -133,9 +134,8 @@ impl MemPool {
     fn push(&mut self, node: MemNode, dominator: MemId, written: Footprint) -> MemId {
         let above = self.entry(dominator);
         let further = self.entry(above.jump);
-        // Myers's rule: two jumps of equal length are joined into one. The lengths on the way up
-        // are then those of a skew binary number, and a logarithmic number of steps reaches any
-        // depth.
+        // Myers's rule: two jumps of equal length are joined into one. The lengths of jumps then
+        // form a skew binary number, so a logarithmic number of steps reaches any depth.
         let even = above.depth - further.depth == further.depth - self.entry(further.jump).depth;
         let (jump, jumped) = if even && above.depth > 0 {
             (further.jump, written.union(&above.jumped).union(&further.jumped))
@@ -147,8 +147,8 @@ impl MemPool {
         MemId((self.entries.len() - 1) as u32)
     }
 
-    /// Returns the latest state on all paths to both `a` and `b`. Adds to `written` the bytes that
-    /// were written between it and either of them.
+    /// Returns the latest state on all paths to both `a` and `b`. Adds the bytes written since this
+    /// state, on the way to `a` or `b`, to `written`.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
         // At equal depth, both jumps have equal length. If both lead to the same state, the common
         // dominator may be closer, so take a single step. Each step adds the writes that it passes.
@@ -179,7 +179,8 @@ impl MemPool {
             if entry.depth == 0 {
                 return memory;
             }
-            // Try the far jump first. It is allowed if no write along it intersects the read.
+            // The jump skips the most states. It is allowed if no write along it intersects the
+            // read.
             memory = if !entry.jumped.intersects(read) {
                 entry.jump
             } else if !entry.written.intersects(read) {

@@ -1,11 +1,11 @@
-//! Reads of symbolic memory for all paths at once, and the reasons for which they fail.
+//! Reads of symbolic memory for all paths at once, and the reasons for failed reads.
 
-/// Kind of a read.
+/// A kind of read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
-    /// This number of bytes, written by one store.
+    /// The given number of bytes, all written by one store.
     Slice(u8),
-    /// One byte, written by any store.
+    /// One byte, whichever store wrote it.
     Byte,
 }
 
@@ -19,10 +19,10 @@ impl Read {
     }
 }
 
-/// The reason that a read has no common value for all paths.
+/// The reason why a read has no value that is valid on all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
-    /// Several stores wrote parts of the bytes, or none did. Single bytes may still have values.
+    /// Several stores, or none, wrote the bytes. A read of each single byte may still succeed.
     Split,
     /// Stores to unknown regions, or too many stores, may have written the bytes.
     Unknown,

@@ -1,8 +1,8 @@
-//! Execution along one path: replaces each phi in the terms of all paths by the value that arrives
-//! over the path's arc.
+//! Execution along one path: replaces each phi in terms by the value that arrives over the path's
+//! arc.
 //!
-//! Paths with a common prefix share work: a value depends only on the arcs up to some position, and
-//! stays known while the prefix up to there stays the same.
+//! Paths with a common prefix share work. A value depends only on a prefix of the path, and stays
+//! known as long as this prefix does not change.
 
 use crate::ExecError;
 use crate::alias::{Alias, ByteAlias};
@@ -14,13 +14,14 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Number of leading arcs of the path that a resolved value depends on; 0: it holds on every path.
+/// Number of leading arcs of the path that a resolved value depends on; 0 if it holds on every
+/// path.
 type Level = u32;
 
 /// Number of terms resolved between checks of the stop condition.
 const TURNS: u32 = 32;
 
-/// A resolver of terms along one path.
+/// Resolver that computes the values of terms along one path.
 #[derive(Debug)]
 pub struct Resolver {
     path: Vec<(ArcId, NodeId)>,
@@ -32,12 +33,12 @@ pub struct Resolver {
     ticker: Ticker,
 }
 
-/// Dependencies of a load's value on the current path.
+/// Everything that a load's value on the current path depends on.
 #[derive(Clone, Debug, Default)]
 struct Origin {
     /// Addresses and stored values.
     terms: Vec<TermId>,
-    /// Positions on the path of the arcs over which memory states arrived.
+    /// Positions of arcs on the path: the arcs over which memory states arrived.
     positions: Vec<Level>,
 }
 
@@ -60,8 +61,8 @@ impl Resolver {
         }
     }
 
-    /// Moves to a path, given as its arcs in order, each with the node it leads to. Keeps results
-    /// that only depend on the common prefix with the previous path.
+    /// Moves to a path, given as its arcs in order, each with its head node. Keeps results that
+    /// depend only on the common prefix with the previous path.
     pub fn follow(&mut self, path: &[(ArcId, NodeId)]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         for (_, node) in self.path.drain(common..) {
@@ -109,8 +110,8 @@ impl Resolver {
                         let what = || executor.pool.display(term);
                         let (value, position) =
                             self.arriving(what, node, incoming.iter().copied())?;
-                        // The arriving value can be a phi too. Resolve it first, then this term
-                        // again.
+                        // The arriving value can itself be a phi. It is resolved first, and this
+                        // term afterwards.
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -183,8 +184,8 @@ impl Resolver {
         origin.terms.push(address);
         let (address, mut level) = self.term(executor, address)?;
         let at = executor.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
-        // The dependencies of this attempt count only if it succeeds; reading byte by byte collects
-        // its own.
+        // The dependencies of this attempt count only if it succeeds. Reading byte by byte collects
+        // other dependencies.
         let mut walked = origin.clone();
         if let Some((value, slice_level)) = self.slice(executor, memory, at, bytes, &mut walked)? {
             *origin = walked;
@@ -200,8 +201,8 @@ impl Resolver {
         Ok((value.unwrap_or_else(|| executor.pool.constant(8, 0)), level))
     }
 
-    /// Reads several bytes, written together by one of several stores. Returns `None` if no single
-    /// store wrote them all.
+    /// Reads several bytes as one value. One of several possible stores must have written all of
+    /// them; otherwise returns `None`.
     fn slice(
         &mut self,
         executor: &mut Executor,
@@ -216,16 +217,16 @@ impl Resolver {
         loop {
             memory = executor.memory.skip(memory, &footprint);
             match executor.memory.node(memory) {
-                // Read byte by byte, as the executor does; this does not split the value of a
-                // store.
+                // Initial content is read byte by byte, as in the executor; no store's value is
+                // split.
                 MemNode::Initial if guarded.is_empty() => return Ok(None),
                 MemNode::Initial => {
                     let initial = executor.initial_slice(at, bytes);
                     return Ok(Some((executor.fold(guarded, initial), level)));
                 }
                 &MemNode::Store { prev, address, value: stored, insn, .. } => {
-                    // The address is a dependency even if the store does not alias: with another
-                    // address it might.
+                    // The address is a dependency even if the store does not alias, because another
+                    // address might alias.
                     origin.terms.push(address);
                     let (to, address_level) = self.location(executor, address, insn)?;
                     level = level.max(address_level);
@@ -236,8 +237,8 @@ impl Resolver {
                     }
                     let (value, value_level) = self.term(executor, stored)?;
                     let alias = executor.alias(at, to, value, bytes);
-                    // The stored value is a dependency only if the load sees it. Fewer arcs make a
-                    // stronger nogood.
+                    // The stored value is a dependency only if the load sees it. A nogood with
+                    // fewer arcs excludes more paths.
                     if matches!(alias, Alias::Must(_) | Alias::Guarded(..)) {
                         origin.terms.push(stored);
                         level = level.max(value_level);
@@ -286,7 +287,8 @@ impl Resolver {
         Ok((to, level))
     }
 
-    /// Returns the target and number of bytes of a clearing on the current path.
+    /// Returns the target of a clearing on the current path, and the number of bytes that it
+    /// clears.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -366,19 +368,19 @@ impl Resolver {
         Ok((executor.fold(guarded, value), level))
     }
 
-    /// Returns the arcs of the current path that determine the value of `term`: on every path that
-    /// takes all of them, the term has the same value. The term must have been resolved.
+    /// Returns the arcs of the current path that determine the value of `term`. The term has the
+    /// same value on every path that takes all these arcs. It must have been resolved.
     pub fn reasons(&self, executor: &Executor, term: TermId) -> BTreeSet<ArcId> {
         let mut arcs = BTreeSet::new();
         let mut seen = HashSet::default();
         let mut work = vec![term];
         while let Some(term) = work.pop() {
-            // A value that is the same on every path needs no arcs.
+            // A value that is equal on every path depends on no arcs.
             if !seen.insert(term) || matches!(self.resolved.get(&term), Some((_, 0))) {
                 continue;
             }
-            // Sound because a decisive operand alone fixes the value, whatever arcs the other
-            // operands depend on.
+            // Sound because a decisive operand alone fixes the value, whatever the other operands
+            // are.
             if let Some(decisive) = self.decisive(executor, term) {
                 work.extend(decisive);
                 continue;
@@ -396,8 +398,7 @@ impl Resolver {
                     }
                 }
                 // The load depends on the arcs over which memory states arrived, and on the
-                // addresses and values seen. If these are the same, the walk passes the same
-                // stores.
+                // addresses and values seen. If these are equal, the walk passes the same stores.
                 Some(PathVariable::Deferred { .. }) => {
                     if let Some(origin) = self.loads.get(&term) {
                         arcs.extend(origin.positions.iter().map(|&position| arc(position)));
@@ -410,8 +411,8 @@ impl Resolver {
         arcs
     }
 
-    /// Returns the operands that alone determine a term's value on the current path, such as the
-    /// condition and chosen value of a choice, or a factor of zero.
+    /// Returns the operands that alone determine a term's value on the current path. Examples are
+    /// the condition and chosen value of a choice, and a factor of zero.
     fn decisive(&self, executor: &Executor, term: TermId) -> Option<Vec<TermId>> {
         let constant = |term: TermId| {
             let (value, _) = self.resolved.get(&term)?;

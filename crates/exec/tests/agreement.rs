@@ -1,5 +1,5 @@
-//! Symbolic execution under a model agrees with a concrete run in the same environment, for random
-//! programs that look up keys in a hash map and access the result.
+//! Symbolic execution under a model agrees with a concrete run in the same environment. The random
+//! programs look up keys in a hash map and access the result.
 
 use crate::straight;
 
@@ -15,7 +15,7 @@ use straight::{
 /// Number of packet bytes that programs read.
 const BYTES: u64 = 8;
 
-/// A statement on registers, each given by its index in [`VALUES`].
+/// A statement on registers, which are given as indices into [`VALUES`].
 #[derive(Clone, Debug)]
 enum Stmt {
     Read { dst: usize, offset: u64, bytes: u8 },
@@ -139,7 +139,7 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
     })
 }
 
-/// Returns the model that gives terms the values of the environment.
+/// Returns a model that assigns the environment's values to the terms of its inputs.
 fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
     let pool = &executor.pool;

@@ -1,4 +1,4 @@
-//! Two executions over the same terms: their common start, and the state that a path leaves behind.
+//! Two executions over the same terms: their common start, and the state at the end of a path.
 
 use crate::straight;
 
@@ -15,7 +15,8 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, Symbo
     (executor, state)
 }
 
-/// Stores the sum of a packet byte and a drawn value.
+/// Adds a packet byte and a drawn value. Writes the sum to a register and its low 16 bits to the
+/// packet.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
     let drawn = build.unknown(DrawId(0), 64, 0, 255);

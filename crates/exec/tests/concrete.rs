@@ -6,7 +6,7 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, InputId, Operand, Reg, RegionId};
 use straight::{CONTENT, HASH_REGION, TABLE, VALUES, element, k, look_up, program};
 
-/// Runs a program that sets the general registers to these values.
+/// Runs a program that sets the general registers to the values that `body` returns.
 fn run<const N: usize>(
     environment: &Environment,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> [Operand; N],
@@ -41,7 +41,7 @@ fn numbers_are_those_given_or_new_ones() {
     assert!(a != b && b != d && a != d);
     let expected = [((1, 2), a), ((2, 1), b), ((3, 4), d)].map(|(pair, n)| (pair, n as u32));
     assert_eq!(fresh.interned, expected.into_iter().collect());
-    // Given numbers are not used for other pairs.
+    // New pairs do not get the numbers of given pairs.
     let interned = [((3, 4), 0), ((9, 9), 1), ((8, 8), u32::MAX)].into_iter().collect();
     let given = run(&Environment { interned, ..Environment::default() }, body);
     let [a, b, c, d] = values(&given);
@@ -87,7 +87,7 @@ fn tables_are_what_the_program_says() {
 
 #[test]
 fn elements_are_places_of_the_map() {
-    // Numbers can be arbitrarily large; the address still belongs to the map.
+    // Element numbers can be arbitrarily large; the address still belongs to the map.
     let interned = [((7, 0), 0xffff_fff0), ((8, 0), 3)].into_iter().collect();
     let mut environment = Environment { interned, ..Environment::default() };
     environment.inputs.insert(InputId(1), 0x7fff_ffff);

@@ -1,5 +1,5 @@
 //! Soundness of facts: each contradiction follows from its reasons, and each derived bound holds.
-//! Checked against all assignments of two small variables.
+//! Compared with all assignments of two small variables.
 
 use proptest::prelude::*;
 use slowpath_exec::Facts;

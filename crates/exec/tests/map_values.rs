@@ -1,5 +1,5 @@
-//! Addresses of map values: interned keys, null, choices between places. Also drawn values and
-//! tables.
+//! Addresses of map values: interned keys, null, choices between positions in an element. Also
+//! drawn values and tables.
 
 use crate::straight;
 
@@ -34,7 +34,7 @@ fn byte(value: u64) -> Operand {
 
 #[test]
 fn elements_of_different_places_do_not_meet() {
-    // The keys may be equal, but places 4 and 8 of an element differ.
+    // The keys may be equal, but positions 4 and 8 of an element differ.
     let found = compared(byte(7), |b| {
         let (x, y) = (packet(b, 0, 8), packet(b, 8, 8));
         let (first, second) = (element(b, x, k(0), 8), element(b, y, k(0), 0));
@@ -58,7 +58,7 @@ fn elements_meet_where_their_keys_are_equal() {
     shows(compared(byte(7), stored), "~(packet[0:64] == packet[1:64])");
     shows(compared(byte(9), stored), "(packet[0:64] == packet[1:64])");
     shows(compared(byte(8), stored), "0:1");
-    // A chain of keys differs from each of its parts.
+    // The number of a chain of keys differs from the number of each part.
     let chained = |b: &mut BlockBuilder<'_>| {
         let (x, y) = (packet(b, 0, 1), packet(b, 1, 1));
         let [first, second] = [x, y].map(|key| {
@@ -84,7 +84,7 @@ fn words_of_elements_stay_words() {
         b.load(first, 4)
     });
     shows(found, "~(packet[0:64] == packet[1:64])");
-    // The previous value is a possible result too.
+    // The previous value is a possible result as well.
     let found = compared(word(0x0102_0304), |b| {
         let (x, y) = (packet(b, 0, 1), packet(b, 1, 1));
         let (first, second) = (element(b, x, k(0), 8), element(b, y, k(0), 8));
@@ -97,7 +97,7 @@ fn words_of_elements_stay_words() {
 
 #[test]
 fn found_elements_are_accessed_behind_null() {
-    // The store and the load follow the check that the condition represents.
+    // The programs access the element without a check for null, so null must be ignored.
     type Change = fn(&mut BlockBuilder<'_>, Operand) -> Operand;
     let changes: [Change; 4] = [
         |_, found| found,
@@ -189,7 +189,7 @@ fn a_choice_between_regions_or_offsets_is_no_place() {
         let set = b.binary(BinaryOp::Eq, flag, k(1));
         b.select(set, k(8), k(16))
     });
-    // A constant that is too large for null.
+    // A constant that is too large to be null.
     refused(|b| {
         let flag = packet(b, 0, 1);
         let set = b.binary(BinaryOp::Eq, flag, k(1));

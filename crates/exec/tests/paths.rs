@@ -1,4 +1,4 @@
-//! Merged states, and their values on single paths.
+//! Tests of merged states, and of their values on single paths.
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -18,7 +18,7 @@ const COND: Reg = Reg(5);
 
 type Body = fn(&mut BlockBuilder<'_>);
 
-/// A diamond: block 0 branches to 1 and 2, which both lead to 3.
+/// Returns a diamond: block 0 branches to blocks 1 and 2, which both lead to block 3.
 fn diamond(bodies: [Body; 4]) -> Program {
     let reg = |name: &str, width| RegInfo { name: name.into(), width };
     let mut regs = vec![

@@ -1,5 +1,5 @@
-//! Memory reads on all paths: visits the stores that may have written the bytes, newest first, each
-//! with its condition, down to the initial content.
+//! Memory reads on all paths. A read visits the stores that may have written the bytes, newest
+//! first, each with its condition, and ends at the initial content.
 
 use super::{AllPaths, Need, Places, choice, off_path};
 use crate::ExecError;
@@ -10,7 +10,7 @@ use crate::memory::{Location, MemId, MemNode};
 use slowpath_smt::TermId;
 
 impl AllPaths {
-    /// Reads one byte, written by any store.
+    /// Reads one byte, whichever store wrote it.
     pub(super) fn byte(
         &mut self,
         executor: &mut Executor,
@@ -65,8 +65,8 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Reads several bytes, written together by one of several stores. The inner result is `None`
-    /// if no single store wrote them all.
+    /// Reads several bytes as one value. One of several possible stores must have written all of
+    /// them; otherwise the inner result is `None`.
     pub(super) fn slice(
         &mut self,
         executor: &mut Executor,
@@ -145,8 +145,8 @@ impl AllPaths {
         Ok(self.fold(executor, guarded, oldest, work)?.map(Some))
     }
 
-    /// Reads bytes at a merge of memory states. The inner result is `None` if they must be read
-    /// byte by byte.
+    /// Reads bytes at a merge of memory states. The inner result is `None` if the bytes must be
+    /// read one by one.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -176,8 +176,8 @@ impl AllPaths {
         Ok((work.len() == before).then(|| choice(executor, &values)))
     }
 
-    /// Combines the oldest value with later stores, newest first, that may have overwritten it.
-    /// Resolves the stored values.
+    /// Combines the oldest value with the values of later stores, newest first, that may have
+    /// overwritten it. Resolves the stored values.
     fn fold(
         &mut self,
         executor: &mut Executor,
@@ -199,7 +199,7 @@ impl AllPaths {
         Ok((work.len() == before).then(|| executor.fold(guarded, oldest)))
     }
 
-    /// Returns the possible targets of a clearing, and its number of bytes.
+    /// Returns the possible targets of a clearing, and the number of bytes that it clears.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -217,8 +217,8 @@ impl AllPaths {
     }
 }
 
-/// Applies a newer store with several possible targets to a byte read. Returns the byte if the
-/// store certainly wrote it, else adds the possible values to `guarded`.
+/// Applies a store with several possible targets to a read of one byte. Returns the byte if the
+/// store certainly wrote it; otherwise adds the possible values to `guarded`.
 fn passed(
     executor: &mut Executor,
     places: &Places,

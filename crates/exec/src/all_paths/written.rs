@@ -1,4 +1,4 @@
-//! Writes on all paths to a state.
+//! Writes on all paths that lead to a state.
 
 use super::{AllPaths, off_path};
 use crate::ExecError;
@@ -8,8 +8,8 @@ use crate::memory::{MemId, MemNode};
 use std::collections::BTreeSet;
 
 impl AllPaths {
-    /// Returns all writes on any path from one state to another, one entry for each possible
-    /// target, in no particular order. Targets are resolved, values are not.
+    /// Returns all writes on any path from one state to another, in no particular order. A write
+    /// with several possible targets has one entry for each. Targets are resolved, values are not.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).

@@ -1,4 +1,4 @@
-//! Inputs of a concrete run: its initial state and the values it draws.
+//! Inputs of a concrete run: its initial state and the values that it draws.
 
 use rustc_hash::FxHashMap;
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
@@ -8,8 +8,8 @@ use std::collections::HashMap;
 /// cheap.
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
-/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`; other values
-/// that are not listed have their minimum.
+/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`; unlisted
+/// inputs and draws have their minimum.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Values of inputs.
@@ -17,7 +17,7 @@ pub struct Environment {
     /// Initial bytes by region and offset (modulo the width of addresses), for regions whose
     /// content the program does not state.
     pub memory: ByteMap,
-    /// Value of all other bytes of these regions.
+    /// Value of all bytes of these regions that `memory` does not list.
     pub fill: u8,
     /// Values that [`Op::Unknown`](slowpath_ir::Op::Unknown) draws, in order of execution over the
     /// whole run. Further draws yield the minimum of the operation.
@@ -25,8 +25,8 @@ pub struct Environment {
     /// Numbers of interned pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)); different
     /// pairs must have different numbers. Any other pair gets an unused number.
     pub interned: HashMap<(u64, u64), u32>,
-    /// Upper bound: if set, all numbers in [`Environment::interned`] are below it. A run with many
-    /// pairs then need not search for an unused number.
+    /// If set, all numbers in [`Environment::interned`] are below this limit. A run that interns
+    /// many pairs then need not search for an unused number.
     pub unnumbered: Option<u32>,
     /// Regions whose loads the run records ([`Run::read`](super::Run::read)).
     pub watched: Vec<RegionId>,

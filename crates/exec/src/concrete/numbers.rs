@@ -3,11 +3,10 @@
 use super::environment::Environment;
 use std::collections::{HashMap, HashSet};
 
-/// Numbers of interned pairs.
+/// Numbers of interned pairs: those that the environment gives, and new ones.
 pub(super) struct Numbers<'a> {
     given: &'a HashMap<(u64, u64), u32>,
-    /// Numbers that are in use, including those of given pairs unless all of these are below
-    /// `next`.
+    /// Numbers in use. Numbers of given pairs are omitted if all of them are below `next`.
     taken: HashSet<u32>,
     /// All pairs interned so far.
     pub(super) of: HashMap<(u64, u64), u32>,

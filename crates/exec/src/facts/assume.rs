@@ -1,11 +1,11 @@
-//! Addition of a condition to facts, with its consequences for terms and their parts.
+//! Adds a condition to the facts, with its consequences for terms and their parts.
 
 use super::fact::{BitsFact, Contradiction, Fact, Implication, Limit, Reasons, union};
 use super::interval::overflows;
 use super::overlay::Overlay;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 
-/// Maximum depth to which a fact about a term is passed down to its parts.
+/// Maximum depth of parts to which a fact about a term is applied.
 const DEPTH: u32 = 6;
 
 /// Maximum number of implications per condition; further ones are dropped.
@@ -53,8 +53,8 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds that at least one of two conditions holds. If the facts refute one, assumes the other;
-    /// otherwise records implications for later facts.
+    /// Adds the fact that at least one of two conditions holds. If the facts refute one condition,
+    /// assumes the other one; otherwise records implications for later facts.
     fn one_of(
         &mut self,
         pool: &TermPool,
@@ -97,7 +97,7 @@ impl Overlay<'_> {
         if value {
             let limit = Limit::exactly(pool.width(term), constant);
             self.constrain(pool, term, limit, why, DEPTH)?;
-            // Bounds of the parts also bound the whole.
+            // Bounds of the term's parts also bound the term.
             let possible = self.interval(pool, term);
             if constant < possible.lo {
                 return Err(Contradiction { reasons: union(why, &possible.lo_why) });
@@ -148,7 +148,7 @@ impl Overlay<'_> {
         self.check_not_empty(pool, term)
     }
 
-    /// Adds `a + gap <= b`, where `gap` is 0 or 1.
+    /// Adds `a + gap <= b`, where `gap` is 0 or 1, with the reasons `why`.
     fn less(
         &mut self,
         pool: &TermPool,
@@ -200,15 +200,15 @@ impl Overlay<'_> {
             fact.ones |= limit.ones;
             fact.bits.push(BitsFact { mask: new, why: why.clone() });
         }
-        // Without a change of the whole, nothing changes for its parts.
+        // If the term does not change, its parts do not change either.
         if fact == old {
             return Ok(());
         }
         if fact.lo > fact.hi {
             return Err(Contradiction { reasons: union(&fact.lo_why, &fact.hi_why) });
         }
-        // Check bits and interval against each other, but do not tighten one by the other: each
-        // keeps its own reasons.
+        // Bits and interval are compared, but neither tightens the other, because each keeps
+        // separate reasons.
         let most = !fact.zeros & Limit::mask(pool.width(term));
         if fact.ones > fact.hi {
             return Err(Contradiction { reasons: union(&fact.hi_why, &fact.why_bits(fact.ones)) });
@@ -270,8 +270,8 @@ impl Overlay<'_> {
                     Some(top) => Some(top),
                     None => (high_limit.lo == high_limit.hi).then_some(high_limit.lo),
                 };
-                // Bounds of the whole bound the low part only if the high part is the same at both
-                // ends.
+                // Bounds of the whole term bound the low part only if the high part is equal at
+                // both ends.
                 if let Some(top) = top {
                     let from = top << shift;
                     low_limit.lo = limit.lo.saturating_sub(from).min(low_limit.hi);
@@ -313,7 +313,7 @@ impl Overlay<'_> {
     }
 
     /// Passes bounds on a sum that cannot overflow to its summands. Sums nest to the left; all
-    /// summands count as having the same depth.
+    /// summands of such a nest count as one level of depth.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -336,7 +336,7 @@ impl Overlay<'_> {
             let &Node::Add(inner_a, inner_b) = pool.node(a) else {
                 return self.constrain(pool, a, part_a, &why_a, depth);
             };
-            // Without a change of the partial sum, nothing changes for its summands.
+            // If the partial sum does not change, its summands do not change either.
             if part_a.lo <= fact_a.lo && part_a.hi >= fact_a.hi {
                 return Ok(());
             }
@@ -346,8 +346,8 @@ impl Overlay<'_> {
     }
 }
 
-/// Moves the ends of an interval inwards past holes. Returns the new ends with all reasons, or
-/// `None` if no end is a hole.
+/// Moves the ends of an interval inwards past excluded values. Returns the new ends with all
+/// reasons, or `None` if neither end is excluded.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -360,8 +360,8 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
-/// Returns the restriction on one summand, given one on the sum and the fact about the other
-/// summand.
+/// Returns the restriction on one summand that follows from `limit` on the sum and the fact about
+/// the other summand.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);
     let hi = limit.hi.saturating_sub(other.lo);

@@ -1,4 +1,4 @@
-//! The facts about one term: an interval and known bits, each with the conditions that it follows
+//! Facts about one term: an interval and known bits. Each names the conditions that it follows
 //! from, so that a contradiction can name them.
 
 use archery::RcK;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Maximum number of holes in one interval; further holes are dropped.
+/// Maximum number of excluded values in one interval; further ones are dropped.
 const MAX_HOLES: usize = 256;
 
-/// Conditions that a fact follows from, as tags chosen by the caller; ascending, without
+/// Conditions that a fact follows from, as tags that the caller chose; in ascending order, without
 /// duplicates.
 pub type Reasons = Vec<u32>;
 
-/// Returns the reasons of both.
+/// Returns the union of two sets of reasons.
 pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
     let mut all: Reasons = a.iter().chain(b).copied().collect();
     all.sort_unstable();
@@ -43,13 +43,14 @@ pub(super) struct Fact {
     pub hi_why: Reasons,
     pub zeros: u64,
     pub ones: u64,
-    /// Reasons of the known bits. Bits that are in no mask are known from the term itself.
+    /// Reasons of the known bits. Bits that are in no mask follow from the term alone, without any
+    /// condition.
     pub bits: Vec<BitsFact>,
-    /// Consequences of a condition that is not decided yet.
+    /// Consequences of this term's truth value, if the term is an undecided condition.
     pub implies: Vec<Implication>,
-    /// Excluded values within the interval; neither end is one of them.
+    /// Excluded values between `lo` and `hi`; both ends are allowed values.
     pub holes: Holes,
-    /// The terms that a merged value may stand for.
+    /// The terms that this value may stand for, if it is a merged value.
     pub arms: Option<Rc<[Arm]>>,
 }
 
@@ -62,14 +63,14 @@ pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// Base of the term (see [`base`](super::remaining_values::base)), with its bounds on that
-    /// path. The bounds of `n - 1` alone say nothing if `n` may be zero.
+    /// Base of the term (see [`base`](super::remaining_values::base)), with its bounds on the same
+    /// path. Bounds on `n - 1` alone are useless if `n` may be zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,
 }
 
-/// A consequence of an undecided condition: "if it is `when`, `then` is `value`".
+/// A consequence of an undecided condition: if the condition is `when`, the term `then` is `value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Implication {
     pub when: bool,
@@ -92,7 +93,7 @@ pub(super) struct BitsFact {
 }
 
 impl Fact {
-    /// Returns the strongest fact that both imply, without reasons.
+    /// Returns the strongest fact that both facts imply, without reasons.
     pub fn join(&self, other: &Fact) -> Fact {
         Fact {
             lo: self.lo.min(other.lo),
@@ -108,7 +109,7 @@ impl Fact {
         }
     }
 
-    /// Returns the implications of both, without reasons.
+    /// Returns the implications that both facts contain, without reasons.
     fn common(&self, other: &Fact) -> Vec<Implication> {
         let everywhere =
             self.implies.iter().filter(|own| other.implies.iter().any(|theirs| own.same(theirs)));
@@ -128,13 +129,14 @@ impl Fact {
         (!holes.is_empty()).then(|| Rc::new(holes))
     }
 
-    /// Returns true if the facts allow this value.
+    /// Returns true if the fact allows this value.
     pub fn allows(&self, value: u64) -> bool {
         let inside = self.lo <= value && value <= self.hi;
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
     }
 
-    /// Returns the reasons that exclude a value within the interval, if it is excluded.
+    /// Returns the reasons that exclude this single value, or `None` if `holes` does not contain
+    /// it.
     pub fn hole(&self, value: u64) -> Option<&Reasons> {
         self.holes.as_ref()?.get(&value)
     }
@@ -168,7 +170,7 @@ impl Fact {
     }
 }
 
-/// A restriction of one term.
+/// A restriction on the values of one term.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
     pub lo: u64,

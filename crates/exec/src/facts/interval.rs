@@ -7,7 +7,7 @@ use slowpath_smt::{Node, TermId, TermPool};
 /// Maximum number of operators visited for one term.
 const MAX_PARTS: usize = 4_096;
 
-/// Maximum depth of choices and extractions that are followed.
+/// Maximum depth of choices and extractions that the analysis follows.
 const DEPTH: u32 = 3;
 
 /// An interval with the reasons for its ends.
@@ -19,12 +19,12 @@ pub(super) struct Interval {
 }
 
 impl Overlay<'_> {
-    /// Returns the interval of `term` from the facts about it and about its parts. Only sums that
-    /// can never overflow are split.
+    /// Returns the interval of `term` from the facts about the term and its parts. Splits only sums
+    /// that can never overflow.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
         let mut all = self.own(pool, term);
         let mut parts = Interval::without_reasons(0, 0);
-        // Summands, with the number of bits by which each is shifted.
+        // Summands, each with the number of bits by which it is shifted.
         let mut work = vec![(term, 0u8)];
         for _ in 0..MAX_PARTS {
             let Some((part, shift)) = work.pop() else {
@@ -52,14 +52,14 @@ impl Overlay<'_> {
         all
     }
 
-    /// Returns the interval from the fact about the term itself.
+    /// Returns the interval from the fact about the term itself, ignoring its parts.
     fn own(&self, pool: &TermPool, term: TermId) -> Interval {
         let fact = self.fact(pool, term);
         Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
     }
 
-    /// Returns the interval of a term, optionally under the assumption that a condition has a truth
-    /// value. Follows concatenations, extractions and choices down to `depth`.
+    /// Returns the interval of a term, optionally under the assumption that a condition has the
+    /// given truth value. Follows concatenations, extractions and choices down to `depth`.
     fn leaf(
         &self,
         pool: &TermPool,
@@ -104,7 +104,7 @@ impl Overlay<'_> {
             }
             Node::Extract { src, lo } => {
                 let whole = self.leaf(pool, src, condition, depth - 1);
-                // The bounds carry over only if no bit above the extracted ones can be set.
+                // The bounds carry over only if all bits above the extracted bits are zero.
                 if whole.hi.checked_shr((lo + pool.width(term)).into()).unwrap_or(0) == 0 {
                     let lo_why = union(&whole.lo_why, &whole.hi_why);
                     all.narrow(Interval {
@@ -145,7 +145,8 @@ impl Interval {
     }
 }
 
-/// Returns the interval of `term` if a comparison of it with a constant has `value`.
+/// Returns the interval of `term` if `condition`, a comparison of the term with a constant, has
+/// `value`.
 fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
     let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
     match *pool.node(condition) {

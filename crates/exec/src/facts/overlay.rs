@@ -1,11 +1,11 @@
-//! A tentative change of facts: if the added condition contradicts them, the original facts stay
+//! Tentative changes of facts: if an added condition contradicts the facts, the original facts stay
 //! unchanged.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{TermId, TermPool};
 
-/// Facts with some of them replaced.
+/// A set of facts in which some facts are replaced.
 pub(super) struct Overlay<'a> {
     pub base: &'a FactMap,
     pub changed: HashMap<TermId, Fact>,
@@ -16,12 +16,12 @@ impl<'a> Overlay<'a> {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// Returns the terms that a merged value may stand for.
+    /// Returns the terms that a merged value may stand for, or `None` for other terms.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }
 
-    /// Returns the facts about a term. Without any, returns the bounds of the term itself.
+    /// Returns the facts about a term; if none are recorded, the term's bounds without conditions.
     pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
         if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(&term)) {
             return fact.clone();

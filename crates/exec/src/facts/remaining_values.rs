@@ -1,5 +1,5 @@
-//! Check that a merged value still has possible values. If each of its possible terms has few
-//! values, exclusion of single values can leave none.
+//! Checks that a merged value still has possible values. If each term that it may stand for has few
+//! values, excluding single values can leave none.
 
 use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
@@ -8,19 +8,20 @@ use slowpath_smt::{Node, TermId, TermPool};
 /// Maximum number of values of one term that are enumerated.
 const MANY: u64 = 256;
 
-/// Maximum number of nested merges that are followed.
+/// Maximum number of nested merges that the check follows.
 const DEPTH: u32 = 2;
 
 /// Maximum number of operations with constants between a term and its base.
 const STEPS: usize = 4;
 
-/// Returns the base of a term: the operand below additions of constants, constant high bits, and
-/// flips of constant bits. Each value of the base yields one value of the term.
+/// Returns the base of a term: the operand that remains after removing additions of constants,
+/// constant high bits, and flips of constant bits. Each value of the base yields one value of the
+/// term.
 pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
     (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
 }
 
-/// Returns the operand of such an operation.
+/// Returns the operand of an operation that [`base`] removes.
 fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     match *pool.node(term) {
         Node::Concat(high, low) if pool.as_const(high).is_some() => Some(low),
@@ -29,7 +30,7 @@ fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     }
 }
 
-/// Returns the value of a term for a value of its base.
+/// Returns the value of a term if its base has the given value.
 fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u64> {
     if term == base {
         return Some(value);
@@ -45,7 +46,7 @@ fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u
 }
 
 impl Overlay<'_> {
-    /// Returns a contradiction if no possible value of a merged term is left.
+    /// Returns a contradiction if a merged term has no possible value left.
     pub(super) fn check_not_empty(
         &self,
         pool: &TermPool,
@@ -61,8 +62,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns true if a term may have a wanted value. If not, adds the facts that exclude them to
-    /// `reasons`.
+    /// Returns true if a term may have a value that satisfies `wanted`. If not, adds the reasons
+    /// that exclude all such values to `reasons`.
     fn any_left(
         &self,
         pool: &TermPool,

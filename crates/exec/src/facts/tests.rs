@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
 
-/// A step that derives a state of knowledge from earlier states, which are given by numbers modulo
-/// their count.
+/// A step that derives new facts from those of earlier states. States are given as indices modulo
+/// their number.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A variable is at least this value.
+    /// Adds the fact that a variable is at least `least`.
     Learn {
         from: usize,
         variable: usize,
@@ -33,8 +33,7 @@ proptest! {
         cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Regardless of how histories are shared, a join keeps exactly the facts that hold on all
-    /// paths.
+    /// However histories are shared, a join keeps exactly the facts that hold on all paths.
     #[test]
     fn joins_keep_what_holds_on_every_way(steps in prop::collection::vec(step(), 1..120)) {
         let mut pool = TermPool::new();
@@ -70,7 +69,7 @@ proptest! {
     }
 }
 
-/// A further 8-bit term over earlier terms, which are given by numbers modulo their count.
+/// A recipe for an 8-bit term over earlier terms, which are given as indices modulo their number.
 type Made = (u8, usize, usize, usize, u8);
 
 /// Generates 8-bit terms over one variable: sums, extractions, masks and choices.
@@ -109,8 +108,8 @@ proptest! {
         cases: 600, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// The facts leave every value of the variable that satisfies the conditions, and the reasons
-    /// of a contradiction contradict each other by themselves.
+    /// The facts leave every value of the variable that satisfies the conditions. The reasons of a
+    /// contradiction contradict each other without further conditions.
     #[test]
     fn facts_leave_every_value_that_meets_the_conditions(
         made in prop::collection::vec(any::<Made>(), 1..8),
@@ -207,12 +206,13 @@ fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
     let mut facts = Facts::new();
     facts.assume(&pool, below, true, Some(0)).expect("it can hold");
     facts.assume(&pool, enough, true, Some(1)).expect("it can hold");
-    // Without the first condition, 16 would be possible: it has these bits clear.
+    // Without the first condition, 16 would be possible, because these bits of 16 are zero.
     let contradiction = facts.assume(&pool, none, true, Some(2)).expect_err("it cannot hold");
     assert_eq!(contradiction.reasons, [0, 1, 2]);
 }
 
-/// `n = (v & 15) ^ 7`: each value excluded for `n` excludes one for `v & 15`, in a different order.
+/// `n = (v & 15) ^ 7`: each value excluded for `n` excludes a different value for `v & 15`, in
+/// another order.
 #[test]
 fn values_between_the_ends_are_excluded_one_by_one() {
     let mut pool = TermPool::new();
@@ -234,7 +234,7 @@ fn values_between_the_ends_are_excluded_one_by_one() {
     assert_eq!(contradiction.reasons, (0..16).collect::<Vec<u32>>());
 }
 
-/// `n - 1`, where `n` is `v` if that is below twenty, else twenty. The difference may wrap around.
+/// `n - 1`, where `n` is the smaller of `v` and 20. The difference may wrap around.
 #[test]
 fn a_merged_value_has_no_others_than_its_arms() {
     let mut pool = TermPool::new();
@@ -259,7 +259,8 @@ fn a_merged_value_has_no_others_than_its_arms() {
     assert_eq!(facts.decide(&pool, equal), Some(true));
 }
 
-/// A hole of one path lies outside of the other path's interval, or is a hole there as well.
+/// A value excluded on one path lies outside of the other path's interval, or is excluded there
+/// too.
 #[test]
 fn a_value_is_excluded_behind_a_join_if_it_is_on_every_way() {
     let mut pool = TermPool::new();

@@ -1,6 +1,6 @@
 //! Test programs with one block in a 64-bit address space: a packet, a hash map and a table with
-//! known content. Elements of the hash map have 16 bytes: an absence mark, and a value from byte 8
-//! on.
+//! known content. An element of the hash map has 16 bytes. Byte 0 is not zero if the element is
+//! absent; the value begins at byte 8.
 
 // Each test file uses only a part of this module.
 
@@ -25,7 +25,7 @@ pub const HASH_REGION: RegionId = RegionId(1);
 /// Content of the table.
 pub const CONTENT: [u8; 6] = [1, 1, 2, 3, 5, 8];
 
-/// Node at which the block is executed.
+/// Node of the block.
 pub const POINT: NodeId = NodeId(7);
 
 pub fn k(value: u64) -> Operand {
