@@ -4,8 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.core.engine.bpf import Given
-from slowpath.core.engine.objects import ProgramInfo
+from slowpath.core.engine.objects import Given, ProgramInfo
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf

@@ -102,7 +102,7 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
             note(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT
     except ModuleNotFoundError as missing:
-        from slowpath.core.packages import missing_package
+        from slowpath.core.errors import missing_package
 
         unavailable = missing_package(missing.name, path)
         if unavailable is None:

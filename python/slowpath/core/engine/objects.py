@@ -1,4 +1,4 @@
-"""Files with programs and files with packets."""
+"""Files with programs and files with packets; the kernel's helpers and map types."""
 
 import json
 from collections.abc import Iterator
@@ -18,6 +18,16 @@ Object = _core.Object
 """A file with programs, read once; from `read_object`."""
 Btf = _core.Btf
 """Types (BTF) of the kernel that programs are for; from `read_btf`."""
+Functions = _core.Functions
+"""All functions of an object, including those that are not programs; from `read_functions`."""
+Given = _core.Given
+"""Known properties of an argument or of a function's result."""
+HELPERS = dict(enumerate(_core.helper_names(), 1))
+"""Names of helpers by number (`enum bpf_func_id`)."""
+HELPER_NUMBERS = {name: number for number, name in HELPERS.items()}
+MAP_KINDS = {name: number for number, name in _core.map_kinds()}
+"""Numbers of map types (`enum bpf_map_type`) by the name that `bpftool` prints."""
+MAP_KIND_NAMES = {number: name for name, number in MAP_KINDS.items()}
 
 
 class Subject(NamedTuple):
@@ -164,3 +174,13 @@ def captured(file: str) -> Iterator[Captured]:
                 yield Captured(*packet)
     except _core.Error as problem:
         raise InputError(file, str(problem)) from None
+
+
+def read_functions(file: str, data: bytes) -> Functions:
+    """Read the functions of an object; `file` is its name in errors.
+
+    Raises:
+        InputError: if the object cannot be read.
+    """
+    with errors_as_file_errors(file):
+        return _core.Functions(data)

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from slowpath.core.engine import analyses, objects, targets
-from slowpath.core.engine.bpf import HELPER_NUMBERS
+from slowpath.core.engine.objects import HELPER_NUMBERS
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.compiled import Compiled

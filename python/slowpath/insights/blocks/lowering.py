@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.core.engine.bpf import Functions, Given, read_functions
+from slowpath.core.engine.objects import Functions, Given, read_functions
 from slowpath.core.errors import InputError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.backend import Assembler, assembler

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.core.engine.bpf import Given
+from slowpath.core.engine.objects import Given
 from slowpath.insights.blocks import accesses, learnt
 from slowpath.insights.blocks.counted import function_row, times_of
 from slowpath.insights.blocks.documents import (

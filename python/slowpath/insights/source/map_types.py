@@ -8,7 +8,7 @@ elements) and by `struct bpf_map_def`.
 import re
 from typing import NamedTuple
 
-from slowpath.core.engine.bpf import MAP_KIND_NAMES, MAP_KINDS
+from slowpath.core.engine.objects import MAP_KIND_NAMES, MAP_KINDS
 from slowpath.insights.source.metadata import Metadata, Node
 
 _REPLACEMENTS = {

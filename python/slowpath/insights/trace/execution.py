@@ -70,11 +70,6 @@ from slowpath.insights.trace.xdp_sources import unfilled_maps
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _SETUP_FUEL = 1 << 31
 """Limit on blocks before the first packet: in constructors, `configure` and `initialize`."""
-_RECEIVE_FUEL = 1 << 26
-"""Limit on blocks until a function with its own receive loop requests a packet.
-
-The limit for one packet applies instead if it is larger.
-"""
 _REPORT_SHARE = 0.25
 """Share of the time that is reserved for the report after the last packet."""
 _ROOM = 1 << 20
@@ -247,7 +242,7 @@ class Execution:
         found = series.first()
         if found is None and time.monotonic() < until:
             raise InputError(
-                self._file, self._ending.why(series.ended, self._last(), _ready_for(setting))
+                self._file, self._ending.why(series.ended, self._last(), setting.receive_fuel)
             )
         if found is not None and "refused" in found:
             raise InputError(self._file, found["refused"])
@@ -373,7 +368,7 @@ class Execution:
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
         self._set_stage(READYING)
-        self._set_fuel(_ready_for(setting))
+        self._set_fuel(setting.receive_fuel)
         targets, self._parameter_notes = self._targets.addresses()
         receiving = Receiving(self._file, self._ready(setting), targets)
         passed = receiving.run(packets, turns)
@@ -535,10 +530,6 @@ class Execution:
 
     def _is_support(self, symbol: str) -> bool:
         return symbol.startswith(_SUPPORT) or self._functions[symbol].engine
-
-
-def _ready_for(setting: RunSettings) -> int:
-    return max(_RECEIVE_FUEL, setting.fuel)
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:

@@ -6,6 +6,7 @@ from slowpath.core.engine.errors import MapsFile
 
 PACKETS = 100_000
 BLOCK_LIMIT = 1_000_000
+_RECEIVE_FUEL = 1 << 26
 MAX_CONFIG_BYTES = 4095
 """Largest configuration in bytes: the longest `String` of the headers (click/string.hh)."""
 
@@ -28,6 +29,11 @@ class RunSettings(NamedTuple):
     """Initial content of an XDP program's maps, in the format of `docs/maps.md`."""
     setup: tuple[str, ...] = ()
     """Functions of the source to call before the first packet, with zeros as arguments."""
+
+    @property
+    def receive_fuel(self) -> int:
+        """Limit on blocks until a function with its own receive loop requests a packet."""
+        return max(_RECEIVE_FUEL, self.fuel)
 
 
 class RunLimits(NamedTuple):

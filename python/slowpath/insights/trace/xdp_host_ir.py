@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from slowpath.core.engine.bpf import HELPER_NUMBERS, HELPERS
+from slowpath.core.engine.objects import HELPER_NUMBERS, HELPERS
 from slowpath.insights.source.bpf_steps import TARGET_ATTRIBUTES, USED, for_host
 from slowpath.insights.source.framework import HEADERS
 from slowpath.insights.source.modules import bracketed_prefix, split_at_commas

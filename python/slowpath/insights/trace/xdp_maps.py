@@ -9,7 +9,7 @@ array of pointers to the inner maps of a map of maps.
 import re
 from typing import NamedTuple
 
-from slowpath.core.engine.bpf import MAP_KINDS
+from slowpath.core.engine.objects import MAP_KINDS
 from slowpath.core.errors import InputError
 from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
 from slowpath.insights.source.map_types import DEFINED, OLD, members, parts_of, value

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from slowpath.core.engine.bpf import MAP_KINDS
+from slowpath.core.engine.objects import MAP_KINDS
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.programs.clang import Form, compile_c
 from slowpath.core.programs.sources import Clang
