@@ -1,11 +1,12 @@
-//! Two programs over the same terms: the paths that the same packets take, and solver queries about
-//! differences at their ends.
+//! Compares two programs: finds the paths that the same packets take in both, and asks the solver
+//! for differences at the ends of these paths.
 //!
-//! [`Side`] is one of the programs. [`PathEnumerator`] enumerates its satisfiable paths, or those
-//! that the packets of a path of the other program take. [`lockstep()`] follows all paths of both
-//! programs in lockstep, and [`StructuralEquality`] finds equal values. [`Queries`] asks the
-//! solver, and [`Equivalence`] is the result. The caller chooses the initial state and the values
-//! to compare: this crate knows no instruction sets, devices or maps.
+//! [`Side`] is one of the two programs; both share one pool of terms. [`PathEnumerator`] enumerates
+//! the satisfiable paths of a program, or only those that packets of a given path of the other
+//! program take. [`lockstep()`] follows all paths of both programs together, and
+//! [`StructuralEquality`] finds equal values. [`Queries`] asks the solver, and [`Equivalence`] is
+//! the result. The caller chooses the initial state and the values to compare: this crate knows no
+//! instruction sets, devices or maps.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 

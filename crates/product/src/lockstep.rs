@@ -1,18 +1,19 @@
 //! Lockstep execution of two programs on the same packets. Runs that reach the same pair of blocks
 //! are joined, so the work grows with the size of the programs, not with their number of paths.
 //!
-//! A pair of runs has a position in each program. Both runs continue until each is before a block
-//! with several predecessors, at a branch on a term, or at its end. Branches on the same condition
-//! are taken together. For other branches, the solver is asked which sides are possible, and each
-//! possible side is followed. Pairs that wait at the same two blocks become one pair. An unknown
-//! *shared by both programs* tells from which pair a run came (`join_points`); values that differ
-//! between pairs become choices by this unknown. So values that both programs compute alike stay
-//! the same term, however many paths lead there.
+//! A pair of runs is one run of each program on the same packet; it has a position in each program.
+//! A run continues until it is before a block with several predecessors, at a branch on a term, or
+//! at its end. Branches on the same condition are taken together. For other branches, the solver is
+//! asked which sides are possible, and each possible side is followed. Pairs that wait at the same
+//! two blocks are joined into one pair. An unknown *shared by both programs* tells from which pair
+//! a run came (`join_points`); values that differ between the joined pairs become choices by this
+//! unknown. So values that both programs compute alike stay the same term, however many paths lead
+//! there.
 //!
-//! This is sound for any order and any pairing of blocks (`order`). Each pair of runs is followed,
-//! or left out because the solver or the facts of its state rule it out. A property proved for all
-//! values of the unknowns holds for the values in real runs. A failed proof does not mean a
-//! difference, because joined states include runs that do not exist.
+//! The result is right for any order and any pairing of blocks (`order`). Each pair of runs is
+//! followed, or left out because the solver or the facts of its state rule it out. A property that
+//! holds for all values of the unknowns also holds for their values in real runs. A failed proof
+//! does not mean a difference, because joined states include runs that do not exist.
 //!
 //! After Necula, "Translation validation for an optimizing compiler" (PLDI 2000), which relates the
 //! states of both programs at pairs of blocks. Here, the relation is the choice between the joined
@@ -34,21 +35,21 @@ use runs::{Failed, Runs};
 use scheduling::{Cursor, NextStep, Pair, Position};
 use slowpath_smt::{SolverError, TermId};
 
-/// All runs of both programs, joined.
+/// All runs of both programs, joined at their ends.
 pub struct Lockstep {
     /// All runs of each program as one path: final state, conditions, reliances, and the greatest
     /// number of instructions of any run.
     pub paths: [Path; 2],
-    /// Greatest number of instructions by which a run of the second program is longer than that of
-    /// the first on the same packet.
+    /// Greatest number of instructions that the second program executes more than the first on the
+    /// same packet.
     pub max_extra_instructions: u64,
     /// Number of join points, the start included.
     pub join_points: usize,
 }
 
 /// Follows all runs of both programs from their start, under `conditions`. The first program holds
-/// the term pool before and after the call. The inner `Err` is the reason why runs could not be
-/// followed.
+/// the term pool before and after the call. The inner `Err` is the reason why some runs could not
+/// be followed.
 ///
 /// # Errors
 /// If the solver contradicts itself.
@@ -76,7 +77,7 @@ impl Runs<'_, '_> {
         while let Some((place, pairs)) = self.waiting.pop_first() {
             let pair = self.join(pairs)?;
             if place.is_end() {
-                // The end is the greatest place, so no other pair waits.
+                // The end sorts after all other positions, so no other pair waits.
                 return Ok(self.ended(pair));
             }
             self.follow(pair)?;
@@ -84,7 +85,7 @@ impl Runs<'_, '_> {
         Err(Failed::Why("no packet gets to the end of both programs".into()))
     }
 
-    /// Places a program before its first block.
+    /// Puts a program at its start, before its first block.
     fn start(&mut self, which: usize, conditions: &[TermId]) -> Cursor {
         self.move_pool_to(which);
         let side = &self.sides[which];
@@ -96,7 +97,7 @@ impl Runs<'_, '_> {
         Cursor { at, state, counts: Vec::new(), iterations: 0, instructions: 0, moved: false }
     }
 
-    /// Follows a pair and its successors until all of them wait.
+    /// Follows a pair, and the pairs that its branches lead to, until all of them wait.
     fn follow(&mut self, pair: Pair) -> Result<(), Failed> {
         let mut work = vec![pair];
         while let Some(mut pair) = work.pop() {

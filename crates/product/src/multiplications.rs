@@ -1,9 +1,11 @@
-//! Rewrites multiplications and quotients so that the solver need not reason about them.
+//! Rewrites multiplications and quotients so that the solver does not have to reason about
+//! products.
 //!
-//! The card divides by a constant through a multiplication with its reciprocal; such a term becomes
-//! the quotient ([`Multiplications::quotients`], exact). Both programs hash the same products, but
-//! may use different slices of them. An unknown replaces each product
-//! ([`Multiplications::unknowns`]); this allows more values, so only a contradiction counts.
+//! Code for the card divides by a constant through a multiplication with its reciprocal.
+//! [`Multiplications::quotients`] replaces such a term by the equal quotient. Both programs may
+//! hash the same products, but use different slices of them. [`Multiplications::unknowns`] replaces
+//! each product by an unknown. Unknowns allow more values than products, so only a contradiction is
+//! a valid result.
 //!
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI
 //! 1994), theorem 4.2, for a known greatest dividend.
@@ -11,26 +13,27 @@
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::collections::HashMap;
 
-/// Constant factors below this stay in place: they become shifts and additions.
+/// Products with constant factors below this limit are not replaced: the solver turns them into
+/// shifts and additions.
 const SMALL: u64 = 1 << 8;
 
-/// Cache of rewritten terms.
+/// Rewritten terms by original term.
 #[derive(Default)]
 pub(crate) struct Multiplications {
-    /// Terms with quotients instead of reciprocals, by the original term.
+    /// Terms with quotients in place of products with reciprocals, by original term.
     exact: HashMap<TermId, TermId>,
-    /// The unknown for each product.
+    /// Unknown for each replaced product.
     names: HashMap<TermId, TermId>,
 }
 
-/// A slice of a product that is a quotient.
+/// Quotient that equals a slice of a product.
 struct Quotient {
     dividend: TermId,
     divisor: u64,
 }
 
 impl Multiplications {
-    /// Returns equivalent conditions, with quotients instead of products with reciprocals.
+    /// Returns equivalent conditions, with quotients in place of products with reciprocals.
     pub fn quotients(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
         conditions.iter().map(|&condition| self.quotient(pool, condition)).collect()
     }
@@ -69,8 +72,8 @@ impl Multiplications {
         self.exact[&root]
     }
 
-    /// Returns conditions that the given ones imply, with unknowns instead of products; `None` if
-    /// there are no products.
+    /// Returns weaker conditions, with unknowns in place of products; `None` if there are no
+    /// products.
     pub fn unknowns(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Option<Vec<TermId>> {
         let products = |pool: &TermPool, conditions: &[TermId]| -> Vec<TermId> {
             let terms = pool.subterms(conditions).into_iter();
@@ -97,8 +100,8 @@ impl Multiplications {
     }
 }
 
-/// Replaces values by the constants that other conditions fix them to. The path of one program may
-/// fix a value that the other program does not test.
+/// Replaces unknowns by constants where other conditions require these constants. The path of one
+/// program may require a value that the other program does not test.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
     let mut fixes = vec![false; conditions.len()];
@@ -128,7 +131,7 @@ fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     rewritten.collect()
 }
 
-/// Returns the factors of a product for which an unknown is worthwhile.
+/// Returns the factors of a product that is worth replacing by an unknown; `None` for other terms.
 fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     let Node::Mul(a, b) = *pool.node(term) else { return None };
     let small = |t: TermId| {
@@ -139,7 +142,7 @@ fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     (!small(a) && !small(b)).then_some((a, b))
 }
 
-/// Returns the widest product whose low bits equal `product`.
+/// Returns the widest product among `all` whose low bits equal `product`.
 fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     let mut found = product;
     let Some((a, b)) = factors(pool, product) else { return product };
@@ -157,8 +160,9 @@ fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     found
 }
 
-/// Recognises a slice of a product with a reciprocal of 32 or 33 bits. With 33 bits, as for `x /
-/// 7`, it is a slice of half the sum of `x` and the high word of the product.
+/// Returns the quotient that a term computes with a reciprocal of 32 or 33 bits. With 32 bits, the
+/// term is a slice of the product. With 33 bits, as for `x / 7`, it is a slice of half the sum of
+/// `x` and the high word of the product.
 fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     let Node::Extract { src, lo } = *pool.node(term) else { return None };
     if let Some((dividend, reciprocal)) = scaled(pool, src) {
@@ -181,7 +185,7 @@ fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     None
 }
 
-/// Returns the 32-bit value and the constant factor of a 64-bit product.
+/// Returns the two factors of a 64-bit product of a 32-bit value and a 32-bit constant.
 fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     let Node::Mul(a, b) = *pool.node(product) else { return None };
     let (value, factor) = match (pool.as_const(a), pool.as_const(b)) {

@@ -1,10 +1,10 @@
 //! Enumerates the satisfiable paths of a program, depth first. Each path is executed on its own,
-//! without merges, so that every value is a term over the inputs.
+//! without merges, so every value is a term over the inputs.
 //!
-//! Each path carries a model of its conditions so far. The model shows without a query which side
-//! of a branch is possible; the solver decides the other side when its turn comes. A path that the
-//! solver cannot decide soon is followed as well: results about paths that no packet takes do no
-//! harm.
+//! Each path has a model of its conditions so far. The model shows without a query that one side of
+//! a branch is possible. The solver decides about the other side when the enumeration reaches it. A
+//! path that the solver cannot decide quickly is followed as well: results about paths that no
+//! packet takes do no harm.
 
 use crate::preconditions::Preconditions;
 use crate::queries::{Answer, Queries};
@@ -28,15 +28,15 @@ pub struct Path {
     pub reliances: Vec<(RelianceId, TermId)>,
     /// Number of executed instructions.
     pub instructions: u64,
-    /// Values for which the path is taken; `None` if the solver could not decide whether there are
-    /// any.
+    /// Values of inputs for which the path is taken; `None` if the solver could not decide whether
+    /// such values exist.
     pub model: Option<Model>,
-    /// Number of undecided queries about the path since the last decided one.
+    /// Number of undecided queries about the path after the last decided query.
     undecided_queries: u32,
 }
 
 impl Path {
-    /// Represents all runs together as one path.
+    /// Creates a path that represents all runs of a program together.
     pub(crate) fn joined(
         state: SymbolicState,
         conditions: Vec<TermId>,
@@ -60,19 +60,19 @@ pub enum NextPath {
     Done,
 }
 
-/// Common beginning of paths that are still to be followed.
+/// Beginning that several paths share and that is still to be continued.
 struct Prefix {
     next: Destination,
     state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
     reliances: Vec<(RelianceId, TermId)>,
-    /// Counters of [`DrawSource`] so far.
+    /// Counters of [`DrawSource`] at the end of the prefix.
     counts: Vec<u32>,
-    /// Values for which the prefix is taken; `None` if the solver could not decide whether there
-    /// are any.
+    /// Values of inputs for which the prefix is taken; `None` if the solver could not decide
+    /// whether such values exist.
     model: Option<Model>,
-    /// Number of undecided queries since the last decided one.
+    /// Number of undecided queries after the last decided query.
     undecided_queries: u32,
     blocks: usize,
     instructions: u64,
@@ -86,24 +86,24 @@ enum Continuation {
     Gap(String),
 }
 
-/// Source of the terms that a program draws ([`Op::Unknown`]), so that two programs get the same
-/// term for draws that agree.
+/// Source of the terms that a program draws ([`Op::Unknown`]). It gives two programs the same term
+/// where their draws correspond.
 pub trait DrawSource {
-    /// Returns the terms that the operations of a block draw, in order. Operations after the last
-    /// term, or whose term does not fit, draw new unknowns. `counts` belongs to the path so far,
-    /// and is empty at its start.
+    /// Returns the terms that the operations of a block draw, in order. Operations without a term
+    /// in the result, or with a term that does not fit, draw new unknowns. `counts` holds the
+    /// counters of the path before the block; it is empty at the start of the path.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
-    /// Returns the counters of both programs where several paths join, given their counters on each
-    /// path. After the join, equal counters mean the same draw again. `None` if no such counters
-    /// are known.
+    /// Returns the counters of both programs after several paths join, given their counters on each
+    /// path. After the join, equal counters again mean the same draw. Returns `None` if no such
+    /// counters are known.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
     }
 }
 
-/// Draws given terms one after the other.
+/// Draws these terms in order.
 pub struct FixedDraws(pub Vec<TermId>);
 
 impl DrawSource for FixedDraws {
@@ -116,16 +116,16 @@ impl DrawSource for FixedDraws {
     }
 }
 
-/// An enumeration of the paths of one program.
+/// Enumeration of the paths of one program.
 pub struct PathEnumerator {
     work: Vec<Prefix>,
-    /// Terms that models must have values for.
+    /// Inputs for which every model must have values.
     inputs: Vec<TermId>,
 }
 
 impl PathEnumerator {
-    /// Enumerates the paths under `conditions`, or all paths if there are none. Models have values
-    /// for `inputs`.
+    /// Creates an enumeration of the paths under `conditions`, or of all paths if there are no
+    /// conditions. Models have values for `inputs`.
     pub fn new(side: &Side, inputs: Vec<TermId>, conditions: Vec<TermId>) -> Self {
         let model = conditions
             .is_empty()
@@ -133,7 +133,7 @@ impl PathEnumerator {
         PathEnumerator::under(side, inputs, conditions, (model, 0))
     }
 
-    /// Enumerates the paths that packets of a path of another program take.
+    /// Creates an enumeration of the paths that packets of a given path of another program take.
     pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
         let known = (path.model.clone(), path.undecided_queries);
         PathEnumerator::under(side, inputs, path.conditions.clone(), known)
@@ -224,7 +224,7 @@ impl PathEnumerator {
                         return Ok(NextPath::Path(Box::new(path)));
                     }
                 };
-                // Reborrowed: `as_deref_mut` would keep the borrow for as long as the trait object.
+                // `as_deref_mut` would keep the borrow for the lifetime of the trait object.
                 let restricted: Option<&mut dyn Preconditions> = match &mut preconditions {
                     Some(preconditions) => Some(&mut **preconditions),
                     None => None,
@@ -244,7 +244,7 @@ impl PathEnumerator {
     }
 
     /// Executes a block. At a branch, continues on the side that the model takes, and queues the
-    /// other.
+    /// other side.
     fn block(
         &mut self,
         side: &mut Side,
@@ -322,8 +322,7 @@ impl PathEnumerator {
         on(at, target)
     }
 
-    /// Leaves out cases that the card handles differently whatever the program; returns whether any
-    /// packets are left.
+    /// Leaves out packets that violate a precondition; returns false if no packets are left.
     fn restrict(
         &self,
         side: &mut Side,
@@ -370,7 +369,7 @@ impl PathEnumerator {
     }
 }
 
-/// Gives variables without a value the least value of their domain.
+/// Gives each variable in `terms` that has no value the least value of its domain.
 fn complete(pool: &TermPool, model: &mut Model, terms: &[TermId]) {
     for term in pool.subterms(terms) {
         if let Node::Var(var) = *pool.node(term)

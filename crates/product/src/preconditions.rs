@@ -1,25 +1,27 @@
-//! Restrictions of a comparison to some packets, found in the blocks of a program.
+//! Preconditions: conditions that restrict a comparison to some packets. They are found in the
+//! blocks of a program.
 
 use slowpath_exec::Executor;
 use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 
-/// A condition under which a case is compared.
+/// A condition on the packets that are compared.
 pub struct Precondition {
     /// The condition, 1 bit.
     pub term: TermId,
-    /// Description, for users, of the cases that are left out where the condition does not hold.
+    /// Description, for users, of the packets that are left out because the condition does not
+    /// hold.
     pub sentence: &'static str,
 }
 
-/// The restrictions of a comparison, and the cases that they leave out.
+/// Preconditions of a comparison, with a record of the packets that are left out.
 pub trait Preconditions {
-    /// Returns the preconditions of the block that was executed last.
+    /// Returns the preconditions of `block`, which has just been executed.
     fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition>;
 
-    /// Records that a case is left out.
+    /// Records that packets that violate a precondition are left out.
     fn exclude(&mut self, precondition: &Precondition);
 
-    /// Returns true if a case is left out already.
+    /// Returns true if packets that violate the precondition are already left out.
     fn is_excluded(&self, precondition: &Precondition) -> bool;
 }

@@ -1,7 +1,7 @@
-//! Solver queries within the available time.
+//! Solver queries with limits on their effort.
 //!
-//! The effort of a query is limited in solver steps, so that results are the same on a busy
-//! machine. Query times are limited only if the total time is.
+//! The limit of a query is a number of solver steps, so results do not depend on the load of the
+//! machine. Queries also have a time limit, but only if the total time is limited.
 
 use crate::multiplications::Multiplications;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermPool};
@@ -14,11 +14,11 @@ const LONGEST: u64 = 80_000_000;
 /// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Maximum steps of a query that may stay undecided, such as whether a path is possible: about 2 s.
-/// Such a query also gets at most an eighth of the remaining time. Each earlier undecided query
-/// halves both limits.
+/// Maximum steps of a quick query, about 2 s. A quick query may stay undecided, such as the query
+/// whether a path is possible. It also gets at most an eighth of the remaining time. Each earlier
+/// undecided query halves both limits.
 const QUICK_STEPS: u64 = 16_000_000;
-/// Maximum number of times that the limits are halved.
+/// Maximum number of times that these limits are halved.
 const HALVES: u32 = 6;
 
 /// Answer to the question whether conditions can hold together.
@@ -36,7 +36,7 @@ pub enum Answer {
 struct Limit {
     /// Solver steps.
     steps: u64,
-    /// Time, if limited.
+    /// Time limit; `None` if the total time is unlimited.
     time: Option<Duration>,
 }
 
@@ -50,7 +50,7 @@ pub struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Returns the stop condition of all queries.
+    /// Returns the condition that stops all queries.
     pub fn stop(&self) -> &Stop {
         self.stop
     }
@@ -70,7 +70,7 @@ impl<'a> Queries<'a> {
         self.assumed.extend(conditions);
     }
 
-    /// Returns the reason to end the work now, if there is one.
+    /// Returns the reason to stop, if there is one.
     pub fn stop_reason(&self) -> Option<&'static str> {
         self.stop.reason().map(|reason| match reason {
             Reason::Interrupted => "interrupted",
@@ -92,9 +92,9 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, Limit { steps: LONGEST, time })
     }
 
-    /// Same as [`check`](Self::check), for queries that may stay undecided: with fewer steps.
-    /// `undecided_queries` is the number of earlier queries, with fewer conditions, that stayed
-    /// undecided; each lowers the limit.
+    /// Same as [`check`](Self::check) with fewer steps, for queries that may stay undecided.
+    /// `undecided_queries` is the number of earlier undecided queries with fewer conditions; each
+    /// of them lowers the limit.
     ///
     /// # Errors
     /// If the solver contradicts itself.
@@ -107,8 +107,9 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, self.soon(undecided_queries))
     }
 
-    /// Returns the positions of conditions that cannot hold together. Returns `None` if all of them
-    /// can, or if the solver does not decide soon ([`check_quickly`](Self::check_quickly)).
+    /// Returns the positions of conditions that cannot hold together. Returns `None` if all
+    /// conditions can hold together, or if the solver does not decide quickly (as in
+    /// [`check_quickly`](Self::check_quickly)).
     ///
     /// # Errors
     /// If the solver contradicts itself.
@@ -126,8 +127,7 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Returns the limit of a query that may stay undecided, after `undecided_queries` undecided
-    /// ones.
+    /// Returns the limit of a quick query after `undecided_queries` undecided queries.
     fn soon(&self, undecided_queries: u32) -> Limit {
         let halves = undecided_queries.min(HALVES);
         let time = self.stop.remaining().map(|left| left / 8 / (1 << halves));
@@ -147,7 +147,8 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Asks whether conditions can hold together with those of every query, which come last.
+    /// Asks whether the conditions and those of every query can hold together. In an unsatisfiable
+    /// core, the conditions of every query come last.
     fn ask(
         &mut self,
         pool: &mut TermPool,
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(found, Ok(Some(vec![1, 3])));
         let found = queries.contradiction(&mut pool, &[other, small, equal]);
         assert_eq!(found, Ok(None));
-        // Conditions of every query are not part of the answer.
+        // The core must not contain the conditions that hold in every query.
         queries.assume([small]);
         let found = queries.contradiction(&mut pool, &[other, large]);
         assert_eq!(found, Ok(Some(vec![1])));

@@ -6,22 +6,23 @@ use slowpath_ir::{BlockId, Destination, InputId, InputKind, Program, RegionId, T
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// A program and its execution. Sides share terms by exchanging [`Executor::pool`].
+/// A program and its execution. Two sides share one pool of terms and take turns in holding it
+/// ([`Executor::pool`]).
 pub struct Side {
     /// The executor of the program.
     pub executor: Executor,
     /// State after the prologue.
     pub start: SymbolicState,
-    /// Resolves values that execution along one path leaves open.
+    /// Resolver of values that execution along one path leaves open.
     pub resolver: Resolver,
-    /// Resolves values that execution leaves open where paths were joined.
+    /// Resolver of values that execution leaves open where paths were joined; `None` without joins.
     pub joined: Option<AllPaths>,
     /// Number of executed block instances and of joins.
     points: u32,
 }
 
 impl Side {
-    /// Starts a program from the given terms.
+    /// Creates a side at the start of the program, with the terms in `start`.
     ///
     /// # Errors
     /// If its prologue cannot be executed.
@@ -30,14 +31,15 @@ impl Side {
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
-    /// Returns a number that no block instance has had so far.
+    /// Returns an unused number for a block instance or a join.
     pub(crate) fn new_point(&mut self) -> NodeId {
         let point = NodeId(self.points);
         self.points += 1;
         point
     }
 
-    /// Returns the successors of a block: if its condition holds, and if not.
+    /// Returns the successors of a block: first if its condition holds, then if it does not hold.
+    /// Both are equal after a jump.
     pub(crate) fn targets(&self, block: BlockId) -> [Destination; 2] {
         match &self.executor.program().block(block).terminator {
             Terminator::Jump(edge) => [edge.target; 2],
@@ -66,8 +68,8 @@ impl Side {
         self.resolver.resolve(&mut self.executor, content).map_err(|error| error.to_string())
     }
 
-    /// Returns the environment of a concrete run. Inputs other than addresses have these values,
-    /// clamped to their limits; the run draws `unknowns`; memory holds zeros.
+    /// Returns the environment of a concrete run. `values` are the values of all inputs, clamped to
+    /// their limits; addresses are left out. The run draws `unknowns`, and memory holds zeros.
     pub fn environment(&self, values: &[u64], unknowns: Vec<u64>) -> Environment {
         let program = self.executor.program();
         let mut environment = Environment::with_fill(program, 0);

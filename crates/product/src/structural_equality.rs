@@ -1,18 +1,18 @@
 //! Structural equality of terms, for values that two programs compute in a different order. It uses
 //! no solver and holds for all values of variables.
 //!
-//! Two terms are equal if the same operator makes them of equal terms. If the operators differ, the
-//! terms are equal if they are equal in both cases of the condition of a choice. The check is
-//! incomplete: it does not find all equal terms.
+//! Two terms are equal if they have the same operator and equal operands. If the operators differ,
+//! the terms are equal if they are equal in both cases of the condition of a choice inside them.
+//! The check is incomplete: it does not find all equal terms.
 
 use slowpath_smt::{Node, TermId, TermPool};
 use std::collections::HashMap;
 
-/// Maximum number of terms to visit, over all pairs.
+/// Maximum number of visited terms, for all pairs together.
 const MAX_TERMS: usize = 4_000_000;
 /// Maximum number of nested case distinctions.
 const MAX_CASES: u32 = 6;
-/// Maximum depth at which a choice is looked for inside a term.
+/// Maximum depth inside a term at which a choice is searched.
 const MAX_DEPTH: u32 = 4;
 /// Maximum nesting depth of compared terms.
 const MAX_NESTED: u32 = 400;
@@ -20,26 +20,27 @@ const MAX_NESTED: u32 = 400;
 /// Maximum number of compared pairs.
 const MAX_PAIRS: u32 = 200_000;
 
-/// A pair of terms that may be equal where all conditions hold.
+/// A pair of terms that may be equal if all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermPair {
     /// The terms.
     pub terms: (TermId, TermId),
-    /// Conditions of the choices around the terms, 1 bit each.
+    /// Conditions under which the surrounding choices select these terms, 1 bit each.
     pub conditions: Vec<TermId>,
 }
 
-/// Pairs of terms with the known results about them.
+/// Pairs of terms, with the results about them so far.
 #[derive(Debug)]
 pub struct StructuralEquality {
-    /// Alternative sets of conditions under which the terms of each pair are equal.
+    /// Sets of conditions for each pair of terms; the terms are equal if all conditions of one set
+    /// hold.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
-    /// Pairs that were not found equal, with the number of case distinctions that were still
-    /// allowed.
+    /// Pairs that were not found equal, each with the number of case distinctions that the
+    /// comparison was allowed to make.
     open: HashMap<TermPair, u32>,
-    /// Innermost pairs that were not found equal.
+    /// Innermost pairs that were not found equal, for the solver.
     undecided: Vec<TermPair>,
-    /// Remaining numbers of terms and of pairs.
+    /// Number of terms that may still be visited, and number of pairs that may still be compared.
     terms_left: usize,
     pairs_left: u32,
 }
@@ -63,8 +64,8 @@ impl StructuralEquality {
         self.equal(pool, pair, MAX_CASES, MAX_NESTED)
     }
 
-    /// Returns and removes the innermost pairs that were not found equal. If they are equal, the
-    /// terms made of them may be equal too.
+    /// Returns and removes the innermost pairs that were not found equal. If the solver shows that
+    /// they are equal, the surrounding terms may be equal too.
     pub fn take_undecided(&mut self) -> Vec<TermPair> {
         std::mem::take(&mut self.undecided)
     }
@@ -75,7 +76,7 @@ impl StructuralEquality {
         self.equal.get(&pair.terms).is_some_and(|known| known.iter().any(holds))
     }
 
-    /// Records that the terms of a pair are equal under its conditions, as the solver has shown.
+    /// Records a pair whose terms are equal under its conditions, as the solver has shown.
     pub fn note_equal(&mut self, pair: TermPair) {
         self.equal.entry(pair.terms).or_default().push(pair.conditions);
         self.open.clear();
@@ -126,7 +127,8 @@ impl StructuralEquality {
         equal
     }
 
-    /// Returns the pairs of operands that have to be equal, if the same operator makes both terms.
+    /// Returns the pairs of operands that have to be equal if both terms have the same operator;
+    /// otherwise `None`.
     fn made_alike(
         &self,
         pool: &mut TermPool,
@@ -144,7 +146,7 @@ impl StructuralEquality {
         Some(first.into_iter().zip(second).collect())
     }
 
-    /// Compares two terms in both cases of the condition of a choice inside them.
+    /// Compares two terms twice: once for each value of the condition of a choice inside them.
     fn in_both_cases(
         &mut self,
         pool: &mut TermPool,
@@ -198,7 +200,7 @@ impl StructuralEquality {
     }
 }
 
-/// Returns the condition of a choice in a term, at most `depth` levels below the term.
+/// Returns the condition of a choice in a term, at most `depth` levels below its root.
 fn choice(pool: &TermPool, term: TermId, depth: u32) -> Option<TermId> {
     if let Node::Ite(condition, ..) = *pool.node(term) {
         return Some(condition);
@@ -230,7 +232,7 @@ mod tests {
         let mut alike = StructuralEquality::default();
         assert!(alike.are_equal(&mut pool, one, other));
         assert!(!alike.are_equal(&mut pool, one, swapped));
-        // Also inside of other terms.
+        // The same terms inside a concatenation are found equal as well.
         let [first, second] = [one, other].map(|sum| pool.concat(sum, c));
         assert!(alike.are_equal(&mut pool, first, second));
     }

@@ -3,26 +3,29 @@
 use crate::queries::Answer;
 use slowpath_smt::Model;
 
-/// Maximum number of reasons that are kept.
+/// Maximum number of listed reasons.
 const MAX_REASONS: usize = 20;
 
-/// Result of a comparison for the packets of one path.
+/// Result of comparing both programs on the packets of one path.
 pub enum Equivalence {
     /// Both programs do the same.
     Proved,
-    /// Not known for all of these packets.
+    /// The solver cannot decide for all of these packets.
     Undecided,
-    /// The programs differ for a packet, on which both have been run.
+    /// The programs differ on a packet; runs of both programs confirm it.
     Differs,
     /// The comparison was stopped early.
     Stopped,
 }
 
 /// Interprets the answer to the question whether two programs can differ in `what`. Returns `None`
-/// if they cannot, or the difference that running both programs on the model confirms.
+/// Interprets the solver's answer to the question whether two programs can differ in `what`.
+/// Returns `None` if they cannot differ. If they can, `confirm` runs both programs on the model,
+/// and its result is returned.
 ///
 /// # Errors
-/// The reason why it stays undecided: the solver does not decide, or the runs do not confirm it.
+/// The reason why the question stays undecided: the solver does not decide, or the runs show no
+/// difference.
 pub fn difference<C>(
     what: &str,
     answer: Answer,
@@ -39,7 +42,7 @@ pub fn difference<C>(
     }
 }
 
-/// Adds the reason why something stays undecided, unless it is there already or there are too many.
+/// Adds a reason, unless the list is full or already contains it.
 pub fn add_reason(reasons: &mut Vec<String>, why: String) {
     if reasons.len() < MAX_REASONS && !reasons.contains(&why) {
         reasons.push(why);

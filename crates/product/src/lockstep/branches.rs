@@ -1,4 +1,4 @@
-//! Branches: successors of pairs whose programs have reached a branch.
+//! Branches: the pairs that follow after programs have reached a branch.
 
 use super::runs::{Failed, Runs};
 use super::scheduling::{Pair, Position};
@@ -15,7 +15,7 @@ enum ConditionValue {
 }
 
 impl Runs<'_, '_> {
-    /// Returns the successors of a pair; the programs in `due` are at a branch.
+    /// Returns the pairs that follow; the programs in `due` are at a branch.
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {
@@ -53,8 +53,8 @@ impl Runs<'_, '_> {
         Ok(self.take_branches(&pair, &conditions[..1], true))
     }
 
-    /// Takes the given branches together, once for each value of the first condition. `alike` is
-    /// true if the second condition equals the first, false if it is the opposite.
+    /// Takes the branches of both programs together, once for each value of the first condition.
+    /// `alike` is true if the second condition equals the first, false if it is the opposite.
     fn take_branches(
         &mut self,
         pair: &Pair,
@@ -79,7 +79,7 @@ impl Runs<'_, '_> {
         ways
     }
 
-    /// Asks the solver whether a condition has the same value in all runs of a pair.
+    /// Asks the solver which values a condition has in the runs of a pair.
     fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<ConditionValue, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;

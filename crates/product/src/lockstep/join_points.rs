@@ -1,14 +1,14 @@
 //! Join points of runs of both programs, and the conditions known there.
 //!
 //! Each incoming path of a join point has a selector: an unknown that is 1 if the path is taken.
-//! Values after a join point are choices by selectors, whatever the path conditions are. The
-//! clauses that tie selectors to path conditions are given to the solver only if it cannot decide
-//! without them.
+//! After a join point, values that differ between its paths are choices by selectors, not by the
+//! conditions of the paths. The solver gets the clauses that tie selectors to these conditions only
+//! if it cannot decide without them.
 
 use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Number of a join point; 0 is the start.
+/// Index of a join point; 0 is the start.
 pub(super) type JoinPointId = usize;
 
 struct JoinPoint {
@@ -29,11 +29,11 @@ pub(super) struct IncomingPath<'a> {
     pub conditions: &'a [TermId],
 }
 
-/// All join points so far, by number.
+/// All join points so far, by index.
 pub(super) struct JoinPoints(Vec<JoinPoint>);
 
 impl JoinPoints {
-    /// Creates the start, at which `conditions` hold.
+    /// Creates the list with the start only, where `conditions` hold.
     pub fn new(pool: &mut TermPool, conditions: &[TermId]) -> Self {
         let start = JoinPoint {
             reached: pool.bool(true),
@@ -48,7 +48,7 @@ impl JoinPoints {
         self.0.len()
     }
 
-    /// Adds a join point; returns its number and a selector for each path.
+    /// Adds a join point; returns its index and a selector for each path.
     pub fn add(
         &mut self,
         pool: &mut TermPool,
@@ -85,7 +85,7 @@ impl JoinPoints {
         (self.0.len() - 1, selectors)
     }
 
-    /// Returns the conditions that hold on all paths to a join point.
+    /// Returns the conditions that hold in all runs that reach a join point.
     pub fn sure(&self, at: JoinPointId) -> impl Iterator<Item = TermId> {
         self.0[at].sure.iter().copied()
     }
@@ -95,8 +95,8 @@ impl JoinPoints {
         self.0[at].reached
     }
 
-    /// Returns all conditions known of runs that reach a join point, those of earlier join points
-    /// included.
+    /// Returns all known conditions on runs that reach a join point: its own clauses and those of
+    /// earlier join points.
     pub fn known(&self, at: JoinPointId) -> Vec<TermId> {
         let mut known: Vec<TermId> = self.sure(at).collect();
         known.push(self.reached(at));

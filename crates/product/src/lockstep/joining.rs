@@ -1,4 +1,4 @@
-//! Joins pairs of runs that have reached the same blocks in both programs.
+//! Joining of pairs of runs that have reached the same blocks in both programs.
 
 use super::join_points::IncomingPath;
 use super::runs::{Failed, Runs};
@@ -43,8 +43,8 @@ impl Runs<'_, '_> {
         Ok(Pair { sides, from, conditions: Vec::new(), max_extra_instructions })
     }
 
-    /// Joins runs of one program. For each run, `taken` has the arc it arrives by and the term that
-    /// is 1 if the run takes this arc.
+    /// Joins runs of one program. For each run, `taken` has the arc by which it arrives, and the
+    /// term that is 1 if the run takes this arc.
     fn join_runners(
         &mut self,
         which: usize,

@@ -1,5 +1,6 @@
-//! Execution order of blocks: all paths to a merge are followed before execution goes past it, and
-//! loops come before the blocks after them. The order changes only the amount of work.
+//! Execution order of blocks: before execution continues after a merge, all paths to the merge are
+//! followed. Loops come before the blocks after them. The order changes only the amount of work,
+//! not the results.
 
 use slowpath_ir::{BlockId, Destination, FlowError, FlowGraph, LoopId, Program};
 
@@ -53,15 +54,15 @@ impl Order {
         self.joins.get(block.index()).copied().unwrap_or(false)
     }
 
-    /// Returns true if a step leads back, into the next iteration of a loop.
+    /// Returns true if an edge leads back, into the next iteration of a loop.
     pub(super) fn leads_back(&self, from: BlockId, to: BlockId) -> bool {
         let key = |block: BlockId| (self.place(block), self.own.get(block.index()));
         key(to) <= key(from)
     }
 }
 
-/// Lays out the blocks of a loop, or of the whole program; the blocks of an inner loop stay
-/// together.
+/// Orders the blocks of a loop, or of the program if `scope` is `None`. The blocks of an inner loop
+/// stay together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {
@@ -76,7 +77,7 @@ fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     }
 }
 
-/// Returns the loop directly inside `scope` that is or contains `inner`.
+/// Returns the outermost loop directly inside `scope` that is or contains `inner`.
 fn child(flow: &FlowGraph, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
     let mut current = inner?;
     loop {

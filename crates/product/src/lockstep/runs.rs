@@ -38,21 +38,21 @@ pub(super) struct Runs<'a, 'b> {
     pub orders: &'a [Order; 2],
     pub drawing: &'a mut dyn DrawSource,
     pub queries: &'a mut Queries<'b>,
-    /// Number of the program that holds the term pool.
+    /// Index of the program that holds the term pool.
     pub pool_owner: usize,
     pub join_points: JoinPoints,
-    /// Waiting pairs by place.
+    /// Waiting pairs by position.
     pub waiting: BTreeMap<PairPosition, Vec<Pair>>,
     /// Reliances of each program, with the terms that are 1 in runs that rely on them.
     pub reliances: [Vec<(RelianceId, TermId)>; 2],
-    /// Number of arcs of all joins so far.
+    /// Number of incoming arcs of all join points so far.
     pub arcs: usize,
     /// Number of executed blocks.
     blocks: u64,
 }
 
 impl<'a, 'b> Runs<'a, 'b> {
-    /// Starts without runs, for packets for which `conditions` hold.
+    /// Creates the state without any runs; `conditions` hold for all packets.
     pub fn new(
         sides: [&'a mut Side; 2],
         orders: &'a [Order; 2],
@@ -79,7 +79,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Hands the term pool to a program.
+    /// Hands the term pool to the program with index `which`.
     pub fn move_pool_to(&mut self, which: usize) {
         if self.pool_owner != which {
             let [first, second] = &mut self.sides;
@@ -88,12 +88,12 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Returns the term pool, whichever program holds it.
+    /// Returns the term pool from the program that holds it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.sides[self.pool_owner].executor.pool
     }
 
-    /// Executes the block at which a program is; returns whether any run gets past it.
+    /// Executes the next block of a program; returns false if no run gets past the block.
     pub fn run(&mut self, which: usize, pair: &mut Pair) -> Result<bool, Failed> {
         self.blocks += 1;
         if self.blocks > MAX_BLOCKS {
@@ -102,7 +102,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         self.move_pool_to(which);
         match self.execute(which, pair) {
             Ok(goes_on) => Ok(goes_on),
-            // An error does not matter in a block that no run reaches.
+            // An error in a block that no run reaches does not matter.
             Err(error) if self.possible(pair, &[])? => Err(error.into()),
             Err(_) => Ok(false),
         }
@@ -154,7 +154,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Takes one side of a program's branch; returns whether any run gets there.
+    /// Follows one side of a program's branch; returns false if no run takes this side.
     pub fn take(&mut self, which: usize, pair: &mut Pair, value: bool) -> bool {
         let cursor = &mut pair.sides[which];
         let Position::Branch { terms, taken, fallthrough, .. } = cursor.at else { return false };
@@ -167,7 +167,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Returns whether a pair may have runs for which further conditions hold.
+    /// Returns true unless the solver shows that no run of a pair fulfils the further conditions.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.pool_owner].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();

@@ -23,7 +23,7 @@ pub(super) enum Position {
 pub(super) struct Cursor {
     pub at: Position,
     pub state: SymbolicState,
-    /// Counters of `DrawSource` so far.
+    /// Counters of `DrawSource`: the draws on the way to this position.
     pub counts: Vec<u32>,
     /// Number of back edges taken.
     pub iterations: u32,
@@ -40,7 +40,8 @@ pub(super) struct Pair {
     /// Last join point.
     pub from: JoinPointId,
     pub conditions: Vec<TermId>,
-    /// Greatest difference in instructions of any run, second program minus first.
+    /// Greatest difference between the numbers of instructions in a pair of runs: second program
+    /// minus first.
     pub max_extra_instructions: i64,
 }
 
@@ -54,12 +55,12 @@ pub(super) enum NextStep {
     Branch(Vec<usize>),
 }
 
-/// Position at which pairs wait; places that are further behind sort first.
+/// Position at which a pair waits. Earlier positions in the common order sort first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PairPosition {
     /// Position of each program in the common order.
     order: [u32; 2],
-    /// Block number in each program; `None` at the end.
+    /// Number of the block in each program; `None` at the end.
     blocks: [Option<u32>; 2],
 }
 
@@ -71,7 +72,8 @@ impl PairPosition {
 }
 
 impl Cursor {
-    /// Returns the progress: number of loop iterations, then position in the common order.
+    /// Returns the progress for comparison: number of loop iterations, then position in the common
+    /// order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             Position::Block(block) | Position::Branch { block, .. } => {
@@ -81,7 +83,7 @@ impl Cursor {
         }
     }
 
-    /// Moves the runs along an edge; returns whether any run gets there.
+    /// Moves the runs along an edge; returns false if no run takes the edge.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
         let (Position::Block(from) | Position::Branch { block: from, .. }) = self.at else {
             return false;
@@ -99,7 +101,7 @@ impl Cursor {
 }
 
 impl Pair {
-    /// Returns the place at which the pair waits.
+    /// Returns the position at which the pair waits.
     pub fn place(&self, orders: &[Order; 2]) -> PairPosition {
         let mut place = PairPosition { order: [u32::MAX; 2], blocks: [None; 2] };
         for (which, cursor) in self.sides.iter().enumerate() {

@@ -9,7 +9,7 @@ fn product(pool: &mut TermPool, factor: u64) -> (TermId, TermId) {
     (value, pool.mul(wide, factor))
 }
 
-/// Returns dividends at which a quotient that is off by one shows.
+/// Returns dividends for which a wrong quotient differs from the right one by one.
 fn dividends(divisor: u64) -> impl Iterator<Item = u64> {
     const GREATEST: u64 = u32::MAX as u64;
     let multiples = [0, 1, 2, 1000, GREATEST / divisor / 2, GREATEST / divisor];
@@ -63,7 +63,7 @@ fn a_reciprocal_of_33_bits_is_recognised() {
 #[test]
 fn a_factor_that_is_no_reciprocal_stays() {
     let mut pool = TermPool::new();
-    // One too large for 7: wrong for large dividends.
+    // This reciprocal for 7 is one too large, so the result is wrong for large dividends.
     let (_, product) = product(&mut pool, 0x2492_4926);
     let slice = pool.extract(product, 32, 32);
     assert_eq!(Multiplications::default().quotients(&mut pool, &[slice]), [slice]);
