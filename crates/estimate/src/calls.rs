@@ -1,4 +1,4 @@
-//! Calls of the kernel on a path: helper, map, amount of work, and success.
+//! Kernel calls on a path: their helper, map, amount of work and success.
 
 use crate::code::Code;
 use crate::values::{MemoryAccess, Value, Values};
@@ -9,11 +9,11 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
 
-/// Maximum number of instructions between a call and the comparison of its result with 0.
+/// Maximum number of instructions from a call to the comparison of its result with 0.
 const SOON: usize = 16;
 
-/// Maximum size of the tail of a key, in bytes, that `jhash` reads byte by byte; keys of whole
-/// words have no such tail.
+/// Maximum size of the tail of a key, in bytes, that `jhash` reads byte by byte. Keys that consist
+/// of 4-byte words have no such tail.
 const UNMIXED: u32 = 12;
 /// Maximum length of a format string that is scanned.
 const LONGEST: u32 = 1 << 12;
@@ -30,14 +30,15 @@ const SHRINK: &str = "shrink";
 /// A call of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Helper name without `bpf_`, followed by the type of its map and its case, if any, separated
-    /// by dots.
+    /// Helper name without `bpf_`, then the type of its map and its case, separated by dots. Type
+    /// and case are left out if there are none.
     pub name: String,
-    /// Amount of work, as far as the path shows it: bytes of the map's keys, bytes that are
-    /// checksummed, printed or output, or iterations of a loop.
+    /// Amount of work, as far as the path shows it. Depending on the helper: bytes of the key, of
+    /// checksummed data or of output, or iterations of a loop.
     pub bytes: u32,
-    /// True if the call returns 0, if the path compares the result with 0 soon: a look-up found
-    /// nothing, or another helper succeeded. For tail calls, true if the call does not return.
+    /// True if the call returns 0: a look-up found nothing, or another helper succeeded. `None` if
+    /// the path does not compare the result with 0 soon after the call. For tail calls, true if the
+    /// call does not return.
     pub zero: Option<bool>,
     /// Capacity of the map in entries, as far as the path shows it.
     pub capacity: Option<u32>,
@@ -60,12 +61,12 @@ impl Call {
     }
 }
 
-/// Returns true if a part of a name is a case, and not a map type.
+/// Returns true if a part of a call's name is a case, and not a map type.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// State of earlier calls that determines the case of the next call.
+/// Record of earlier calls, which determines the case of the next call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cases {
     /// Maps whose last look-up found nothing.
@@ -73,7 +74,7 @@ pub(crate) struct Cases {
 }
 
 impl Cases {
-    /// Returns the call at index `at` of a path; `class` is its cost class.
+    /// Returns the call at position `at` of a path; `class` is its cost class.
     pub fn call(
         &mut self,
         code: &Code,
@@ -121,7 +122,7 @@ impl Cases {
                 new.then(|| NEW.to_owned())
             }
             XDP_ADJUST_TAIL => match values.register(2) {
-                // The argument is an `int`.
+                // The kernel reads the argument as an `int`.
                 Value::Constant(delta) if (delta as i32) < 0 => Some(SHRINK.to_owned()),
                 Value::Constant(_) => Some(GROW.to_owned()),
                 _ => None,
@@ -135,7 +136,8 @@ impl Cases {
     }
 }
 
-/// Returns the number of values that the format of `bpf_trace_printk` prints.
+/// Returns the number of values that `bpf_trace_printk` prints according to its format; `None` if
+/// the format is not known.
 fn printed(code: &Code, values: &Values) -> Option<u32> {
     let Value::Constant(size) = values.register(2) else { return None };
     let (mut count, mut begun) = (0, false);
@@ -153,12 +155,12 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Returns true if the path does not continue behind the call.
+/// Returns true if a tail call jumped: the path does not continue after the call.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }
 
-/// Returns the amount of work of a helper.
+/// Returns the amount of work of a helper, as in [`Call::bytes`].
 fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     let constant = |register| match values.register(register) {
         Value::Constant(number) => u32::try_from(number).unwrap_or(0),
@@ -168,7 +170,7 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
         "bpf_csum_diff" => constant(2).saturating_add(constant(4)),
         "bpf_trace_printk" => constant(2),
         "bpf_perf_event_output" => {
-            // The upper half of the flags is the number of packet bytes to output.
+            // The upper 32 bits of the flags are the number of packet bytes to output.
             let packet = match values.register(3) {
                 Value::Constant(flags) => u32::try_from((flags as u64) >> 32).unwrap_or(0),
                 _ => 0,
@@ -182,8 +184,8 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     }
 }
 
-/// Returns the loads by which a helper reads its key, or nothing if the helper has no key at a
-/// known address.
+/// Returns the loads by which a helper reads its key. Returns no loads if the helper has no key, or
+/// the address of the key is not known.
 pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<MemoryAccess> {
     if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
         return Vec::new();
@@ -202,8 +204,9 @@ pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec
     widths.into_iter().map(next).collect()
 }
 
-/// Returns the size of each load of a key in bytes. Tries compare keys as `longest_prefix_match` in
-/// `kernel/bpf/lpm_trie.c` does; other maps read the words that `jhash` mixes.
+/// Returns the sizes of the loads that read a key, in bytes and in order. Tries compare keys as
+/// `longest_prefix_match` in `kernel/bpf/lpm_trie.c` does. Other maps read the words that `jhash`
+/// mixes.
 fn widths(bytes: u32, is_trie: bool) -> Vec<u8> {
     let mut widths = Vec::new();
     let mut left = bytes;
@@ -222,7 +225,7 @@ fn widths(bytes: u32, is_trie: bool) -> Vec<u8> {
     widths
 }
 
-/// Returns the number of the map in a helper's argument.
+/// Returns the index of the map in a helper's argument, if it is known.
 fn map(values: &Values, helper: i32) -> Option<usize> {
     match values.register(map_register(helper)) {
         Value::Map(map) => Some(map as usize),
@@ -230,8 +233,8 @@ fn map(values: &Values, helper: i32) -> Option<usize> {
     }
 }
 
-/// Returns true if the call at `at` returns 0, according to the first comparison of its result with
-/// 0 soon afterwards. Returns `None` without such a comparison.
+/// Returns true if the call at position `at` returns 0, false if it does not. The first comparison
+/// of its result with 0 shows this. Returns `None` if none of the next instructions compares it.
 fn zero(code: &Code, path: &[u32], at: usize) -> Option<bool> {
     let mut holds = [false; 11];
     holds[0] = true;

@@ -3,7 +3,7 @@
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
 
-/// Instructions by number, and properties of the maps that they name.
+/// Instructions by number, and properties of the maps that they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     pub(crate) insns: Vec<Insn>,

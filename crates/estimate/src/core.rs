@@ -1,4 +1,4 @@
-//! The core model: instructions enter a window in order and leave it when they are done.
+//! The core model: instructions enter a window in order and leave it when they retire.
 //!
 //! All times are integers in thousandths of a cycle, so that a path takes the same time on every
 //! machine. The simulation repeats the kernel's test-run loop with the program in it, because
@@ -11,14 +11,14 @@ use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Number of loop iterations until the steady state.
+/// Number of loop iterations before the steady state.
 const TURNS: u64 = 2;
-/// The same if retirement is simulated.
+/// Number of loop iterations before the steady state if retirement is simulated.
 const WARM: u64 = 4;
-/// Number of iterations that are then averaged. If the window holds several iterations, they take
-/// unequal times.
+/// Number of iterations in the steady state that are averaged. They can take unequal times if the
+/// window holds several iterations.
 const MEAN_OF: u64 = 4;
-/// Maximum number of instructions of one call that are simulated; they fill a window.
+/// Maximum number of simulated instructions for one kernel call; they fill the window.
 const FOLLOWED: u64 = 400;
 /// Minimum time between two retirements, in thousandths of a cycle.
 const RETIRE: u64 = 125;
@@ -27,20 +27,21 @@ const CYCLE: u64 = 1000;
 /// Time of a path, in thousandths of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Time of one iteration of the kernel's loop with the program in it.
+    /// Time of one iteration of the kernel's loop that includes the program.
     pub iteration: u64,
     /// Time of one iteration without the program.
     pub empty: u64,
-    /// Contribution of each instruction to the difference of the two, by index in the path.
+    /// Contribution of each instruction to the difference between `iteration` and `empty`, by index
+    /// in the path.
     pub parts: Vec<u64>,
-    /// Calls without a measured price, by index in [`Path::calls`].
+    /// Calls whose price was not measured, by index in [`Path::calls`].
     pub unknown: Vec<usize>,
 }
 
 impl Path {
-    /// Estimates the time of the path. Each map has `entries` entries, or its capacity if that is
-    /// smaller, and packets are spread over all of them. With 0, maps have only the entries that
-    /// the path needs.
+    /// Estimates the time of the path. Each map has `entries` entries, but no more than its
+    /// capacity, and packets are spread over all of them. If `entries` is 0, maps have only the
+    /// entries that the path needs.
     pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
         let mut parts = vec![0; self.len()];
         let prices: Vec<Option<u64>> =
@@ -62,8 +63,8 @@ impl Path {
         Flow { iteration: turn, empty, parts: shares(&parts, turn - empty), unknown }
     }
 
-    /// Returns the path without the key loads of calls that do not read their key; `reads` is
-    /// indexed like [`Path::calls`].
+    /// Returns the path without loads of keys for calls that do not read their key. `reads` tells
+    /// for each call of [`Path::calls`] whether it reads its key.
     fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
         if reads.iter().all(|&reads| reads) {
             return Cow::Borrowed(self);
@@ -77,8 +78,9 @@ impl Path {
         Cow::Owned(path)
     }
 
-    /// Returns the time of one iteration in the steady state, by fetch and, if retirement is
-    /// simulated, by retirement. In the long run, a full window makes one wait for the other.
+    /// Returns the time of one iteration in the steady state: by fetch or, if retirement is
+    /// simulated, the greater of the times by fetch and by retirement. In the long run, a full
+    /// window makes fetch and retirement wait for each other.
     fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -96,21 +98,21 @@ impl Path {
 }
 
 impl crate::Call {
-    /// Returns true if the call reads its key. A look-up in an empty trie compares nothing
-    /// (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
+    /// Returns false for look-ups in an empty trie, which compare nothing (`trie_lookup_elem` in
+    /// `kernel/bpf/lpm_trie.c`). All other calls with a key read it.
     fn reads_key(&self, entries: u64) -> bool {
         let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);
         !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
     }
 
-    /// Returns the price of the call, or `None` if it is not known.
+    /// Returns the price of the call; `None` if it was not measured.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
         Some(price.saturating_add(self.growth(timing, entries).cycles()))
     }
 }
 
-/// Scales `parts` so that they add up to `whole`.
+/// Scales `parts` so that their sum is `whole`.
 fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     if sum == 0 {
@@ -127,7 +129,7 @@ fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-/// Issue queue of an execution unit, and the time at which the unit is free.
+/// Issue times of an execution unit, and the time at which the unit becomes free.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     issued: Vec<u64>,
@@ -138,11 +140,12 @@ struct Core<'t> {
     timing: &'t Timing,
     /// Time at which the next instruction enters the window.
     fetched: u64,
-    /// Time at which the fetch stage delivers it, if the description has a pipeline.
+    /// Time at which the fetch stage delivers the next instruction; used only if the target
+    /// description has a pipeline.
     delivered: u64,
-    /// Fetch delay caused by a jump of the previous instruction.
+    /// Fetch delay that a jump of the previous instruction causes.
     jumped: u64,
-    /// Earliest fetch time of the next branch, if the description has a pipeline.
+    /// Earliest fetch time of the next branch; used only if the target description has a pipeline.
     branched: u64,
     /// Time of the last retirement.
     retired: u64,
@@ -150,7 +153,7 @@ struct Core<'t> {
     window: VecDeque<u64>,
     queues: [Queue; Unit::ALL.len()],
     registers: [u64; 11],
-    /// Time of execution and of retirement of each instruction of the path.
+    /// Times of execution and retirement of each instruction in the current iteration.
     passed: Vec<(u64, u64)>,
 }
 
@@ -170,8 +173,8 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates one iteration of the loop. An instruction's part is the time by which it delays
-    /// the latest fetch or retirement.
+    /// Simulates one iteration of the loop. Sets each instruction's part to the time by which it
+    /// delays the latest fetch or retirement.
     fn turn(&mut self, path: &Path, prices: &[Option<u64>], parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();
@@ -207,8 +210,8 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
-    /// Advances to the next instruction. It follows the previous one after `behind`, or when the
-    /// fetch stage delivers it, if that is later.
+    /// Advances the fetch time to that of the next instruction: `behind` later than the previous
+    /// one, or at the time of delivery by the fetch stage, if that is later.
     fn fetch(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
@@ -279,8 +282,8 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates a call of the kernel whose instructions pass through the window like others. It
-    /// starts when its arguments and the key in memory are ready. Returns the time at which its
+    /// Simulates a kernel call whose instructions pass through the window like others. The call
+    /// starts when its arguments and its key in memory are ready. Returns the time at which its
     /// result is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
@@ -299,8 +302,8 @@ impl<'t> Core<'t> {
         (self.fetched + self.timing.unit(Unit::Load).latency).max(begun + latency)
     }
 
-    /// Simulates a load. Data from one store is forwarded; data from several stores must reach the
-    /// cache first.
+    /// Returns the time at which a load is done. Data of a single store is forwarded to the load;
+    /// data of several stores has to reach the cache first.
     fn load(&mut self, forwarded: Option<Forwarded>, ready: u64) -> u64 {
         let latency = self.timing.unit(Unit::Load).latency;
         let Some(Forwarded { store, pieces }) = forwarded else {
@@ -314,8 +317,8 @@ impl<'t> Core<'t> {
         self.execute(Unit::Load, ready.max(stored)) + core.forward_cycles
     }
 
-    /// Issues an instruction that is ready at `ready` to a unit. Returns the time at which it is
-    /// executed.
+    /// Issues an instruction to a unit; its operands are ready at `ready`. Returns the time at
+    /// which the instruction is done.
     fn execute(&mut self, unit: Unit, ready: u64) -> u64 {
         let timing = self.timing.unit(unit);
         let queue = &mut self.queues[unit as usize];

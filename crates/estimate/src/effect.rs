@@ -3,22 +3,22 @@
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source};
 use slowpath_target::Unit;
 
-/// Handling of an instruction by the core.
+/// Kind of work that an instruction is for the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Done at register renaming: a move or a jump.
     Renamed,
-    /// Done at register renaming, for a 64-bit constant, which takes more space.
+    /// Done at register renaming, but with more space: a 64-bit constant.
     Constant,
-    /// Executed by a unit.
+    /// Executed by this unit.
     On(Unit),
-    /// Call of a program function.
+    /// Call of a function of the program.
     Function,
     /// Call of the kernel.
     Kernel,
 }
 
-/// Registers that an instruction reads, and the one that it writes.
+/// Registers that an instruction reads and writes, and its handling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub work: Work,

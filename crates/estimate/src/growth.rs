@@ -1,5 +1,5 @@
-//! Additional time of calls whose maps have many entries, with packets spread over all of them. It
-//! comes from models fitted to experiments; the prices themselves are for one entry.
+//! Additional time of calls whose maps have many entries, when packets are spread over all entries.
+//! Models fitted to experiments give this time; the prices themselves are for maps with one entry.
 
 use crate::Call;
 use slowpath_target::Timing;
@@ -8,19 +8,20 @@ use slowpath_target::Timing;
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
 
-/// Additional time of a call due to more map entries.
+/// Additional time of a call because its map has more than one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// No additional time: the call looks up no entry, or the map has at most one.
     None,
-    /// Unknown: no model covers the call, or the model has no value at this point.
+    /// Not known: no model covers the call, or the model has no value for this number of entries.
     Unknown,
-    /// Additional time according to a model.
+    /// Time from a model.
     Known {
         /// Additional time in thousandths of a cycle.
         cycles: u64,
-        /// Minimum and maximum number of entries that were measured, if the model is used outside
-        /// of this range: for more entries, or for the single entry of the prices.
+        /// Minimum and maximum measured number of entries, if the model is used outside of this
+        /// range. This is the case for more entries, and if the single entry of the prices was not
+        /// measured.
         outside: Option<(u64, u64)>,
     },
 }
@@ -35,13 +36,15 @@ impl Growth {
     }
 }
 
-/// Returns the additional time of a call of a helper and map type, for maps with `entries` entries.
+/// Returns the additional time of a call whose map has `entries` entries; `name` has the helper and
+/// the map type.
 pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
     let helper = name.split('.').next().unwrap_or(name);
     if entries <= 1 || !SEEKING.contains(&helper) {
         return Growth::None;
     }
-    // The result of updates and deletions only tells whether they succeeded.
+    // Updates and deletions tell by their result only whether they succeeded, not whether they
+    // found the entry.
     let found = helper != "map_lookup_elem" || zero != Some(true);
     let Some(model) = timing.by_entries(name, found) else { return Growth::Unknown };
     let Some(nanoseconds) = model.growth(entries as f64) else { return Growth::Unknown };
@@ -54,8 +57,7 @@ pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timi
 }
 
 impl Call {
-    /// Returns the additional time if the map has `entries` entries, or its capacity if that is
-    /// smaller.
+    /// Returns the additional time if the map has `entries` entries, but no more than its capacity.
     pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
         let entries = self.capacity.map_or(entries, |room| entries.min(room.into()));
         growth(&self.name, self.zero, entries, timing)

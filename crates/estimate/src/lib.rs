@@ -1,9 +1,9 @@
 //! Estimated time of a path of a BPF program on one core of a machine.
 //!
 //! Estimates are not guarantees. A [`Path`] lists the instructions of one run in order, each with
-//! its dependencies, execution unit and call. [`Path::time`] simulates it on a model of an
-//! out-of-order core ([`slowpath_target::Timing`]). The parameters of the model come from
-//! experiments on a machine (`slowpath calibrate`).
+//! its dependencies, its execution unit and, for calls, the helper. [`Path::time`] simulates it on
+//! a model of an out-of-order core ([`slowpath_target::Timing`]). The parameters of the model come
+//! from experiments on a machine (`slowpath calibrate`).
 //!
 //! The model is a data-flow simulation with finite width, buffers and queues, like that of
 //! machine-code analysers, but for BPF instructions: the kernel's JIT compiler turns most of them

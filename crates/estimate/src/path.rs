@@ -12,11 +12,11 @@ use slowpath_target::Unit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub effect: Effect,
-    /// True if the next instruction of the path does not follow it in the program.
+    /// True if the next instruction of the path is not the next one in the program.
     pub jumps: bool,
-    /// Earlier stores that a load, or a call that reads a key, depends on.
+    /// Earlier stores whose data the instruction loads, as a load or as a call that reads a key.
     pub forwarded: Option<Forwarded>,
-    /// Index of the call, for calls of the kernel.
+    /// Index in [`Path::calls`], for kernel calls.
     pub call: Option<u32>,
 }
 
@@ -28,8 +28,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// Creates the path of these executed instructions, given as numbers in `code` with their cost
-    /// classes. Numbers that `code` lacks count as additions.
+    /// Creates the path of a run. `executed` has the number in `code` and the cost class of each
+    /// executed instruction, in order. Numbers that `code` does not have count as additions.
     pub fn new<'c>(code: &Code, executed: impl IntoIterator<Item = (u32, &'c str)>) -> Path {
         let (path, classes): (Vec<u32>, Vec<&str>) = executed.into_iter().unzip();
         let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());
@@ -65,12 +65,12 @@ impl Path {
         Path { steps, calls }
     }
 
-    /// Creates a path from consistent parts.
+    /// Creates a path from its parts, which must be consistent.
     pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>) -> Path {
         Path { steps, calls }
     }
 
-    /// Returns the calls of the kernel, in order.
+    /// Returns the kernel calls, in order.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }

@@ -1,4 +1,4 @@
-//! Paths as JSON, so that measured paths can be evaluated again elsewhere.
+//! Paths as JSON, so that paths can be estimated again on other machines.
 
 use crate::calls::Call;
 use crate::effect::{Effect, Work};
@@ -10,11 +10,13 @@ use slowpath_target::Unit;
 /// Number of registers.
 const REGISTERS: u8 = 11;
 
-/// An instruction: its work, registers read, register written, and whether it jumps; then the last
-/// store that it depends on, with true if there are several; then the index of its call.
+/// Stored form of an instruction: its work, the registers that it reads, the register that it
+/// writes, and whether it jumps. Then the last store that it depends on, with true if there are
+/// several such stores; then the index of its call.
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// A path: its instructions, and for each call the name, the bytes, and whether it returns 0.
+/// Stored form of a path: its instructions, and for each call its name, amount of work, and whether
+/// it returns 0.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPath {
@@ -23,7 +25,7 @@ struct StoredPath {
 }
 
 impl Path {
-    /// Returns the path as JSON, without the capacities of its maps.
+    /// Returns the path as JSON; the capacities of its maps are left out.
     pub fn to_json(&self) -> String {
         let step = |step: &Step| {
             let Effect { work, reads, writes } = step.effect;

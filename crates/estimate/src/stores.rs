@@ -1,30 +1,31 @@
-//! The stores of a path that loads depend on.
+//! Dependencies of loads on earlier stores of a path.
 
 use crate::values::{Base, MemoryAccess};
 use std::collections::HashMap;
 
-/// Earlier stores of the path whose data a load reads.
+/// Earlier stores that wrote the data of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forwarded {
-    /// Index of the last of these stores in the path.
+    /// Position of the last of these stores in the path.
     pub store: u32,
-    /// True if several stores wrote the data, which must then reach the cache first.
+    /// True if several stores wrote the data, so that it has to reach the cache before it is
+    /// loaded.
     pub pieces: bool,
 }
 
-/// The last store to each byte along a path.
+/// Position of the last store to each byte along a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores(HashMap<(Base, i64), u32>);
 
 impl Stores {
-    /// Records a store.
+    /// Records a store at position `at` of the path.
     pub fn store(&mut self, at: u32, place: MemoryAccess) {
         for byte in 0..i64::from(place.bytes) {
             self.0.insert((place.base, place.offset.wrapping_add(byte)), at);
         }
     }
 
-    /// Returns the stores that any of several loads depends on.
+    /// Returns the stores that one or more loads together depend on, if there are any.
     pub fn loads(&self, places: &[MemoryAccess]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -33,7 +34,7 @@ impl Stores {
         })
     }
 
-    /// Returns the stores that a load depends on.
+    /// Returns the stores that a load depends on, if there are any.
     pub fn load(&self, place: MemoryAccess) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

@@ -1,8 +1,8 @@
-//! Values of registers along a path, without execution: constants, maps, and addresses as offsets
-//! from a base.
+//! Values of registers along a path, found without execution: constants, maps, and addresses as
+//! offsets from a base.
 //!
-//! Only estimates depend on these values, so unknown values are treated as new ones: two addresses
-//! with an unknown distance count as different memory.
+//! Only estimates depend on these values. So each unknown value may count as a new base: two
+//! addresses with an unknown distance are treated as different memory.
 
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
@@ -37,15 +37,15 @@ pub(crate) struct MemoryAccess {
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     registers: [Value; 11],
-    /// Registers 6 to 10 of the calling functions.
+    /// Registers 6 to 10 of the functions that are waiting for calls to return.
     callers: Vec<[Value; 5]>,
     bases: u32,
     context: Base,
-    /// Values loaded from the context, valid until the packet's ends move.
+    /// Values loaded from the context; dropped when an end of the packet moves.
     fields: HashMap<i64, Value>,
-    /// Values stored as 8 bytes.
+    /// Values of 8 bytes in memory.
     spilled: HashMap<(Base, i64), Value>,
-    /// Bytes of stored constants.
+    /// Bytes in memory that constants were stored to.
     numbers: HashMap<(Base, i64), u8>,
     /// Bases of the values of maps with one element.
     elements: HashMap<u32, Base>,
@@ -75,8 +75,8 @@ impl Values {
         self.registers.get(number).copied().unwrap_or_default()
     }
 
-    /// Returns the byte at a distance from an address, if it was stored as a constant or is global
-    /// data; `initial` is the initial content of global data by map.
+    /// Returns the byte at a distance from an address. `None` unless it was stored as a constant or
+    /// is global data; `initial` has the initial content of global data by map.
     pub fn byte(&self, from: Value, distance: i64, initial: &[Option<Vec<u8>>]) -> Option<u8> {
         let Value::Address(base, offset) = from else { return None };
         let at = offset.checked_add(distance)?;
@@ -106,7 +106,7 @@ impl Values {
         }
     }
 
-    /// Applies an instruction.
+    /// Updates the values after an instruction; `place` is the memory that it accesses, if known.
     pub fn step(&mut self, insn: &Insn, place: Option<MemoryAccess>) {
         match *insn {
             Insn::Alu { width, op, dst, src, .. } => {
@@ -228,7 +228,7 @@ impl Values {
     fn store(&mut self, size: Size, src: Source, place: Option<MemoryAccess>) {
         let Some(MemoryAccess { base, offset, .. }) = place else { return };
         self.store_number(size, src, base, offset);
-        // An overlapping spilled value starts at most 7 bytes earlier.
+        // A spilled value that overlaps starts at most 7 bytes before.
         for near in -7..i64::from(size.bytes()) {
             self.spilled.remove(&(base, offset.wrapping_add(near)));
         }

@@ -4,7 +4,7 @@ use super::widths;
 fn keys_are_loaded_as_the_kernel_loads_them() {
     assert_eq!(widths(40, false), [4; 10]);
     assert_eq!(widths(4, false), [4]);
-    // The tail of a key that is not made of whole words is loaded byte by byte.
+    // The tail of a key whose size is not a multiple of 4 is loaded byte by byte.
     assert_eq!(widths(18, false), [4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
     // A trie key: prefix length, then address.
     assert_eq!(widths(8, true), [4, 4]);

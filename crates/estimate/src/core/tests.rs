@@ -3,13 +3,13 @@ use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
 
-/// A core with round numbers: 4 instructions per cycle, a loop of 100 cycles.
+/// Returns a core with round numbers: 4 instructions per cycle, a loop of 100 cycles.
 fn timing() -> Timing {
     described(64, "")
 }
 
-/// The same core with the parameters of newer calibrations: returns are predicted, so calls
-/// overlap.
+/// Returns the same core with the parameters of newer calibrations, such as predicted returns,
+/// which let calls overlap.
 fn pipelined() -> Timing {
     described(
         512,
@@ -51,7 +51,7 @@ fn described(window: u32, more: &str) -> Timing {
     Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
-/// Returns the cycles of the program alone.
+/// Returns the time that the program adds to an iteration, in cycles.
 fn cycles(path: &Path) -> f64 {
     cycles_on(&timing(), path)
 }
@@ -66,16 +66,16 @@ fn path(steps: &[String], calls: &str) -> Path {
     Path::from_json(&format!("{{\"steps\":[{}],\"calls\":[{calls}]}}", steps.join(","))).unwrap()
 }
 
-/// Returns a path of `count` instructions of a unit. With `dependent`, each reads the result of the
-/// previous one.
+/// Returns a path of `count` instructions of a unit. If `dependent`, each instruction reads the
+/// result of the previous one.
 fn chain(unit: &str, count: usize, dependent: bool) -> Path {
     let reads = if dependent { "[1]" } else { "[]" };
     let step = format!("[\"{unit}\",{reads},1,false,null,null]");
     path(&vec![step; count], "")
 }
 
-/// Returns the cycles per additional instruction: 100 more than 1,000, so that the ends of the path
-/// do not matter.
+/// Returns the cycles per instruction, from 100 instructions added to 1,000. So the ends of the
+/// path do not matter.
 fn each(unit: &str, dependent: bool) -> f64 {
     (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
 }
@@ -144,13 +144,13 @@ fn a_jump_that_is_taken_costs_more() {
         let step = format!("[\"branch\",[1],null,{taken},null,null]");
         cycles(&path(&vec![step; 400], ""))
     };
-    // A branch occupies its unit for half a cycle; after a jump, the next one comes later than
-    // that.
+    // A branch occupies its unit for half a cycle; after a jump, the next branch has to wait
+    // longer.
     let more = branch(true) - branch(false);
     assert!((300.0..310.0).contains(&more), "{more}");
 }
 
-/// Returns the cycles of one more repetition of some steps.
+/// Returns the cycles that one more repetition of some steps takes.
 fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
     let of = |count: usize| {
         let steps: Vec<String> = steps.repeat(count).into_iter().map(str::to_owned).collect();
@@ -161,7 +161,7 @@ fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
 
 #[test]
 fn an_atomic_operation_waits_until_all_before_it_are_done() {
-    // A product of 3 cycles, and an independent atomic operation of 7 cycles.
+    // Three dependent products of 3 cycles each, and an independent atomic operation of 7 cycles.
     let steps = [
         "[\"multiply\",[1],1,false,null,null]",
         "[\"multiply\",[1],1,false,null,null]",
@@ -169,7 +169,7 @@ fn an_atomic_operation_waits_until_all_before_it_are_done() {
         "[\"atomic\",[2],3,false,null,null]",
     ];
     assert_eq!(repeated(&timing(), &steps, ""), 9.0);
-    // The products overlap with it, except those that depend on others.
+    // The products overlap with the atomic operation, except those that depend on other products.
     let locked = repeated(&pipelined(), &steps, "");
     assert!((9.0..=16.5).contains(&locked), "{locked}");
     let alone = repeated(&pipelined(), &steps[3..], "");
@@ -180,12 +180,12 @@ fn an_atomic_operation_waits_until_all_before_it_are_done() {
 fn calls_overlap_where_returns_are_predicted() {
     let call = "[\"call\",[],0,false,null,0]";
     let hash = "[\"map_lookup_elem.hash\",0,false]";
-    // Instructions that do not depend on the result overlap with the call.
+    // Instructions that do not depend on the call's result overlap with the call.
     let free = [call, "[\"alu\",[2],3,false,null,null]"];
     assert_eq!(repeated(&timing(), &free, hash), 60.5);
     assert_eq!(repeated(&pipelined(), &free, hash), 60.5);
-    // Each call's argument is the result of the previous call, which takes twice as long plus 8
-    // cycles.
+    // The argument of each call is the result of the previous call, so calls cannot overlap. They
+    // take twice as long plus 8 cycles.
     let chained = [call, "[\"renamed\",[0],1,false,null,null]"];
     assert_eq!(repeated(&timing(), &chained, hash), 60.5);
     let waiting = repeated(&pipelined(), &chained, hash);
@@ -217,7 +217,7 @@ fn a_key_in_pieces_makes_its_call_wait() {
     };
     let (whole, pieces) = (call(false), call(true));
     assert_eq!(pieces(&pipelined()) - whole(&pipelined()), 10.0);
-    // Older calibrations included this in their prices.
+    // Older calibrations included this delay in the prices of calls.
     assert_eq!(pieces(&timing()), whole(&timing()));
 }
 
@@ -242,7 +242,7 @@ fn a_look_up_in_an_empty_trie_reads_no_key() {
 
 #[test]
 fn an_atomic_operation_does_not_hide_behind_the_loop() {
-    // The loop stalls for its whole duration, and an atomic operation takes 7 cycles more.
+    // The loop stalls all the time, and an atomic operation adds its 7 cycles to the stall.
     let stalls = described(
         512,
         "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
@@ -251,7 +251,7 @@ fn an_atomic_operation_does_not_hide_behind_the_loop() {
     let steps = ["[\"atomic\",[2],3,false,null,null]".to_owned()];
     let added = cycles_on(&stalls, &path(&steps, ""));
     assert!((7.0..7.5).contains(&added), "{added}");
-    // Sums overlap with the stall.
+    // Additions overlap with the stall.
     let sums = vec!["[\"alu\",[],2,false,null,null]".to_owned(); 40];
     let added = cycles_on(&stalls, &path(&sums, ""));
     assert!((0.0..6.0).contains(&added), "{added}");
@@ -276,7 +276,7 @@ fn the_same_path_takes_the_same_time_each_time() {
     assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
 }
 
-/// Values, valid or not, that replace numbers in a target description.
+/// Valid and invalid values that replace numbers in a target description.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -296,8 +296,8 @@ const NUMBERS: [&str; 16] = [
     "-inf",
 ];
 
-/// Returns the built-in description with some numbers behind `[timing]` replaced, given by index
-/// and new value.
+/// Returns the built-in target description with some numbers after `[timing]` replaced. Each change
+/// gives the index of a number and the new value.
 fn changed(changes: &[(prop::sample::Index, &str)]) -> String {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let (head, timing) = text.split_once("[timing]").unwrap();

@@ -1,8 +1,8 @@
 use super::*;
 use slowpath_target::Target;
 
-/// Returns a timing in which look-ups in hash maps grow with their entries according to these
-/// segments.
+/// Returns a timing in which the time of look-ups in hash maps grows with the number of entries
+/// according to these segments.
 fn with_segments(segments: &str) -> Timing {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let text = text.split("[timing.model").next().unwrap().to_owned()
@@ -14,7 +14,8 @@ fn with_segments(segments: &str) -> Timing {
     Target::parse(&text, "x.toml").unwrap().timing.unwrap()
 }
 
-/// Look-ups in hash maps take 10 ns more per 100 entries, up to 1,000.
+/// Returns a timing in which look-ups in hash maps take 10 ns more for every 100 entries, up to
+/// 1,000 entries.
 fn timing() -> Timing {
     with_segments("[{ from = 0, to = 1000, template = \"polynomial-1\", parameters = [5, 0.1] }]")
 }
@@ -61,7 +62,7 @@ fn a_model_that_was_not_measured_with_one_entry_says_so() {
 
 #[test]
 fn a_model_without_a_value_is_not_taken_for_nothing() {
-    // The inverse of a negative polynomial has no value, regardless of the limits.
+    // A model that is the inverse of a negative polynomial has no value, whatever its limits are.
     for limits in ["", ", at_least = 9", ", at_most = 9"] {
         let timing = with_segments(&format!(
             "[{{ from = 1, to = 1000, template = \"inverse-polynomial-0\", parameters = [-1]\

@@ -1,7 +1,7 @@
 use super::*;
 use slowpath_bpf::insn::decode;
 
-/// Returns the path through consecutive instructions, written in hexadecimal.
+/// Returns the path through all instructions of a program, written in hexadecimal.
 fn path(hex: &str) -> Path {
     let digits: String = hex.split_whitespace().collect();
     let bytes: Vec<u8> = (0..digits.len() / 2)
@@ -51,12 +51,12 @@ fn calls_know_their_map_and_whether_it_had_something() {
     );
 }
 
-/// Returns the names of the calls on a path for the cost class `class`.
+/// Returns the names of the calls on a path; all instructions have the cost class `class`.
 fn names(hex: &str, class: &str) -> Vec<String> {
     resolved(hex, class).calls().iter().map(|call| call.name.clone()).collect()
 }
 
-/// Returns a path in which 64-bit constants are map 0, with keys of 4 bytes.
+/// Returns a path in which every 64-bit constant is map 0, whose keys have 4 bytes.
 fn resolved(hex: &str, class: &str) -> Path {
     let bytes: Vec<u8> = hex
         .split_whitespace()
@@ -65,7 +65,7 @@ fn resolved(hex: &str, class: &str) -> Path {
         .unwrap();
     let mut insns = decode(&bytes).unwrap();
     for insn in &mut insns {
-        // Replace the constant by a map, as relocation does.
+        // Relocation replaces constants by maps in the same way.
         if let Insn::LoadImm64 { value, .. } = insn {
             *value = slowpath_bpf::insn::Imm64::Map(0);
         }
@@ -90,10 +90,10 @@ fn a_call_finds_the_stores_of_its_key() {
         );
         path.steps[6].forwarded
     };
-    // The third store lies behind the four bytes of the key, which are loaded at once.
+    // The third store is after the four bytes of the key, which are read by one load.
     assert_eq!(call("8500000001000000"), Some(Forwarded { store: 1, pieces: true }));
     assert_eq!(call("8500000003000000"), Some(Forwarded { store: 1, pieces: true }));
-    // No key: bpf_ktime_get_ns.
+    // `bpf_ktime_get_ns` has no key.
     assert_eq!(call("8500000005000000"), None);
 }
 
