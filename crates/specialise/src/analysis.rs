@@ -2,9 +2,9 @@
 //! solver, and is exact enough for parsers.
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
-//! object. Equal values have equal value numbers. Each value carries the facts that it depends on
-//! ([`FactSet`]), so that a rewriting can name the facts it needs. Nothing here has to be trusted:
-//! each rewritten program is proved equivalent separately.
+//! object. Equal values have equal value numbers. Each value has the set of facts that it depends
+//! on ([`FactSet`]), so that a rewriting can name the facts it needs. Errors in the analysis cannot
+//! do harm: each rewritten program is separately proved equivalent.
 
 mod arithmetic;
 mod branch;
@@ -33,7 +33,7 @@ use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
-/// Number of joins at a block before widening starts.
+/// Number of joins at a block before states there are widened.
 const JOINS_BEFORE_WIDENING: u32 = 4;
 
 /// State at the entry of each reachable block.
@@ -47,8 +47,7 @@ pub(crate) struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     /// Analyses the entry function of a program.
     ///
-    /// # Errors
-    /// The reason to stop.
+    /// The reason why the analysis stopped early.
     pub fn of(
         graph: &Graph,
         inputs: &'a AnalysisInputs<'a>,
@@ -92,13 +91,13 @@ impl<'a> Analysis<'a> {
         Ok(analysis)
     }
 
-    /// Returns the state at the start of a block, or `None` if no packet gets there.
+    /// Returns the state at the start of a block, or `None` if no packet reaches the block.
     pub fn entry(&self, block: BlockId) -> Option<&State> {
         self.entries.get(&block)
     }
 
-    /// Calls `f` with each instruction of a block and the state before it. Returns the state before
-    /// the block's end, or `None` if no packet gets there.
+    /// Calls `f` with each instruction of a block and the state before the instruction. Returns the
+    /// state before the block's end, or `None` if no packet reaches the block.
     pub fn walk(
         &mut self,
         graph: &Graph,
@@ -113,7 +112,8 @@ impl<'a> Analysis<'a> {
         Some(state)
     }
 
-    /// Updates the state across an instruction of a block.
+    /// Changes the state from before an instruction to after it; the instruction is at position
+    /// `place` of a block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (inputs, numbers) = (self.inputs, &mut self.numbers);
         Step { inputs, numbers, block, place }.run(state, instr);
@@ -130,8 +130,8 @@ impl<'a> Analysis<'a> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Returns true if a value is the content of a clobbered register behind a call, which the
-    /// program cannot read.
+    /// Returns true if a value is what a call has left in a clobbered register. Programs cannot
+    /// read such a register.
     pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
@@ -145,18 +145,20 @@ impl<'a> Analysis<'a> {
         Step { inputs, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
     }
 
-    /// Returns the outcome of a test if it is the same in all cases; `src` is its right operand.
+    /// Returns the outcome of a test if it is the same for all packets; `src` is the test's right
+    /// operand.
     pub fn decide(&self, state: &State, test: &Test, src: &Value) -> Option<Decision> {
         branch::decide(state, &self.numbers, test, src)
     }
 
-    /// Calls `f` with each possible successor of a block and the state on that edge.
+    /// Calls `f` with each possible successor of a block and the state on the edge to it.
     pub fn out_edges(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
         let Some(state) = self.walk(graph, block, |_, _, _| ()) else { return };
         self.edges_of_end(&state, graph.blocks[block].end, &mut f);
     }
 
-    /// Calls `f` with each possible successor of a block end and the state on that edge.
+    /// Calls `f` with each possible successor of a block end and the state on the edge to it.
+    /// `state` is the state before the end.
     pub fn edges_of_end(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
         match end {
             End::Jump(next) => f(next, state.clone()),

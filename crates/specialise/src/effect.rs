@@ -12,7 +12,7 @@ impl Registers {
     /// Registers that a call clobbers: `r0` to `r5`.
     pub const CLOBBERED: Registers = Registers(0b11_1111);
 
-    /// Returns the registers of the first `count` arguments of a call.
+    /// Returns the argument registers of a call with `count` arguments.
     pub fn arguments(count: u8) -> Registers {
         Registers((1 << (count + 1)) - 2)
     }
@@ -53,7 +53,7 @@ impl Registers {
 pub(crate) struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// True if the only effect of the operation is to write its result register.
+    /// True if the operation has no effect except on its result register.
     pub pure: bool,
 }
 

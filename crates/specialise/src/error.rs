@@ -1,15 +1,15 @@
-//! Error type of this crate.
+//! Error of a program that cannot be rewritten.
 
 use slowpath_bpf::BpfProgram;
 use thiserror::Error;
 
-/// The reason that a program cannot be rewritten.
+/// Reason why a program cannot be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("program {program}, {place}: {what}")]
 pub struct SpecialiseError {
     /// Name of the program.
     pub program: String,
-    /// Section, instruction and source line.
+    /// Section, instruction and source line of the problem.
     pub place: String,
     /// Description of the problem.
     pub what: String,

@@ -1,69 +1,68 @@
-//! Faults that tests inject into the passes on purpose. The test `tests/mutants` of
-//! `slowpath-chain` checks that proofs find them. Without the feature `faults`, none of this code
-//! is compiled in.
+//! Faults that tests inject into the passes. `tests/mutants` of `slowpath-chain` checks that proofs
+//! find these faults. The code exists only with the feature `faults`.
 
-/// An injected error of a pass, of its analysis, or of a guard.
+/// An injected fault in a pass, in the analysis, or in a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "those of guards are put in then"))]
 pub enum Fault {
     /// A constant is one too large.
     ConstantTooGreat,
-    /// A register replaces a result merely because both have the same kind.
+    /// A register replaces a result only because both have the same kind of value.
     CopyOfAnother,
-    /// A branch with a known outcome goes the other way.
+    /// A branch with a known outcome takes the other edge.
     OtherWay,
-    /// A packet that is one byte shorter than the minimum length passes a bounds check.
+    /// A bounds check lets packets pass that are one byte shorter than the minimum length.
     LengthTooLong,
-    /// Comparisons are removed although the kernel's verifier needs them.
+    /// Comparisons are removed even if the kernel's verifier needs them.
     NothingTaught,
-    /// A copied register still replaces its source after the source was overwritten.
+    /// A register still counts as a copy after its source was overwritten.
     StaleCopy,
-    /// An immediate is truncated.
+    /// A large constant is truncated to an immediate.
     ShortImmediate,
-    /// A memory access gets another base register but keeps its old offset.
+    /// A memory access gets another base register, but keeps its offset.
     OffsetKept,
-    /// A pointer is replaced by a copy of another one without correcting the distance between them.
+    /// A copied pointer is replaced by another pointer, without correction of the distance between
+    /// them.
     DistanceForgotten,
-    /// Stores to the packet count as dead.
+    /// Stores to the packet count as dead stores.
     PacketStoreDead,
-    /// Helpers count as reading nothing from the stack frame.
+    /// Helpers count as not reading the stack frame.
     HelpersReadNothing,
     /// The last byte of a read from the stack frame does not count as read.
     ReadTooShort,
-    /// The instruction at the end of a block counts as reading nothing.
+    /// The instruction at the end of a block counts as reading no registers.
     EndReadsNothing,
-    /// A block with two predecessors is appended to one of them.
+    /// A block with two predecessors is merged with one of them.
     MergedWithOne,
-    /// A block with one instruction counts as empty.
+    /// A block with one instruction counts as empty, so jumps bypass it.
     InstructionSkipped,
-    /// A jump is threaded to the wrong target.
+    /// Jump threading chooses the wrong target.
     WrongTarget,
-    /// A jump is threaded past a block without a copy of its instructions.
+    /// Jump threading bypasses a block without copying its instructions.
     CopyForgotten,
-    /// A loop ends after its first iteration.
+    /// A loop is unrolled as if it ended after one iteration.
     RoundsForgotten,
-    /// A merged bounds check requires one byte more than any check that it replaces.
+    /// A merged bounds check requires one byte more than the largest check that it replaces.
     CheckTooLong,
-    /// A bounds check is assumed to prove one byte more than it does.
+    /// A bounds check counts as proving one byte more than it does.
     CheckedTooMuch,
-    /// A store to the packet does not invalidate known packet content.
+    /// Known packet content is kept after a store to the packet.
     StoreForgotten,
-    /// A helper that writes to the stack frame does not invalidate its known content.
+    /// Known content of the stack frame is kept after a helper has written to it.
     WrittenForgotten,
-    /// A helper that moves the packet's start does not invalidate known packet content.
+    /// Known packet content is kept after a helper has moved the packet's start.
     MoveForgotten,
-    /// The analysis assumes one byte more in front of the packet than is there.
+    /// The headroom counts as one byte larger than it is.
     RoomTooGreat,
-    /// A merge of paths keeps the knowledge of one path only.
+    /// After a merge of paths, only the state of one path is used.
     OneWayOnly,
-    /// The greatest of a field's possible values is dropped.
+    /// The greatest possible value of a field is left out.
     ValueForgotten,
-    /// At a merge of paths, a number keeps only the possible values of one path.
+    /// After a merge of paths, only the possible values from one path are kept.
     ValuesOfOneWay,
-    /// After a comparison, a number keeps the values for which the comparison has the other
-    /// outcome.
+    /// After a comparison, the possible values are those for which it has the other outcome.
     OtherValuesLeft,
-    /// A byte-swapped field counts as equal to the constant that its swapped value was compared
+    /// A byte-swapped field counts as equal to the constant that the swapped value was compared
     /// with.
     SwapForgotten,
     /// The last comparison of a guard is left out.
@@ -78,15 +77,15 @@ pub enum Fault {
     ComparisonInverted,
     /// The facts that a guard checks are assumed even while its own comparisons are rewritten.
     GuardTrusted,
-    /// The copy of the original behind a guard lacks its first instruction.
+    /// The copy of the original after a guard lacks its first instruction.
     OriginalCut,
-    /// The jump to the original lands behind its first instruction.
+    /// The jump to the original leads to its second instruction.
     OriginalMissed,
-    /// The content of the first map entry that a look-up can find is assumed for all of them.
+    /// The first entry that a look-up can find counts as the only one.
     OneEntryOnly,
-    /// Inlined comparisons never find the last entry of a map.
+    /// Key comparisons in place of a look-up never find the map's last entry.
     EntryForgotten,
-    /// Inlined look-ups do not compare the last part of a key.
+    /// Key comparisons in place of a look-up leave out the last part of the key.
     KeyTooShort,
     /// The guard does not check the generation of the maps.
     GenerationIgnored,
@@ -103,7 +102,7 @@ mod injected {
         static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
     }
 
-    /// Calls `run` on this thread with a fault injected.
+    /// Calls `run` with a fault injected on the current thread.
     pub fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
         /// Restores the previous fault when dropped, even after a panic.
         struct Back(Option<Fault>);
@@ -116,7 +115,7 @@ mod injected {
         run()
     }
 
-    /// Returns true if this fault is injected.
+    /// Returns true if this fault is injected on the current thread.
     pub(crate) fn has(fault: Fault) -> bool {
         FAULT.get() == Some(fault)
     }
@@ -127,7 +126,7 @@ pub(crate) use injected::has;
 #[cfg(feature = "faults")]
 pub use injected::with;
 
-/// Returns true if this fault is injected.
+/// Returns false: no faults can be injected.
 #[cfg(not(feature = "faults"))]
 pub(crate) const fn has(_: Fault) -> bool {
     false

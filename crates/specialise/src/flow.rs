@@ -12,11 +12,11 @@ use std::ops::Range;
 /// Kind of a control-flow edge between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeKind {
-    /// The only edge out of its block.
+    /// Edge of a block with only one successor.
     Always,
-    /// Edge of a branch whose condition holds.
+    /// Edge of a branch for a condition that holds.
     Taken,
-    /// Edge of a branch whose condition does not hold.
+    /// Edge of a branch for a condition that does not hold.
     NotTaken,
 }
 
@@ -25,11 +25,11 @@ pub enum EdgeKind {
 pub struct FlowBlock {
     /// Slots of its instructions.
     pub slots: Range<usize>,
-    /// Successors: each block's index in the list, and the kind of edge.
+    /// Successors: index of each block in the list of blocks, and kind of the edge.
     pub next: Vec<(usize, EdgeKind)>,
 }
 
-/// Result of rewriting for one instruction.
+/// Change of an instruction by rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The instruction is unchanged.
@@ -80,13 +80,14 @@ pub struct Compared {
     pub before: Vec<FlowBlock>,
     /// Blocks of the rewritten program.
     pub after: Vec<FlowBlock>,
-    /// Result of rewriting for each slot of the original program.
+    /// Change of each slot of the original program.
     pub fates: Vec<Fate>,
-    /// Edges of the original that are never taken: block, and index in its `next`.
+    /// Edges of the original that are never taken: index of the block, and index of the edge in its
+    /// `next`.
     pub never: BTreeSet<(usize, usize)>,
-    /// Blocks of the original that no packet reaches.
+    /// Indices of the blocks of the original that no packet reaches.
     pub unreached: BTreeSet<usize>,
-    /// Part that each block of the rewritten program belongs to.
+    /// For each block of the rewritten program, its part.
     pub parts: Vec<Part>,
     /// Slots of the rewritten program whose instruction differs from the original.
     pub changed: BTreeSet<usize>,
@@ -103,7 +104,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     let mut fates = Vec::with_capacity(program.insns.len());
     for (slot, insn) in program.insns.iter().enumerate() {
         let fate = match copies.get(&slot) {
-            // The second slot of a wide instruction shares the fate of the first.
+            // The second slot of a wide instruction has the same result as the first.
             _ if *insn == Insn::SecondSlot => fates.last().copied().unwrap_or(Fate::Removed),
             None => Fate::Removed,
             Some(copies) if copies.iter().any(|copy| same(*insn, *copy)) => Fate::Kept,
@@ -126,7 +127,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
             );
         }
     }
-    // The passes did not find a block unreachable if any of its instructions remains.
+    // A block is not unreachable if one of its instructions is still there.
     unreached.retain(|&number| {
         before[number].slots.clone().all(|slot| fates.get(slot) == Some(&Fate::Removed))
     });
@@ -145,7 +146,7 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     let length = program.subprograms.get(1).map_or(program.insns.len(), |second| second.first);
     let original = first..first + length;
     let part = |block: &FlowBlock| {
-        // Only the guard jumps to the original.
+        // Only a guard jumps to the original.
         let leads = |(next, _): &(usize, EdgeKind)| after[*next].slots.start == first;
         match original.contains(&block.slots.start) {
             true => Part::Original,
@@ -156,7 +157,7 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     after.iter().map(part).collect()
 }
 
-/// Returns the rewritten instructions that come from each slot of the original program.
+/// Returns, for each slot of the original program, the rewritten instructions that come from it.
 fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<usize, Vec<Insn>> {
     let mut copies: BTreeMap<usize, Vec<Insn>> = BTreeMap::new();
     let rewritten = after.iter().zip(parts).filter(|(_, part)| **part == Part::Rewritten);
@@ -166,7 +167,8 @@ fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<u
     copies
 }
 
-/// Returns the edges that decided branches never take. A branch with a remaining copy is undecided.
+/// Returns the edges that decided branches never take. A branch that has a copy in the rewritten
+/// program is not decided.
 fn never(
     before: &[FlowBlock],
     made: &Specialised,
@@ -194,7 +196,7 @@ fn never(
     never
 }
 
-/// Returns true if two instructions differ at most in their jump distances.
+/// Returns true if two instructions are equal except for their jump distances.
 fn same(one: Insn, other: Insn) -> bool {
     near(one) == near(other)
 }

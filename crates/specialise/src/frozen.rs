@@ -1,8 +1,8 @@
-//! Frozen maps: configuration that only a control plane writes, and that stays the same while a
+//! Frozen maps: maps that only a control plane writes, and whose content stays the same while a
 //! program is loaded.
 //!
-//! The known part of a look-up's key determines its result: a set of possible entries, and whether
-//! the look-up can fail. Entries are numbered by their position in [`FrozenMap`].
+//! The known part of a key determines the possible results of a look-up: the entries that it can
+//! find, and whether it can fail. An entry is identified by its index in [`FrozenMap`].
 //!
 //! The idea is that of Miano, Sanaee, Risso, Rétvári and Antichi, "Domain specific run time
 //! optimization for software data planes" (Morpheus, ASPLOS 2022), section 4.
@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of elements in a frozen map.
 const MOST: u32 = 1024;
-/// Maximum size of the values of all maps together, in bytes.
+/// Maximum total size of the values of all maps, in bytes.
 const LARGEST: u32 = 1 << 20;
-/// Upper bound on the numbers of frozen maps: a set of maps has one bit for each.
+/// Frozen maps have numbers below this limit, because sets of maps have 64 bits.
 const NUMBERS: u32 = 64;
 
 /// Known content of an object's maps.
@@ -28,19 +28,20 @@ pub struct Frozen {
     pub maps: BTreeMap<u32, FrozenMap>,
     /// Number of a read-only map with one element, which holds the values of all frozen maps.
     pub values: u32,
-    /// Number of a map with one element. Its first 8 bytes are zero while the frozen content is
-    /// valid. `None` if the program does not check validity.
+    /// Number of a map with one element, the generation. Its first 8 bytes are zero while the
+    /// frozen content is valid. `None` if the program does not check the generation.
     pub generation: Option<u32>,
 }
 
-/// Lookup method of a map.
+/// Way in which a map finds an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookupMethod {
-    /// Equal keys.
+    /// By equality of keys.
     Hash,
-    /// Index below the number of elements.
+    /// By an index below the number of elements.
     Index,
-    /// Longest prefix match: keys begin with a prefix length in bits (4 bytes).
+    /// By the longest matching prefix. A key begins with 4 bytes for the length of its prefix in
+    /// bits.
     Prefix,
 }
 
@@ -50,27 +51,27 @@ pub struct FrozenMap {
     keying: LookupMethod,
     key_size: u32,
     value_size: u32,
-    /// Keys and values. An array map lists all its elements.
+    /// Key and value of each entry. For an array map, these are all elements.
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     /// Offset of the first value in the map of values, in bytes.
     first: u32,
 }
 
-/// Bytes with known bits; `None` is a byte without any known bit.
+/// Known bits of each byte; `None` if no bit of a byte is known.
 pub(crate) type KnownBytes = Vec<Option<KnownBits>>;
 
 /// Possible results of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// Numbers of the entries; in a trie, longer prefixes come first.
+    /// Indices of the entries; in a trie, entries with longer prefixes come first.
     pub entries: Vec<usize>,
     /// True if the look-up may find no entry.
     pub none: bool,
 }
 
 impl Frozen {
-    /// Freezes the maps of an object with this content, by number. Also returns the reason for each
-    /// map that cannot be frozen.
+    /// Creates frozen maps with this content, by number. Also returns the reason for each map that
+    /// cannot be frozen.
     pub fn of(
         maps: &[MapDef],
         contents: &BTreeMap<u32, MapContent>,
@@ -95,7 +96,7 @@ impl Frozen {
         (frozen, why)
     }
 
-    /// Returns the content of the map of values.
+    /// Returns the content of the map that holds all values.
     pub fn value_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for map in self.maps.values() {
@@ -108,14 +109,14 @@ impl Frozen {
         bytes
     }
 
-    /// Returns the known content of a map.
+    /// Returns the map with this number, if its content is known.
     pub(crate) fn map(&self, number: u32) -> Option<&FrozenMap> {
         self.maps.get(&number)
     }
 }
 
 impl FrozenMap {
-    /// Creates a map with this content, whose values begin at offset `first` of the map of values.
+    /// Creates a map with this content. Its values begin at offset `first` of the map of values.
     fn of(def: &MapDef, content: &MapContent, first: u32) -> Result<FrozenMap, String> {
         let keying = match def.kind {
             MapKind::HASH => LookupMethod::Hash,
@@ -159,7 +160,7 @@ impl FrozenMap {
             entries = (0..def.max_entries).map(element).collect();
         }
         if keying == LookupMethod::Prefix {
-            // A stable sort: the order of prefixes with equal length does not matter.
+            // The sort is stable; the order of prefixes of equal length does not matter.
             entries.sort_by_key(|(key, _)| std::cmp::Reverse(prefix(key)));
         }
         let map = FrozenMap {
@@ -176,7 +177,7 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the distance between values in the map of values, in bytes.
+    /// Returns the distance between consecutive values in the map of values, in bytes.
     fn stride(&self) -> u32 {
         self.value_size.next_multiple_of(8)
     }
@@ -205,19 +206,19 @@ impl FrozenMap {
         self.key_size
     }
 
-    /// Returns true if a look-up costs more than a few instructions. The kernel inlines look-ups in
-    /// arrays.
+    /// Returns true if a look-up takes more than a few instructions. Look-ups in arrays do not,
+    /// because the kernel inlines them.
     pub(crate) fn is_searched(&self) -> bool {
         self.keying != LookupMethod::Index
     }
 
-    /// Returns true if keys are prefixes.
+    /// Returns true if keys are prefixes, as in a trie.
     pub(crate) fn has_prefixes(&self) -> bool {
         self.keying == LookupMethod::Prefix
     }
 
-    /// Returns a mask and a value for each byte of an entry's key. The mask is 0 for bytes that do
-    /// not affect the look-up.
+    /// Returns a mask and a value for each byte of an entry's key: bits under the mask must have
+    /// this value. The mask is 0 for bytes that do not affect the look-up.
     pub(crate) fn pattern(&self, entry: usize) -> Vec<MaskedByte> {
         let key = &self.entries[entry].0;
         match self.keying {
@@ -238,8 +239,8 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the possible results of looking up a key. For an array, `index` is the key as a
-    /// number.
+    /// Returns the possible results of looking up a key. For an array, `index` is the known part of
+    /// the key as a number.
     pub(crate) fn candidates(&self, key: &KnownBytes, index: Option<Domain>) -> Candidates {
         let all = 0..self.entries.len();
         match self.keying {
@@ -271,7 +272,7 @@ impl FrozenMap {
                         continue;
                     }
                     entries.push(entry);
-                    // Entries that follow have shorter prefixes and cannot be found.
+                    // All following entries have shorter prefixes, so they cannot be found.
                     if certain && length.is_some() {
                         return Candidates { entries, none: false };
                     }
@@ -281,7 +282,7 @@ impl FrozenMap {
         }
     }
 
-    /// Returns whether a key can match an entry, and whether it surely does.
+    /// Returns two results: whether a key can match an entry, and whether it certainly matches.
     fn fits(&self, key: &KnownBytes, entry: usize) -> (bool, bool) {
         let (mut possible, mut certain) = (true, true);
         let nothing = KnownBits { mask: 0, value: 0 };
@@ -293,9 +294,9 @@ impl FrozenMap {
         (possible, possible && certain)
     }
 
-    /// Returns the bits that these entries share in a part of their values, as a 64-bit
-    /// little-endian number. Returns `None` for an empty set of entries, or if the part exceeds a
-    /// value.
+    /// Returns the bits that the values of all these entries have in common in one part, as a
+    /// 64-bit little-endian number. Returns `None` if there are no entries, or if the part exceeds
+    /// a value.
     pub(crate) fn value(
         &self,
         entries: impl Iterator<Item = usize>,
@@ -331,15 +332,15 @@ pub(crate) fn is_read_only(def: &MapDef) -> bool {
     def.read_only || def.flags & READ_ONLY != 0
 }
 
-/// Lists the numbers of the entries in a set; the map has `of` entries.
+/// Lists the indices of the entries in a set; the map has `of` entries.
 pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
     (0..of).filter(move |&entry| among == ALL_ENTRIES || entry < 63 && among >> entry & 1 == 1)
 }
 
-/// The set of all entries.
+/// Set of all entries of a map.
 pub(crate) const ALL_ENTRIES: u64 = u64::MAX;
 
-/// Returns a set of entries as a bit mask, or [`ALL_ENTRIES`] if a number exceeds 62.
+/// Returns a set of entries as a bit mask, or [`ALL_ENTRIES`] if an index exceeds 62.
 pub(crate) fn set(entries: &[usize]) -> u64 {
     let numbers: BTreeSet<usize> = entries.iter().copied().collect();
     if numbers.last().is_some_and(|&greatest| greatest >= 63) {

@@ -1,15 +1,15 @@
-//! Fusion of several programs of one hook into one. Each program runs after a predecessor has
-//! returned a result that is handed over, on the packet as the predecessor left it.
+//! Fuses several programs of one hook into one program. A handover names a program, results of it,
+//! and the program that runs next. The next program gets the packet as the previous one left it.
 //!
-//! If possible, the programs become one function: a test of the result replaces each exit. The
-//! context is saved at the start, on the stack below the data of all programs, and each program
-//! reloads it. Otherwise the programs become functions that a driver calls. Programs with tail
-//! calls need this form: a tail call ends only the calling function (on x86-64, Linux 5.10 and
-//! later), so that the driver can still hand over. Each program occurs once in the result,
-//! regardless of the number of handovers to it.
+//! If possible, all programs become parts of one function, and a test of the result replaces each
+//! exit. The function saves the context at its start, on the stack below the data of all programs;
+//! each program reloads it. Otherwise, each program becomes a function that a driver calls.
+//! Programs with tail calls need this form: a tail call ends only the called function (on x86-64,
+//! Linux 5.10 and later), so the driver can still hand over. The fused program contains each
+//! program once, even if several handovers lead to it.
 //!
-//! The kernel's verifier checks two conditions that this module does not: the combined stack depth
-//! of calls, and that a saved context is still intact when it is reloaded.
+//! This module does not check two conditions, but the kernel's verifier does: the total stack depth
+//! of nested calls, and that the saved context is unchanged when it is reloaded.
 
 mod depth;
 mod error;
@@ -33,22 +33,21 @@ const STACK: u32 = 512;
 /// Form of a fused program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One function. It saves the context below the frame pointer.
+    /// One function, which saves the context below the frame pointer.
     Inline {
-        /// Distance below the frame pointer, in bytes; a multiple of 8.
+        /// Distance of the saved context below the frame pointer, in bytes; a multiple of 8.
         context: u32,
     },
     /// A driver that calls each program as a function.
     Calls,
 }
 
-/// Fuses programs into one with this name. The first program runs first. A result without a
+/// Fuses programs into one program with this name. The first program runs first. A result without a
 /// handover becomes the result of the fused program. Section, type and number are those of the
-/// first program; all programs must refer to the same list of maps.
+/// first program. All programs must refer to the same list of maps.
 ///
-/// # Errors
-/// If handovers contradict each other, form a cycle or leave a program out, or programs differ in
-/// type.
+/// If two handovers contradict each other, handovers form a cycle, no handover leads to a program,
+/// or programs differ in type.
 pub fn fuse(
     programs: &[BpfProgram],
     handovers: &[Handover],
@@ -75,9 +74,9 @@ pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     }
 }
 
-/// Returns the place to save the context, in bytes below the frame pointer. It lies below the data
-/// of all entry functions. Returns `None` unless it and the frames of all called functions fit on
-/// the stack.
+/// Returns the position of the saved context, in bytes below the frame pointer: below the data of
+/// all entry functions. Returns `None` if the stack has no room for the context and the frames of
+/// all called functions.
 fn context(programs: &[BpfProgram]) -> Option<u32> {
     let (mut own, mut called) = (0, 0);
     for program in programs {
@@ -121,13 +120,14 @@ struct Fusion<'a> {
     subprograms: Vec<Subprogram>,
     kfuncs: Vec<String>,
     unresolved: Vec<Unresolved>,
-    /// First slots of functions, by program and function number.
+    /// First slot of each function, by program and function number.
     starts: HashMap<(usize, usize), usize>,
-    /// Slots that refer to a function (calls and address loads), with program and function number.
+    /// Slots that refer to a function, by a call or by loading its address; each with the program
+    /// and function number.
     references: Vec<(usize, (usize, usize))>,
-    /// First slots of the programs' code in the driver, as targets of handovers.
+    /// First slot of each program's code in the driver, to which handovers jump.
     begins: HashMap<usize, usize>,
-    /// Jumps of handovers: slot, target program.
+    /// Jumps of handovers: slot of the jump, number of the next program.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Fusion<'a> {
         self.lines.push(line);
     }
 
-    /// Emits the function that runs the programs in this order; all handovers jump forward.
+    /// Emits the function that runs the programs in this order, so that all handovers jump forward.
     fn drive(&mut self, form: Form, order: &[usize]) {
         let keep = match form {
             Form::Inline { context } => Insn::Store {
@@ -195,7 +195,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program. Its exits become jumps behind its end.
+    /// Appends the entry function of a program. Its exits become jumps to the slot after its last
+    /// instruction.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -207,10 +208,10 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Emits tests of a program's result that hand over to the next program or exit.
+    /// Emits tests of a program's result, which lead to the next program or to the exit.
     fn test(&mut self, number: usize) {
         for handover in self.handovers.iter().filter(|handover| handover.from == number) {
-            // One unconditional jump for each handover follows its tests, because its target may be
+            // After the tests of a handover comes one unconditional jump: the next program may be
             // too far away for a branch.
             let count = handover.results.len();
             for (place, result) in handover.results.iter().enumerate() {
@@ -230,7 +231,7 @@ impl<'a> Fusion<'a> {
         self.push(Insn::Exit, None);
     }
 
-    /// Appends a function unchanged, except for the numbers of kernel functions.
+    /// Appends a function. Only the numbers of kernel functions change.
     fn copy(&mut self, number: usize, function: usize) {
         let program = &self.programs[number];
         let (first, end) = depth::range(program, function);
@@ -254,8 +255,8 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// Returns the number of a kernel function in the fused program, or -1 if its name is not
-    /// known.
+    /// Returns the number of a kernel function in the fused program; -1 if the name of the function
+    /// is not known.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };
@@ -267,8 +268,8 @@ impl<'a> Fusion<'a> {
         i32::try_from(number).unwrap_or(-1)
     }
 
-    /// Appends the functions that the programs call, and the programs themselves in the form
-    /// [`Form::Calls`].
+    /// Appends the functions that programs call. In the form [`Form::Calls`], appends the programs
+    /// themselves as well.
     fn add_functions(&mut self, form: Form, order: &[usize]) {
         let entries = usize::from(form != Form::Calls);
         for &number in order {
@@ -276,7 +277,8 @@ impl<'a> Fusion<'a> {
                 let start = self.insns.len();
                 self.starts.insert((number, function), start);
                 let of = &self.programs[number].subprograms[function];
-                // The kernel would verify a global entry function without knowing its argument.
+                // A global function is verified by itself, without knowledge about its argument, so
+                // entry functions must not be global.
                 let global = of.global && function > 0;
                 self.subprograms.push(Subprogram { first: start, global, ..of.clone() });
                 self.copy(number, function);

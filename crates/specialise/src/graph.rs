@@ -1,8 +1,8 @@
 //! Programs as graphs of basic blocks, the form that the passes rewrite.
 //!
-//! A block ends with its only jump, and jumps name blocks. Instructions can therefore be added and
-//! removed without adjusting jump distances. [`Graph::of`] builds the graph of a linked program,
-//! [`Graph::emit`] turns a graph back into a linked program.
+//! Each block has at most one jump, at its end, and jumps refer to blocks. So instructions can be
+//! added and removed without a change of jump distances. [`Graph::of`] builds the graph of a linked
+//! program, [`Graph::emit`] turns a graph back into a linked program.
 
 mod build;
 mod emit;

@@ -1,9 +1,9 @@
-//! Guards: checks at the entry of a program for the facts that it relies on. Packets that fail a
-//! check run the original code.
+//! Guards: checks of facts at the entry of a program. Packets that fail a check run the original
+//! code.
 //!
-//! The guarded program contains the code twice: once behind the checks, where it is rewritten, and
-//! once unchanged. The rewritten half assumes nothing about packets. The analysis learns the facts
-//! from the checks, as from any branch.
+//! A guarded program contains the code twice: rewritten after the checks, and unchanged for packets
+//! that fail them. The analysis of the rewritten code starts without facts about packets, and
+//! learns them from the checks as from any other branch.
 
 mod comparisons;
 
@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 
-/// Puts a guard in front of a program. The guard first checks that the first 8 bytes of the map
+/// Adds a guard at the start of a program. The guard first checks that the first 8 bytes of the map
 /// `generation`, if any, are zero. Then it checks the minimum packet length in bytes, the
-/// comparisons, and that each field has one of its values. `min_length` must cover all bytes that
-/// the guard loads.
+/// comparisons, and that each field has one of its values. All bytes that the guard loads must lie
+/// within `min_length`.
 pub(crate) fn guarded(
     graph: &Graph,
     generation: Option<u32>,
@@ -51,15 +51,15 @@ pub(crate) fn guarded(
     builder.graph
 }
 
-/// Registers of the guard. At the start of the program, only `r1` holds a value: the context.
+/// Registers of the guard. At its start, only `r1` has a value: the context.
 const CONTEXT: Register = Register::R1;
 const PACKET: Register = Register::R2;
 const END: Register = Register::R3;
 const LEFT: Register = Register::R4;
 const RIGHT: Register = Register::R5;
 
-/// Returns the maximum number of guard instructions that a passing packet executes, before the
-/// guard itself is rewritten.
+/// Returns the maximum number of guard instructions that a passing packet executes. The number is
+/// that of the guard before it is itself rewritten.
 pub(crate) fn instructions(
     generation: Option<u32>,
     min_length: u16,
@@ -75,12 +75,12 @@ pub(crate) fn instructions(
 struct Builder {
     graph: Graph,
     origin: usize,
-    /// Block that continues in the original program if a check fails.
+    /// Block that jumps to the original program, for failed checks.
     original: BlockId,
 }
 
 impl Builder {
-    /// Adds a block that continues at `next` unless the test holds.
+    /// Adds a block that continues at `next` if the test fails, otherwise in the original program.
     fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
         let origin = self.origin;
         let instr = |insn| Instr { op: Op::Insn(insn), origin };
@@ -93,7 +93,7 @@ impl Builder {
         self.graph.blocks.len() - 1
     }
 
-    /// Checks that the frozen maps are unchanged: only generation 0 is valid.
+    /// Adds a check that the frozen maps are unchanged: that their generation is 0.
     fn check_generation(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);
@@ -123,7 +123,7 @@ impl Builder {
         self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
     }
 
-    /// Checks that a field has one of these values, which are in network byte order.
+    /// Adds a check that a field has one of these values, which are in network byte order.
     fn one_of(&mut self, field: Field, values: &BTreeSet<u64>, next: BlockId) -> BlockId {
         let size = Size::from_bytes(field.bytes.into()).unwrap_or(Size::B);
         let offset = i16::try_from(field.offset).unwrap_or(i16::MAX);
@@ -148,7 +148,8 @@ impl Builder {
     }
 }
 
-/// Returns a test of the loaded value. Adds the instruction that it needs in front, if any.
+/// Returns a test of the loaded value. If it needs another instruction, adds this instruction to
+/// `insns`.
 fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
     let src = match i32::try_from(value as i64) {
         Ok(short) => Source::Imm(short),

@@ -1,25 +1,26 @@
-//! Side effects of kernel helpers that matter for rewriting: the number of arguments, and changes
-//! of the packet and of memory behind pointers.
+//! Effects of kernel helpers that matter for rewriting: number of arguments, moves of the packet,
+//! and writes to memory through pointers.
 //!
 //! Source: `struct bpf_func_proto` of each helper, and `bpf_helper_changes_pkt_data` of
-//! `net/core/filter.c`, Linux 6.18. A helper that is not listed may do anything.
+//! `net/core/filter.c`, Linux 6.18. A helper that is not in the list may have all effects.
 
 use slowpath_bpf::insn::helper_name;
 
-/// Side effects of a helper.
+/// Effects of a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// Number of argument registers that the helper reads, counted from `r1` (0 to 5).
     pub arguments: u8,
-    /// True if the helper may write through pointers among its arguments.
+    /// True if the helper may write to memory through its arguments.
     pub writes: bool,
-    /// True if the helper invalidates pointers into the packet.
+    /// True if pointers into the packet are invalid after the call.
     pub moves_packet: bool,
     /// True if the helper returns the address of a map element, or null.
     pub returns_element: bool,
 }
 
-/// Conservative effect of an unlisted helper and of a call of a program function.
+/// Effect of calls about which nothing is known: helpers that are not in the list, and functions of
+/// the program.
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 

@@ -1,22 +1,22 @@
-//! Loops with known iteration counts.
+//! Loops whose number of iterations is known.
 
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Loop};
 use crate::passes::Log;
 
-/// Bounds on the iterations of a loop. An iteration starts at the first instruction of the loop.
-/// The last one, which only finds that nothing is left to do, counts as well.
+/// Bounds on the number of iterations of a loop. An iteration starts at the first instruction of
+/// the loop. The last iteration may only test the loop condition; it counts as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationBounds {
     /// Slot of the first instruction of the loop in the original program.
     pub slot: usize,
-    /// Minimum number of iterations each time that control reaches the loop.
+    /// Minimum number of iterations each time control enters the loop.
     pub min: usize,
-    /// Maximum number of iterations.
+    /// Maximum number of iterations each time control enters the loop.
     pub max: usize,
 }
 
-/// Records one iteration for each loop whose back edge is never taken.
+/// Records one iteration for each loop that never takes its back edge.
 pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log: &mut Log) {
     for found in graph.loops(0).into_iter().flatten() {
         if analysis.entry(found.header).is_none() {
@@ -32,11 +32,10 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
     }
 }
 
-/// Returns bounds on the loops of the original program, from which `rewritten` was made.
+/// Returns bounds for the loops of the original program, from which `rewritten` was made.
 ///
-/// A pass may remove the back edge of an inner loop before the loop's iterations are counted, so
-/// the minimum of an inner loop is 1. Loops that remain in the rewritten program have no known
-/// bounds.
+/// The minimum for an inner loop is 1, because a pass may remove its back edge before its
+/// iterations are counted. Loops that are still in the rewritten program have no known bounds.
 pub(crate) fn iteration_bounds(
     original: &Graph,
     rewritten: &Graph,

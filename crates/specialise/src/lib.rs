@@ -1,10 +1,10 @@
-//! Rewriting of BPF programs with the help of facts about the packets that they receive.
+//! Rewrites BPF programs for packets about which facts are known.
 //!
-//! [`specialise`] takes a linked program and facts about its packets. It returns a program with the
-//! same effect on these packets but less work: checks that earlier programs have already done are
-//! removed. This crate does not prove that both programs agree; translation validation proves it
-//! separately. The kernel's verifier must accept the result too, so the passes keep instructions
-//! that the verifier learns from, such as bounds checks.
+//! [`specialise`] takes a linked program and facts about its packets. It returns a program that
+//! does the same for these packets with less work: for example, checks that earlier programs have
+//! already made are removed. This crate does not prove that both programs do the same; translation
+//! validation does this separately. The kernel's verifier has to accept the result, so the passes
+//! keep instructions that the verifier needs, such as bounds checks.
 //!
 //! From the bottom up: `graph` represents the program as basic blocks, `analysis` computes facts at
 //! each program point, `passes` holds one rewriting per file, and `pipeline` runs the passes in

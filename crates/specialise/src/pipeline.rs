@@ -1,4 +1,4 @@
-//! Repetition of the passes, in order, until none changes the program any more.
+//! Runs the passes, in order and repeatedly, until no pass changes the program.
 
 use crate::analysis::{Analysis, AnalysisInputs, FOLLOWED, FactSet};
 use crate::error::SpecialiseError;
@@ -19,16 +19,16 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of rounds over all passes. Each round but the last simplifies the program, so
-/// only very large programs need more.
+/// Maximum number of rounds over all passes. Every round except the last simplifies the program, so
+/// only very large programs need more rounds.
 const ROUNDS: usize = 64;
 
-/// Treatment of facts about packets and maps.
+/// Use of facts about packets and maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Facts are assumed. Packets that violate them lead to undefined results.
+    /// Facts are assumed to hold. The program may do anything with packets that violate them.
     Trust,
-    /// The program checks the facts that it uses, and runs the original code if they do not hold.
+    /// The program checks the facts that it uses. If they do not hold, it runs the original code.
     Guard,
 }
 
@@ -39,21 +39,21 @@ pub struct Specialised {
     pub program: BpfProgram,
     /// For each slot of `program`, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// Changes that a fact made possible, ordered by slot of the original program.
+    /// Changes that facts made possible, ordered by slot of the original program.
     pub changes: Vec<ChangeRecord>,
-    /// Loops whose iteration counts are known if the facts hold.
+    /// Loops whose number of iterations is known if the facts hold.
     pub iterations: Vec<IterationBounds>,
     /// Helper calls whose results are known if the facts hold.
     pub results: Vec<KnownResult>,
     /// Offsets of bytes whose known bits the program relies on, ascending.
     pub bytes: Vec<u16>,
-    /// Fields whose small sets of values the program relies on, ascending.
+    /// Fields about whose possible values the program relies on facts, ascending.
     pub fields: Vec<Field>,
     /// True if the program relies on the length of packets.
     pub length: bool,
     /// Numbers of the maps whose content the program relies on, ascending.
     pub maps: Vec<u32>,
-    /// Checks that the program itself does at its entry, if any.
+    /// Checks at the entry of the program, if there are any.
     pub guard: Option<Guard>,
 }
 
@@ -62,18 +62,18 @@ pub struct Specialised {
 pub struct Guard {
     /// Minimum length of packets, in bytes.
     pub length: u16,
-    /// Comparisons of packet bytes, in the order of execution.
+    /// Comparisons of packet bytes, in the order in which they are executed.
     pub comparisons: Vec<Comparison>,
-    /// Allowed values for fields with a small set of values, in network byte order.
+    /// Allowed values of fields with few possible values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
     /// Number of the map with one element whose first 8 bytes must be zero, if any.
     pub generation: Option<u32>,
-    /// Slot at which the unchanged original program begins. It handles packets that fail a check.
+    /// First slot of the unchanged original program, which handles packets that fail a check.
     pub original: usize,
 }
 
 impl Guard {
-    /// Returns the facts that hold for packets that pass the guard.
+    /// Returns the facts that hold for all packets that pass the guard.
     pub fn facts(&self) -> PacketFacts {
         let mut facts = PacketFacts::lengths(self.length, u16::MAX);
         facts.bits = self.comparisons.iter().flat_map(Comparison::bits).collect();
@@ -82,7 +82,7 @@ impl Guard {
     }
 
     /// Returns the maximum number of guard instructions that a passing packet executes. The code
-    /// behind the guard may reuse the values that the guard has loaded.
+    /// after the guard may reuse values that the guard has loaded.
     pub fn instructions(&self) -> usize {
         guard::instructions(self.generation, self.length, &self.comparisons, &self.values)
     }
@@ -97,7 +97,7 @@ pub struct ChangeRecord {
     pub change: Change,
     /// Offsets of the packet bytes whose known bits the change relies on, ascending.
     pub bytes: Vec<u16>,
-    /// Fields whose small sets of values the change relies on, ascending.
+    /// Fields about whose possible values the change relies on facts, ascending.
     pub fields: Vec<Field>,
     /// True if the change relies on the packet's length.
     pub length: bool,
@@ -107,8 +107,8 @@ pub struct ChangeRecord {
     pub maps: Vec<u32>,
 }
 
-/// Rewrites a program of an object for packets that satisfy the facts. If `stop` triggers, returns
-/// the best program so far.
+/// Rewrites a program of an object for packets for which the facts hold. If `stop` ends the work
+/// early, returns the best program so far.
 ///
 /// # Errors
 /// If a jump leads to a slot without an instruction, or a symbol is not resolved.
@@ -129,19 +129,19 @@ pub struct Facts<'a> {
     pub facts: &'a PacketFacts,
     /// Facts about maps.
     pub frozen: Option<&'a Frozen>,
-    /// Delivery of packets by the driver, except for their lengths. Packet bytes do not reveal it.
+    /// Way in which the driver delivers packets, except for their lengths. A guard cannot check it.
     pub receive: Receive,
 }
 
 impl<'a> Facts<'a> {
-    /// Returns these facts about packets, with no facts about maps and any device.
+    /// Returns facts about packets only: maps have any content, and the device is unknown.
     pub fn of(facts: &'a PacketFacts) -> Facts<'a> {
         Facts { facts, frozen: None, receive: Receive::ANY }
     }
 }
 
-/// Rewrites like [`specialise`], and also uses facts about maps. The result is valid while the maps
-/// keep the stated content.
+/// Same as [`specialise`], but also uses facts about maps. The result is correct while the maps
+/// have this content.
 ///
 /// # Errors
 /// As [`specialise`].
@@ -157,11 +157,11 @@ pub fn specialise_for<'a>(
     let constants: Vec<_> = object.maps.iter().map(constant).collect();
     let mut facts = facts.clone();
     if mode == Mode::Guard {
-        // The guard checks neither the maximum length nor the delivery of packets.
+        // The guard cannot check the maximum length or the way in which packets were delivered.
         facts.max_length = u16::MAX;
         receive = Receive::ANY;
     }
-    // Without a generation the guard cannot check the content of maps.
+    // Without a generation, the guard cannot check the content of maps.
     let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
     let frozen = frozen.filter(checkable);
     if program.runs_on_map_entry() {
@@ -244,12 +244,12 @@ fn change_record(
     }
 }
 
-/// Returns the fields with small sets of values that a reason names.
+/// Returns the fields whose possible values are in a set of facts.
 fn of_reason(facts: &PacketFacts, reason: FactSet) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
-/// Runs all passes repeatedly. If time runs out, returns the result of the last full round.
+/// Runs all passes repeatedly. If the time is over, returns the result of the last complete round.
 fn rewrite(graph: Graph, inputs: &AnalysisInputs<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
@@ -271,13 +271,13 @@ fn has_calls(graph: &Graph) -> bool {
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::Call(Call::Helper(_)))))
 }
 
-/// Returns true if the program uses the classic BPF instructions for packet access.
+/// Returns true if the program uses the classic BPF instructions for reading packets.
 fn has_legacy_access(graph: &Graph) -> bool {
     let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
 }
 
-/// Runs one round of all passes. Returns true if anything changed.
+/// Runs all passes once. Returns true if anything changed.
 fn round(
     graph: &mut Graph,
     inputs: &AnalysisInputs<'_>,
@@ -312,7 +312,7 @@ fn round(
     Ok(changed)
 }
 
-/// The analysis of a program, kept until a pass changes the program.
+/// Analysis of a program, computed again only after a pass has changed the program.
 struct CachedAnalysis<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
@@ -320,7 +320,7 @@ struct CachedAnalysis<'a> {
 }
 
 impl<'a> CachedAnalysis<'a> {
-    /// Runs a pass. Returns true if it changed anything.
+    /// Runs a pass with the analysis. Returns true if the pass changed anything.
     fn pass(
         &mut self,
         graph: &mut Graph,

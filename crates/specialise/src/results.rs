@@ -1,4 +1,4 @@
-//! Helper calls whose result is the same for all packets each time the call runs.
+//! Helper calls that return the same result for all packets, each time they run.
 
 use crate::analysis::{Analysis, Kind};
 use crate::graph::{Graph, Instr, Op};

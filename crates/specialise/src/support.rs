@@ -12,8 +12,8 @@ use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::Stop;
 
-/// Returns a program with the packet's start in `r2` and its end in `r3`. It checks that `bytes`
-/// bytes are present; `r4` points behind them.
+/// Returns a program with the packet's start in `r2` and its end in `r3`. It checks that the packet
+/// has `bytes` bytes; `r4` points to the end of these bytes. Then it continues as in `text`.
 pub(crate) fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -73,7 +73,7 @@ pub(crate) fn listing(insns: &[Insn]) -> String {
     insns.iter().map(|insn| format!("{insn}\n")).collect()
 }
 
-/// Panics unless the program has exactly the instructions of `text`.
+/// Panics unless the program has exactly the instructions in `text`.
 #[track_caller]
 pub(crate) fn is(program: &BpfProgram, text: &str) {
     let expected = assemble::program(text);

@@ -1,5 +1,4 @@
-//! Search for instructions that may change a map. A map can only be frozen if its content stays the
-//! same.
+//! Finds instructions that may change a map. Only maps that no instruction changes can be frozen.
 
 use crate::analysis::{Analysis, AnalysisInputs, Kind, State, Value};
 use crate::error::SpecialiseError;
@@ -12,12 +11,11 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// Returns the slot of an instruction that may change the content of this map of the object, or
-/// `None` if the program provably has no such instruction.
+/// Returns the slot of an instruction that may change the content of a map. Returns `None` if the
+/// program certainly has no such instruction.
 ///
-/// # Errors
-/// The outer error reports a jump to a slot without an instruction. The inner error is the reason
-/// to stop.
+/// The outer error is about a jump to a slot without an instruction. The inner error is the reason
+/// why the search stopped early.
 pub fn writer(
     object: &Object,
     program: &BpfProgram,
@@ -49,7 +47,7 @@ fn found(
     program: &BpfProgram,
     map: u32,
 ) -> Option<usize> {
-    // The analysis does not know the arguments of functions, so any store in one counts.
+    // The arguments of functions are not analysed, so any store in a function may change the map.
     let entry = program.subprograms.get(1).map_or(program.insns.len(), |next| next.first);
     let stores = |insn: &Insn| {
         let frame = |base: &slowpath_bpf::insn::Register| base.number() == 10;
@@ -89,7 +87,7 @@ fn found(
                     let arguments = &state.regs[1..=usize::from(effect.arguments)];
                     let given = analysis.map_argument(state);
                     let finds = number == helper::MAP_LOOKUP_ELEM || number == helper::REDIRECT_MAP;
-                    // Any other operation on this map, or on a map that the analysis does not know.
+                    // All other operations on this map, or on an unknown map, count as changes.
                     let unknown = given.is_none() && takes_map(number);
                     (effect.writes && arguments.iter().any(may))
                         || (!finds && (given == Some(map) || unknown))
@@ -107,12 +105,12 @@ fn found(
     None
 }
 
-/// Returns true if the helper changes the map in its first argument.
+/// Returns true if the helper may change the map in its first argument.
 fn takes_map(number: i32) -> bool {
     [helper::MAP_UPDATE_ELEM, helper::MAP_DELETE_ELEM].contains(&number)
 }
 
-/// Returns true if the value may point into a value of the map.
+/// Returns true if a value may point into an element of the map.
 fn may_be(value: &Value, map: u32) -> bool {
     match value.kind {
         Kind::MapValue { map: found, .. } => found == map,

@@ -1,5 +1,5 @@
-//! Fused programs in the kernel agree with the separate programs run in turn: same action, packet,
-//! metadata and maps, in both forms, for examples and random programs.
+//! Fused programs do the same in the kernel as the separate programs run one after the other.
+//! Action, packet, metadata and maps agree, in both forms, for examples and random programs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,13 @@ use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_in_form};
 
-/// Packets per chain.
+/// Number of packets for each chain.
 const PACKETS: usize = 1000;
 /// `XDP_PASS`.
 const PASS: u32 = 2;
 
-/// Pins the thread to one CPU, because per-CPU maps hold separate values for each CPU.
+/// Returns the kernel. Pins the thread to one CPU, because per-CPU maps have other values on each
+/// CPU.
 fn kernel() -> Option<Kernel> {
     let mut own = rustix::thread::CpuSet::new();
     own.set(rustix::thread::sched_getcpu());
@@ -36,7 +37,8 @@ fn example(name: &str) -> Object {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Joins several objects into one. Returns it with the linked first program of each.
+/// Joins several objects into one. Returns the joined object with the first program of each object,
+/// linked.
 fn joined(objects: &[Object]) -> (Object, Vec<BpfProgram>) {
     let names: Vec<String> = (0..objects.len()).map(|n| format!("p{n}")).collect();
     let parts: Vec<Part> =
@@ -51,7 +53,7 @@ fn handover(from: usize, results: &[u32], to: usize) -> Handover {
     Handover { from, results: results.to_vec(), to }
 }
 
-/// Returns handovers in which each program hands `XDP_PASS` over to the next one.
+/// Returns handovers by which each program hands packets with `XDP_PASS` over to the next one.
 fn chain(count: usize) -> Vec<Handover> {
     (1..count).map(|to| handover(to - 1, &[PASS], to)).collect()
 }
@@ -82,8 +84,9 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 type Outcome = (u32, Vec<u8>, Vec<u8>);
 
-/// Runs programs in turn, each on the packet that the previous one left. Returns the outcome and
-/// the number of programs that ran, or `None` if a packet becomes too short to be run again.
+/// Runs programs one after the other, each on the packet that the previous one left. Returns the
+/// outcome and the number of programs that ran, or `None` if a packet becomes too short to run
+/// again.
 fn in_turn(
     programs: &[LoadedProgram],
     handovers: &[Handover],
@@ -115,15 +118,15 @@ fn content(of: &LoadedProgram, name: &str) -> Option<Contents> {
     keys.into_iter().map(|key| Some((key.clone(), map.lookup_all(&key).ok()?))).collect()
 }
 
-/// Returns true if no helper result changes between runs, such as the time or a random number.
+/// Returns true if no helper result differs between runs, as the time or a random number does.
 fn repeatable(programs: &[BpfProgram]) -> bool {
     let changing = [5, 7, 8, 125, 160];
     let is = |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(n)) if changing.contains(n));
     !programs.iter().flat_map(|program| &program.insns).any(is)
 }
 
-/// Runs random packets through a chain of programs in both forms. Returns the number of compared
-/// packets and of handovers.
+/// Runs random packets through a chain of programs in both forms, and compares the outcomes with
+/// those of separate programs. Returns the number of compared packets and the number of handovers.
 fn agree(
     kernel: &Kernel,
     objects: &[Object],
@@ -225,7 +228,7 @@ fn fused_random_programs_do_what_they_do_one_after_the_other() {
     Oracle::Kernel.compared(packets, "packets through fused random programs");
 }
 
-/// Two example programs with the same maps.
+/// Returns two example programs with the same maps.
 fn two() -> Vec<BpfProgram> {
     joined(&[example("header_parser"), example("flow_monitor")]).1
 }
@@ -237,7 +240,7 @@ fn programs_become_one_function_where_they_can() {
     assert!(context % 8 == 0 && context <= 80, "{context}");
     let fused = fuse(&programs, &chain(2), "both").expect("fuses");
     let inlined: usize = programs.iter().map(|program| program.insns.len()).sum();
-    // A save and a reload of the context, a branch, a jump and two exits.
+    // Fusing adds a save and a reload of the context, a branch, a jump and two exits.
     assert_eq!(fused.insns.len(), inlined + 6);
     assert_eq!((fused.name.as_str(), fused.section.as_str()), ("both", "xdp"));
     let called: usize = programs.iter().map(|program| program.subprograms.len() - 1).sum();
@@ -263,7 +266,7 @@ fn tail_calls_end_only_their_own_program() {
     let mut programs = two();
     programs[0].insns[0] = Insn::Call(Call::Helper(slowpath_bpf::insn::helper::TAIL_CALL));
     assert_eq!(form(&programs, &chain(2)), Form::Calls);
-    // In the last program, tail calls may end the whole chain.
+    // Tail calls of the last program may end the whole chain.
     programs.swap(0, 1);
     assert!(matches!(form(&programs, &chain(2)), Form::Inline { .. }));
 }

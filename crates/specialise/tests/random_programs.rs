@@ -1,6 +1,6 @@
-//! Random programs, rewritten for random facts. The kernel's verifier accepts the result. In the
-//! kernel, original and result agree on packets that satisfy the facts, and with a guard on all
-//! packets.
+//! Random programs, rewritten for random facts. The kernel's verifier accepts the rewritten
+//! programs. In the kernel, they do the same as the originals: with a guard on all packets, without
+//! one on packets for which the facts hold.
 
 use std::collections::BTreeSet;
 
@@ -16,16 +16,16 @@ use slowpath_oracle::Oracle;
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of programs, unless `SLOWPATH_SPECIALISED` overrides it.
+/// Number of programs; `SLOWPATH_SPECIALISED` sets another number.
 const PROGRAMS: u64 = 300;
-/// Number of call sequences, unless `SLOWPATH_SPECIALISED` overrides it.
+/// Number of programs made of sequences of calls; `SLOWPATH_SPECIALISED` sets another number.
 const SEQUENCES: u64 = 300;
-/// Packets for each program and mode.
+/// Number of packets for each program and mode.
 const PACKETS: usize = 40;
-/// Approximate number of statements on the outermost level of a program.
+/// Approximate number of statements of a program, without those nested in others.
 const SIZE: usize = 10;
 
-/// Words that the generated programs compare with.
+/// Numbers with which the random programs compare values.
 const EDGES: [u32; 12] =
     [0, 1, 2, 4, 0x1f, 0x20, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff];
 
@@ -40,7 +40,7 @@ fn packet(rng: &mut StdRng, length: usize) -> Vec<u8> {
     packet
 }
 
-/// Returns facts that hold for a packet.
+/// Returns random facts that hold for a packet.
 fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     let length = packet.len() as u16;
     let least = if rng.random() { 14 } else { length };
@@ -55,7 +55,7 @@ fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     facts
 }
 
-/// Returns a packet that satisfies the facts.
+/// Returns a random packet for which the facts hold.
 fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     let length = rng.random_range(facts.min_length..=facts.max_length);
     let mut packet = packet(rng, length.into());
@@ -68,7 +68,7 @@ fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// Totals over all programs.
+/// Sums over all programs.
 #[derive(Default)]
 struct Tally {
     packets: usize,
@@ -138,7 +138,7 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Checks the programs with consecutive seeds.
+/// Checks as many programs as stated, with consecutive seeds.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let kernel = match Kernel::available() {
         Ok(kernel) => kernel,
@@ -161,14 +161,14 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     );
     let shown = &faults[..faults.len().min(3)];
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), shown.join("\n"));
-    // A pass that never changes anything would otherwise succeed too.
+    // Without this check, passes that never change anything would be accepted.
     assert!(tally.after < tally.before);
     Oracle::Kernel.compared(tally.packets, what);
 }
 
 #[test]
 fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
-    // Random values would differ from run to run.
+    // Random values would differ between runs.
     let features = Features { random: false, ..Features::default() };
     let programs = Programs::new(features, SIZE);
     let object = |seed| programs.from_seed(seed).object();
@@ -177,7 +177,7 @@ fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
 
 #[test]
 fn rewritten_sequences_of_calls_do_in_the_kernel_what_the_original_does() {
-    // The kernel decides which element an LRU map evicts.
+    // The kernel chooses which element an LRU map evicts.
     let abilities = SequenceFeatures { evictions: false, ..SequenceFeatures::default() };
     let sequences = Sequences::new(abilities);
     let object = |seed| sequences.from_seed(seed).object();

@@ -3,7 +3,7 @@
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 use slowpath_domain::{Domain, transfer};
 
-/// Applies an operation to the low bits and zero-extends the result.
+/// Applies an operation to the low bits of a value and zero-extends the result.
 pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Domain) -> Domain {
     match width {
         Width::W64 => of(domain),
@@ -61,7 +61,7 @@ pub(super) fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domai
     }
 }
 
-/// Returns the outcome of a comparison if it is the same for all values.
+/// Returns the outcome of a comparison if it is the same for all values of both operands.
 pub(super) fn compared(width: Width, cond: Condition, a: Domain, b: Domain) -> Option<bool> {
     let bits = width.bits();
     let (a, b) = (transfer::extract(a, 0, bits), transfer::extract(b, 0, bits));

@@ -1,4 +1,4 @@
-//! Decisions of comparisons, and the knowledge gained behind them.
+//! Outcomes of comparisons, and the facts that hold after each outcome.
 
 use super::arithmetic::compared;
 use super::fact_set::FactSet;
@@ -21,13 +21,14 @@ pub(crate) struct Decision {
 /// A comparison of a packet address with the packet's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BoundsCheck {
-    /// Offset of the address from the packet's first byte.
+    /// Offset of the compared address from the packet's first byte.
     pub offset: i64,
-    /// Condition with the address on the left and the end on the right.
+    /// Condition, with the compared address on the left and the packet's end on the right.
     pub cond: Condition,
 }
 
-/// Returns the bounds check that a test performs, if it is one.
+/// Returns the bounds check that a test performs, if it performs one. `dst` and `src` are its left
+/// and right operand.
 pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<BoundsCheck> {
     if test.width != Width::W64 {
         return None;
@@ -41,7 +42,8 @@ pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<Boun
     known.then_some(BoundsCheck { offset, cond })
 }
 
-/// Returns the condition for exchanged sides.
+/// Returns the condition after both sides are swapped; `None` if it is not a comparison by size or
+/// equality.
 fn mirrored(cond: Condition) -> Option<Condition> {
     Some(match cond {
         Condition::Gt => Condition::Lt,
@@ -54,7 +56,7 @@ fn mirrored(cond: Condition) -> Option<Condition> {
 }
 
 impl BoundsCheck {
-    /// Returns the range of packet lengths for which the test has this outcome.
+    /// Returns the minimum and maximum packet length for which the test has this outcome.
     fn lengths(self, holds: bool) -> (i64, i64) {
         let offset = self.offset;
         match (self.cond, holds) {
@@ -65,13 +67,15 @@ impl BoundsCheck {
         }
     }
 
-    /// Returns true if this outcome proves that the address lies within the packet.
+    /// Returns true if all bytes before the address are in the packet whenever the test has this
+    /// outcome.
     pub fn passes(self, holds: bool) -> bool {
         self.lengths(holds).1 == i64::MAX
     }
 }
 
-/// Returns the outcome of a test if it is the same in all cases; `src` is its right operand.
+/// Returns the outcome of a test if it is the same for all packets; `src` is the test's right
+/// operand.
 pub(crate) fn decide(
     state: &State,
     numbers: &Numbers,
@@ -91,12 +95,13 @@ pub(crate) fn decide(
         });
     }
     let reason = dst.reason | src.reason;
-    // A test for common bits needs the bits themselves; equal value numbers do not suffice.
+    // Equal value numbers do not decide a test for common bits: it depends on the bits themselves.
     let equal = dst.number == src.number && test.cond != Condition::Set;
     if test.width == Width::W64 && equal {
         use Condition::{Eq, Ge, Le, Sge, Sle};
         let holds = matches!(test.cond, Eq | Ge | Le | Sge | Sle);
-        // Constants are equal because of facts; other values with the same number are always equal.
+        // Two constants are equal because of facts. Other values with the same number are equal
+        // without any facts.
         let same = if dst.constant().is_some() { reason } else { FactSet::NONE };
         return Some(Decision { holds, reason: same });
     }
@@ -118,7 +123,8 @@ pub(crate) fn decide(
     Some(Decision { holds, reason: reason | why })
 }
 
-/// Returns true if a value certainly points into or behind a map value, so that it is not null.
+/// Returns true if a value certainly points into a map value or past its end, so that it is not
+/// null.
 fn is_address(kind: Kind) -> bool {
     match kind {
         Kind::MapValue { offset, null, .. } => !null && offset >= 0,
@@ -127,7 +133,7 @@ fn is_address(kind: Kind) -> bool {
     }
 }
 
-/// Returns the state behind a test with this outcome, or `None` if the outcome is impossible.
+/// Returns the state after a test with this outcome, or `None` if the outcome is impossible.
 pub(crate) fn assume(
     state: &State,
     numbers: &Numbers,
@@ -189,7 +195,8 @@ pub(crate) fn assume(
     Some(state)
 }
 
-/// Applies a comparison to the sets of possible values. `sides` are the domains of its two sides.
+/// Restricts the sets of possible values to those for which a comparison has this outcome. `sides`
+/// are the domains of its two operands.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,
@@ -213,7 +220,8 @@ fn one_of(
     }
 }
 
-/// Restricts the values with this number to a domain, and the values that they were computed from.
+/// Restricts the values with this number to a domain. Also restricts the values that they were
+/// computed from.
 fn narrow(
     state: &mut State,
     numbers: &Numbers,
@@ -238,7 +246,7 @@ fn narrow(
             narrow(state, numbers, (a, known), reason);
         }
         Def::Low(width, of) => {
-            // The bits above the width are unrestricted.
+            // The bits above the width stay unrestricted.
             let bits = mask(width);
             let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
             narrow(state, numbers, (of, known), reason);
@@ -247,8 +255,8 @@ fn narrow(
     }
 }
 
-/// Returns the domains of both sides behind a test with this outcome, or `None` if it restricts
-/// neither.
+/// Returns the domains of both operands after a test with this outcome, or `None` if the test
+/// restricts neither.
 fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
     // A 32-bit comparison only restricts numbers that fit in 32 bits.
     if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {

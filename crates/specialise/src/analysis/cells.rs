@@ -1,4 +1,4 @@
-//! Memory at known offsets: the stack frame and the packet.
+//! Known content of the stack frame and of the packet, at known offsets.
 
 use super::fact_set::FactSet;
 use super::numbers::{Def, Location, Number, Numbers};
@@ -20,12 +20,12 @@ pub(crate) struct Cell {
 pub(crate) struct Cells(BTreeMap<i64, Cell>);
 
 impl Cells {
-    /// Forgets everything.
+    /// Removes all cells.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Forgets all bytes at or behind an offset.
+    /// Removes all cells with bytes at or after an offset.
     pub fn clear_from(&mut self, offset: i64) {
         let keys: Vec<i64> = self.overlapping(offset, i64::MAX).collect();
         for key in keys {
@@ -38,7 +38,7 @@ impl Cells {
         self.0.iter().map(|(&offset, cell)| (offset, cell))
     }
 
-    /// Iterates over the values, mutably.
+    /// Lists the values, for changes in place.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut().map(|cell| &mut cell.value)
     }
@@ -51,8 +51,8 @@ impl Cells {
         cells.filter(reaches).map(|(&at, _)| at)
     }
 
-    /// Records a write. Of cells that it partly overwrites, the other bytes stay if they are
-    /// constant.
+    /// Records a write. If it overwrites a part of a cell, the cell's other bytes are kept if they
+    /// are constant.
     pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
         let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
         for at in hit {
@@ -78,7 +78,8 @@ impl Cells {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// Returns the value number of these bytes if they are part of a cell that holds a number.
+    /// Returns the value number of these bytes if they are part of a cell that holds a number,
+    /// otherwise `None`.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -87,7 +88,8 @@ impl Cells {
         number.then(|| numbers.part(cell.value.number, place, bytes))
     }
 
-    /// Returns the known bits of these bytes as a 64-bit number, and the facts that they depend on.
+    /// Returns the known bits of these bytes as a 64-bit number, and the facts that the bits depend
+    /// on.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, FactSet) {
         let (mut zeros, mut ones, mut reason) = (0, 0, FactSet::NONE);
         if bytes < 8 {
@@ -110,7 +112,8 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// Joins two memories; `place` names the values that differ.
+    /// Returns the cells that both memories have. `join` joins the values of a cell; `place` gives
+    /// the location that a value differs at.
     pub fn join(
         &self,
         other: &Cells,
@@ -130,7 +133,8 @@ impl Cells {
     }
 }
 
-/// Returns the known bits of one byte of a cell as an 8-bit number, and the facts they depend on.
+/// Returns the known bits of byte `place` of a cell as an 8-bit number, and the facts that the bits
+/// depend on.
 fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     match cell.value.kind {
         Kind::Number(domain) => {
@@ -140,7 +144,7 @@ fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     }
 }
 
-/// Returns the value number of a value read from memory for the first time.
+/// Returns the value number of a value that is read from memory for the first time.
 pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
     if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
 }

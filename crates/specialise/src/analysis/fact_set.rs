@@ -1,4 +1,4 @@
-//! Sets of facts that a result depends on.
+//! Sets of facts on which a result depends.
 
 use std::ops::BitOr;
 
@@ -13,13 +13,13 @@ pub(crate) const FIELDS: usize = u64::BITS as usize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FactSet {
     bytes: [u64; FOLLOWED as usize / 64],
-    /// One bit per field, by its index among the fields of the facts.
+    /// One bit for each field, by its index in the list of fields with known values.
     fields: u64,
     /// True if the set contains the packet's length.
     pub length: bool,
     /// True if the set contains the buffer space around the packet.
     pub buffer_space: bool,
-    /// One bit per map whose content the set contains.
+    /// One bit for each map, by its number; it is set if the set contains the map's content.
     maps: u64,
 }
 
@@ -39,7 +39,7 @@ impl FactSet {
     /// The facts about the buffer space around the packet.
     pub const ROOM: FactSet = FactSet { buffer_space: true, ..FactSet::NONE };
 
-    /// Returns the fact about the byte at an offset; the empty set beyond the tracked bytes.
+    /// Returns the fact about the byte at an offset; the empty set if the byte is not tracked.
     pub fn byte(offset: u16) -> FactSet {
         let mut reason = FactSet::NONE;
         if let Some(word) = reason.bytes.get_mut(usize::from(offset) / 64) {
@@ -48,7 +48,7 @@ impl FactSet {
         reason
     }
 
-    /// Returns the fact about a field's values, by the index of the field.
+    /// Returns the fact about the values of a field; `number` is the index of the field.
     pub fn field(number: usize) -> FactSet {
         FactSet { fields: 1 << (number % FIELDS), ..FactSet::NONE }
     }

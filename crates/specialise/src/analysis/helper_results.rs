@@ -1,5 +1,5 @@
-//! Prediction of helper calls that depend on the packet's size: moves of its ends, its length, and
-//! copies of its bytes.
+//! Prediction of helper calls whose effect follows from the packet's length and position: moves of
+//! its ends, queries of its length, and copies of its bytes.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;
@@ -13,16 +13,18 @@ use slowpath_domain::{Domain, transfer};
 /// Largest packet offset that the kernel accepts (`bpf_xdp_pointer` of `net/core/filter.c`).
 const FARTHEST: i64 = 0xffff;
 
-/// Known effects of a helper call.
+/// Predicted effects of a helper call.
 pub(super) struct HelperEffect {
-    /// The result, if known, and the facts that it depends on.
+    /// Result, if known, and the facts that it depends on.
     result: Option<(Domain, FactSet)>,
-    /// Position and length of the packet if the call may move an end, and the facts they depend on.
+    /// Position and length of the packet after the call, and the facts that both depend on; `None`
+    /// if the call does not move an end.
     moved: Option<(PacketPosition, Range, FactSet)>,
 }
 
 impl HelperEffect {
-    /// Predicts the effects of a call from the state before it.
+    /// Predicts the effects of a call from the state before it; `None` if nothing is known.
+    /// `called` is the number of the helper.
     pub fn by(state: &State, inputs: &AnalysisInputs<'_>, called: i32) -> Option<HelperEffect> {
         if called != helper::XDP_ADJUST_HEAD
             && called != helper::XDP_ADJUST_META
@@ -66,7 +68,7 @@ impl HelperEffect {
         }
     }
 
-    /// Applies the effects to the state behind the call.
+    /// Changes the state after the call: sets the predicted result, position and length.
     pub fn apply(self, state: &mut State, numbers: &mut Numbers) {
         if let Some((placed, length, reason)) = self.moved {
             state.placed = placed;
@@ -84,7 +86,7 @@ impl HelperEffect {
     }
 }
 
-/// Returns the low 32 bits of a value, sign-extended.
+/// Returns the range of the low 32 bits of a value, as signed numbers.
 fn distance(value: &Value) -> Range {
     let low = transfer::extract(value.domain(), 0, 32);
     let (least, most) = transfer::sext(low, 64).signed_range();

@@ -8,14 +8,13 @@ use slowpath_ir::PacketFacts;
 #[derive(Clone, Debug)]
 pub(crate) struct AnalysisInputs<'a> {
     pub facts: &'a PacketFacts,
-    /// For each map with one element, the element's content if nothing changes it.
+    /// For each map with one element: the element's content, if nothing changes the map.
     pub constants: Vec<Option<&'a [u8]>>,
-    /// Further facts about maps.
+    /// Known content of frozen maps.
     pub frozen: Option<&'a Frozen>,
-    /// Delivery of packets by the driver: everything except their lengths, and the room to move
-    /// their ends.
+    /// Way in which the driver delivers packets: headroom, metadata and tailroom, but not lengths.
     pub receive: Receive,
-    /// True if packets are contiguous, so that the results of helpers depend only on the known
-    /// packet.
+    /// True if all bytes of a packet are in one buffer. Then the results of helpers depend only on
+    /// known properties of the packet.
     pub contiguous: bool,
 }

@@ -1,4 +1,4 @@
-//! Look-ups in maps: the map, the known part of the key, and the entries that can match.
+//! Map look-ups: the map, the known part of the key, and the entries that can match.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;
@@ -12,11 +12,11 @@ use slowpath_ir::KnownBits;
 /// A look-up in a map with known content.
 pub(crate) struct Lookup<'a> {
     pub map: &'a FrozenMap,
-    /// The known part of the key.
+    /// Known part of the key.
     pub key: KnownBytes,
-    /// Possible results.
+    /// Results that the look-up can have.
     pub candidates: Candidates,
-    /// Facts that the possible results depend on.
+    /// Facts that these results depend on.
     pub reason: FactSet,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn lookup<'a>(
         reason = if bits.is_some() { reason | why } else { reason };
         key.push(bits);
     }
-    // The bounds of a number can tell more than its known bits.
+    // The range of a number can exclude more values than its known bits.
     let index = cells.read(first, 4).filter(|_| size == 4).map(|value| {
         reason = reason | value.reason;
         value.domain()
@@ -73,7 +73,7 @@ fn word() -> Domain {
     Domain::range(64, 0, u64::from(u32::MAX))
 }
 
-/// Returns the result of a call of `bpf_map_lookup_elem`, and the facts that it depends on.
+/// Returns the result of a call of `bpf_map_lookup_elem`, and the facts that the result depends on.
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,

@@ -14,34 +14,34 @@ pub(crate) enum Def {
     Constant(u64),
     /// Initial value of a register.
     Start(u8),
-    /// An unknown result of an instruction: block, place within the block, and index of the result.
+    /// Unknown result of an instruction: block, position in the block, and index of the result.
     Result(BlockId, usize, u8),
-    /// The value at a place where paths merge at the start of a block.
+    /// Value of a location after paths merge at the start of a block.
     Merge(BlockId, Location),
-    /// An operation. Immediates are represented as constants.
+    /// Result of an operation. An immediate operand is a constant with its own number.
     Alu(Width, AluOp, Number, Number),
     Neg(Width, Number),
     Swap(SwapKind, Size, Number),
     Signed(Width, Size, Number),
-    /// The low bits of a value, zero-extended.
+    /// Low bits of a value, zero-extended: number of bits, value.
     Low(u8, Number),
-    /// An address in the stack frame.
+    /// Address in the stack frame, by its offset from the frame pointer.
     Stack(i64),
-    /// An address in a map of one element: map, offset. The offset `i64::MIN` denotes the map
-    /// itself.
+    /// Address in the value of a map with one element: map, offset. The offset `i64::MIN` stands
+    /// for the address of the map itself.
     Data(u32, i64),
-    /// A field of the context: its offset, and the number of the latest change of the packet's
-    /// ends.
+    /// Field of the context: offset of the field, and version of the packet's ends
+    /// ([`Location::Ends`]).
     Context(i64, Number),
 }
 
-/// A place whose values merge.
+/// Location whose values merge: a register, memory, or the packet's ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Location {
     Register(u8),
     Stack(i64),
     Packet(i64),
-    /// The version of the packet's ends.
+    /// Version of the packet's ends: it changes whenever an end moves.
     Ends,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the number of the value with this definition.
+    /// Returns the value number for a definition; creates it if it is new.
     pub fn of(&mut self, def: Def) -> Number {
         *self.known.entry(def).or_insert_with(|| {
             self.defs.push(def);
@@ -66,8 +66,9 @@ impl Numbers {
         self.defs[number as usize]
     }
 
-    /// Returns an upper bound on the width of a value in bits, from its definition. It uses only
-    /// what the kernel's verifier sees too; the verifier knows nothing about byte-swapped values.
+    /// Returns an upper bound on the width of a value in bits, from its definition. The bound uses
+    /// only what the kernel's verifier knows too; for byte-swapped values, the verifier knows
+    /// nothing.
     pub fn bits(&self, number: Number) -> u8 {
         match self.def(number) {
             Def::Constant(value) => (64 - value.leading_zeros()) as u8,
@@ -85,7 +86,8 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
-    /// Returns some bytes of a value in memory, zero-extended: `bytes` bytes from byte `place` on.
+    /// Returns a part of a value in memory, zero-extended: `bytes` bytes, beginning with byte
+    /// `place`.
     pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
         let bits = self.of(Def::Constant(8 * u64::from(place)));
         let shifted = match place {
@@ -97,7 +99,8 @@ impl Numbers {
 
     /// Returns the result of an operation on two values.
     pub fn alu(&mut self, width: Width, op: AluOp, a: Number, b: Number) -> Number {
-        // Compilers without 32-bit operations truncate with a left shift and a right shift.
+        // Compilers for targets without 32-bit operations truncate by a left shift and a right
+        // shift.
         if let (
             Width::W64,
             AluOp::Rsh,

@@ -1,9 +1,9 @@
-//! Position of the packet in its page, and success of helpers that move its ends. It follows the
-//! checks of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
+//! Position of the packet in its buffer, and success of helpers that move its ends. The rules are
+//! those of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
 //! `net/core/filter.c` (Linux 6.18).
 //!
-//! The analysis never concludes that a call fails. If it concludes success, then success also holds
-//! with more room and with less metadata.
+//! The analysis may show that a call succeeds, but never that it fails. A call that is shown to
+//! succeed also succeeds with more headroom and with less metadata.
 
 use super::inputs::AnalysisInputs;
 use crate::fault::{self, Fault};
@@ -13,7 +13,7 @@ use std::ops::{Add, Sub};
 
 /// Minimum packet length that the kernel enforces, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// Limit on tracked moves of an end, in bytes.
+/// Maximum tracked distance by which an end moves, in bytes.
 const FAR: i64 = 1 << 17;
 /// Maximum length of metadata, in bytes.
 const METADATA: i64 = MAX_METADATA as i64;
@@ -27,12 +27,13 @@ impl Range {
         Range(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// Clamps both ends into `other`.
+    /// Moves both ends of the range into the range `other`.
     fn clamp(self, other: Range) -> Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// Moves each end that a join has changed to its limit.
+    /// Returns `joined`, with each end that differs from `self` replaced by its limit. So repeated
+    /// joins terminate.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })
@@ -55,22 +56,22 @@ impl Sub for Range {
     }
 }
 
-/// Position of the packet, in bytes from the start of the room in front of it.
+/// Position of the packet in its buffer. All positions are in bytes from the start of the headroom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PacketPosition {
-    /// First byte of the packet.
+    /// Range of positions of the packet's first byte.
     pub start: Range,
-    /// Upper bound on the position behind the packet's last byte.
+    /// Upper bound on the position after the packet's last byte.
     pub end: i64,
     /// Length of the metadata in front of the packet, a multiple of 4 bytes.
     pub metadata: Range,
-    /// True if the metadata certainly lies within the room.
+    /// True if the metadata certainly lies within the headroom.
     inside: bool,
-    /// True if the packet's ends can move as in the kernel.
+    /// True if the driver allows the same moves of the packet's ends as the kernel's helpers.
     moves: bool,
-    /// True if the driver supports metadata.
+    /// True if the driver supports metadata in front of packets.
     supported: bool,
-    /// Upper bound on the position behind the last byte of any packet, if known.
+    /// Upper bound on the position after the last byte of every packet; `None` if not known.
     page: Option<i64>,
 }
 
@@ -79,18 +80,19 @@ pub(crate) struct PacketPosition {
 pub(crate) struct MoveEffect {
     /// True if the call succeeds in all cases.
     pub succeeds: bool,
-    /// True if this depends on the buffer space around the packet.
+    /// True if the success depends on the buffer space around the packet.
     pub room: bool,
-    /// Position of the packet afterwards.
+    /// Position of the packet after the call.
     pub placed: PacketPosition,
-    /// Length of the packet afterwards, in bytes.
+    /// Range of the packet's length after the call, in bytes.
     pub length: Range,
 }
 
 impl PacketPosition {
-    /// Returns the position of a packet with this length on arrival.
+    /// Returns the position of packets on arrival, whose lengths are in the range `length`.
     ///
-    /// For drivers with page buffers, the result also covers packets that were just received.
+    /// For drivers that use one page per packet, the result also covers packets that were just
+    /// received.
     pub fn arrived(inputs: &AnalysisInputs<'_>, length: Range) -> PacketPosition {
         let receive = inputs.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
@@ -102,14 +104,15 @@ impl PacketPosition {
         let around = page.map_or(environment, |_| environment.join(received));
         let (mut start, metadata) = (range(around.head_room), range(around.metadata));
         if !known {
-            // Metadata may start at the beginning of the room.
+            // Metadata may start at the first byte of the headroom.
             start.0 = 0;
         }
         let mut end = start.1 + length.1;
         if let Some(page) =
             page.filter(|_| !fixed && environment.head_room.1 > received.head_room.1)
         {
-            // The end lies in the page, unless the longest packet behind the known room exceeds it.
+            // The packet ends in its page. The only exception is a longest packet that does not fit
+            // there after the known headroom.
             let known = i64::from(environment.head_room.0).max(metadata.1);
             end = end.min(page.max(length.1 + known));
         }
@@ -124,7 +127,7 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the position after an unknown move.
+    /// Returns the position after a move about which nothing is known.
     pub fn anywhere(self) -> PacketPosition {
         PacketPosition {
             start: PAGE,
@@ -135,7 +138,7 @@ impl PacketPosition {
         }
     }
 
-    /// Joins two positions. With `widen`, a sequence of joins terminates.
+    /// Returns a position that covers both positions. With `widen`, a sequence of joins terminates.
     pub fn join(self, other: PacketPosition, widen: bool) -> PacketPosition {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),
@@ -152,7 +155,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the effect of a helper that moves an end by `by` bytes, or `None` for other helpers.
+    /// Returns the effect of a helper that moves an end by `by` bytes; `None` for other helpers.
+    /// `length` is the range of packet lengths before the call.
     pub fn moved(self, called: i32, by: Range, length: Range) -> Option<MoveEffect> {
         let near = by.0 >= -FAR && by.1 < FAR;
         let by = by.clamp(Range(-FAR, FAR));
@@ -187,7 +191,7 @@ impl PacketPosition {
         };
         let succeeds = near && fits;
         if !succeeds {
-            // The call may also have left the packet unchanged.
+            // A call that may fail may leave the packet unchanged.
             placed = placed.join(self, false);
         }
         placed.start = placed.start.clamp(PAGE);
@@ -198,15 +202,15 @@ impl PacketPosition {
     }
 }
 
-/// Limits of any position in a packet's buffer.
+/// Minimum and maximum of all positions in a buffer.
 const PAGE: Range = Range(0, 1 << 20);
 
-/// Returns true if the packet's ends move as in the kernel.
+/// Returns true if the driver allows the same moves of a packet's ends as the kernel's helpers.
 fn moves(receive: Receive) -> bool {
     receive.max_head_trim.is_none() && receive.tail != TailRoom::TrimOnly
 }
 
-/// Returns the upper bound on the position behind a packet's last byte, if known.
+/// Returns the upper bound on the position after a packet's last byte, if known.
 fn page(receive: Receive) -> Option<i64> {
     match receive.tail {
         TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),

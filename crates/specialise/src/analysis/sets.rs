@@ -1,8 +1,8 @@
-//! Numbers with a small set of possible values: fields for which facts list the values, and results
-//! of comparisons with constants after paths merge.
+//! Numbers with few possible values: fields whose values facts list, and numbers that are a
+//! different constant on each of the merged paths.
 //!
-//! A set belongs to a value number. Values computed from it have no sets of their own: to decide a
-//! comparison, both sides are computed for each element of the set.
+//! A set belongs to a value number. Values that are computed from the number have no sets: to
+//! decide a comparison, both operands are computed for each value in the set.
 
 use super::arithmetic::{arithmetic, compared, in_width, swapped};
 use super::fact_set::FactSet;
@@ -42,7 +42,7 @@ pub(crate) struct Compared<'a> {
 }
 
 impl ValueSets {
-    /// Records the possible values of a number. Ignores empty and too large sets.
+    /// Records the possible values of a number. Empty and too large sets are ignored.
     pub fn insert(
         &mut self,
         number: Number,
@@ -58,7 +58,7 @@ impl ValueSets {
         }
     }
 
-    /// Removes a number's set, because the number now names a different value.
+    /// Removes the set of a number, because the number now stands for a different value.
     pub fn forget(&mut self, number: Number) {
         self.0.remove(&number);
     }
@@ -68,7 +68,7 @@ impl ValueSets {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
-    /// Returns the sets that hold on either of two paths.
+    /// Returns the sets that hold after two paths merge.
     pub fn join(&self, other: &ValueSets) -> ValueSets {
         let mut joined = ValueSets::default();
         for (&number, known) in &self.0 {
@@ -84,8 +84,8 @@ impl ValueSets {
         joined
     }
 
-    /// Returns the outcome of a comparison if it is the same for all possible values of a number,
-    /// and the facts that this depends on.
+    /// Returns the outcome of a comparison if it is the same for all values in a set, and the facts
+    /// that the outcome depends on.
     pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, FactSet)> {
         self.bases(compared).into_iter().find_map(|base| {
             let known = &self.0[&base];
@@ -96,7 +96,7 @@ impl ValueSets {
     }
 
     /// Keeps only values for which a comparison can have this outcome. Returns the numbers whose
-    /// sets shrank.
+    /// sets became smaller.
     pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: FactSet) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
         let mut bases = self.bases(compared);
@@ -114,7 +114,8 @@ impl ValueSets {
         bases
     }
 
-    /// Records that a number is a constant, and derives the value that it was byte-swapped from.
+    /// Records that a number is a constant. If it is a byte-swapped number, records the constant
+    /// value of that number as well.
     pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: FactSet) {
         let of = numbers.def(number);
         if matches!(of, Def::Constant(_)) {
@@ -130,7 +131,7 @@ impl ValueSets {
         }
     }
 
-    /// Returns the numbers with sets from which the sides of a comparison are computed.
+    /// Returns the numbers that have sets and from which the operands of a comparison are computed.
     fn bases(&self, Compared { sides, numbers, .. }: Compared<'_>) -> Vec<Number> {
         let mut found = Vec::new();
         if self.0.is_empty() {
@@ -158,8 +159,8 @@ impl ValueSets {
 }
 
 impl Compared<'_> {
-    /// Returns the outcome if a number has this value, or `None` if the value does not determine
-    /// it.
+    /// Returns the outcome of the comparison if `base` has this value, or `None` if the value does
+    /// not determine the outcome.
     fn holds(self, base: Number, value: u64) -> Option<bool> {
         let [a, b] = self.sides.map(|side| {
             let mut evaluation =
@@ -169,23 +170,23 @@ impl Compared<'_> {
         compared(self.test.width, self.test.cond, a?, b?)
     }
 
-    /// Returns true if this outcome means that both sides are equal.
+    /// Returns true if both operands are equal whenever the comparison has this outcome.
     pub fn is_equality(self, holds: bool) -> bool {
         let cond = self.test.cond;
         matches!((cond, holds), (Condition::Eq, true) | (Condition::Ne, false))
     }
 }
 
-/// Evaluation of numbers from one given value.
+/// Computation of numbers from one known number.
 struct Evaluation<'a> {
     numbers: &'a Numbers,
     given: (Number, u64),
-    /// Remaining steps.
+    /// Number of steps that are left.
     left: u32,
 }
 
 impl Evaluation<'_> {
-    /// Returns a number as a 64-bit constant, or `None` if the given value does not determine it.
+    /// Returns a number as a 64-bit constant, or `None` if the known number does not determine it.
     fn of(&mut self, number: Number) -> Option<Domain> {
         if number == self.given.0 {
             return Some(Domain::constant(64, self.given.1));
@@ -221,7 +222,7 @@ pub(super) fn hull(values: &[u64]) -> Domain {
     constants.reduce(|all, more| all.join(&more)).unwrap_or_else(|| Domain::full(64))
 }
 
-/// Returns true if a comparison of this width sees all bits of a number.
+/// Returns true if a comparison of this width depends on all bits of a number that can be nonzero.
 pub(super) fn sees(width: Width, number: Domain) -> bool {
     width == Width::W64 || number.hi() <= mask(32)
 }

@@ -15,7 +15,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Registers, stack frame and packet.
+/// Known values of registers, stack frame and packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub regs: [Value; 11],
@@ -25,13 +25,13 @@ pub(crate) struct State {
     pub packet: Cells,
     /// Minimum and maximum length of the packet, in bytes.
     pub length: (i64, i64),
-    /// Facts that the minimum and the maximum depend on.
+    /// Facts that the minimum length depends on, and facts that the maximum length depends on.
     pub length_reasons: (FactSet, FactSet),
     /// Position of the packet in its buffer.
     pub placed: PacketPosition,
-    /// Version of the packet's ends: a new number after each call that may move them.
+    /// Version of the packet's ends: a new value number after each call that may move an end.
     pub ends: Number,
-    /// Numbers with small sets of possible values.
+    /// Value numbers with few possible values.
     pub sets: ValueSets,
 }
 
@@ -81,7 +81,7 @@ impl State {
         self.regs[usize::from(reg.number())] = value;
     }
 
-    /// Returns the register that a value was copied from, if that register still holds it.
+    /// Returns the register that a value was copied from, if this register still holds the value.
     pub fn source_of(&self, value: &Value) -> Option<Register> {
         let source = Register::new(value.copy_of?)?;
         let same = self.reg(source).number == value.number;
@@ -130,12 +130,13 @@ impl State {
         State { regs, stack, packet, length, placed, length_reasons, ends, sets }
     }
 
-    /// Iterates over all values in registers and memory, mutably.
+    /// Lists all values in registers and memory, for changes in place.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.regs.iter_mut().chain(self.stack.values_mut()).chain(self.packet.values_mut())
     }
 
-    /// Lists the checked length of each packet pointer in registers and on the stack.
+    /// Lists, for each packet pointer in registers and on the stack, the length that a bounds check
+    /// has proved for it.
     pub fn packet_pointers(&self) -> impl Iterator<Item = i64> {
         let values = self.regs.iter().chain(self.stack.iter().map(|(_, cell)| &cell.value));
         values.filter_map(|value| match value.kind {
@@ -145,13 +146,14 @@ impl State {
     }
 }
 
-/// Returns the number of a packet field as received.
+/// Returns the value number of a field in the packet as received.
 fn received(numbers: &mut Numbers, field: Field) -> Number {
     let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
     loaded(numbers, number, field.bytes)
 }
 
-/// Returns the fields with small sets of values, and writes their values to the packet as received.
+/// Returns the possible values of fields that have few values, and writes these fields to `packet`,
+/// the packet as received.
 fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> ValueSets {
     let mut sets = ValueSets::default();
     let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {
@@ -159,7 +161,7 @@ fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Val
     };
     let mut fields: Vec<_> =
         facts.values.iter().enumerate().take(FIELDS).filter(followed).collect();
-    // Larger fields first, because smaller ones may be part of them.
+    // Larger fields come first, because smaller fields may be parts of them.
     fields.sort_by_key(|&(index, (field, _))| (Reverse(field.bytes), index));
     let mut placed: Vec<(Field, Number)> = Vec::new();
     for (index, (&field, values)) in fields {
@@ -174,7 +176,8 @@ fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Val
                     continue;
                 }
                 let number = received(numbers, field);
-                // Known bits of the bytes already imply part of the value and need no field fact.
+                // If the known bits of the bytes already imply the known part of a value, it does
+                // not depend on the fact about the field.
                 let range = Domain::range(64, 0, slowpath_domain::mask(8 * bytes));
                 let domain = domain.meet(&range).unwrap_or(range);
                 let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };

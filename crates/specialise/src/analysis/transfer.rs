@@ -1,4 +1,4 @@
-//! Transfer functions of instructions.
+//! Transfer functions: the effect of each instruction on the abstract state.
 
 use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
@@ -18,12 +18,12 @@ use slowpath_bpf::insn::{
 };
 use slowpath_domain::{Domain, transfer};
 
-/// Offset of the packet's start in the context (`struct xdp_md`).
+/// Offset of the pointer to the packet's start in the context (`struct xdp_md`).
 const DATA: i64 = 0;
-/// Offset of the packet's end.
+/// Offset of the pointer to the packet's end in the context.
 const DATA_END: i64 = 4;
 
-/// The instruction at a place of a block, with the inputs to evaluate it.
+/// Evaluation of the instruction at a position of a block.
 pub(super) struct Step<'a> {
     pub inputs: &'a AnalysisInputs<'a>,
     pub numbers: &'a mut Numbers,
@@ -32,7 +32,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Updates the state across an instruction.
+    /// Changes the state from before an instruction to after it.
     pub fn run(&mut self, state: &mut State, instr: &Instr) {
         match instr.op {
             Op::Insn(insn) => self.insn(state, &insn),
@@ -152,7 +152,7 @@ impl Step<'_> {
         }
     }
 
-    /// Returns the value of the right operand of an operation with this width.
+    /// Returns the value of the right operand of an operation of this width.
     pub fn source(&mut self, state: &State, src: Source, width: Width) -> Value {
         match src {
             Source::Reg(reg) => *state.reg(reg),
@@ -176,7 +176,7 @@ impl Step<'_> {
                 Value::new(Kind::GlobalData { map, offset: offset.into() }, number)
             }
             Imm64::Map(map) => {
-                // A map's own address differs from all addresses of values.
+                // The address of a map itself differs from all addresses of its values.
                 let number = self.numbers.of(Def::Data(map, i64::MIN));
                 Value::new(Kind::NumberOrOtherAddress, number)
             }
@@ -203,8 +203,7 @@ impl Step<'_> {
         if width == Width::W64
             && let Some(kind) = address(state, op, &left, &right)
         {
-            // Equal addresses have equal numbers, regardless of the instructions that computed
-            // them.
+            // Equal addresses have equal numbers, whatever instructions computed them.
             let number = match kind {
                 Kind::Stack(offset) => self.numbers.of(Def::Stack(offset)),
                 Kind::GlobalData { map, offset } => self.numbers.of(Def::Data(map, offset)),
@@ -263,7 +262,7 @@ impl Step<'_> {
         let fresh = self.result(0);
         let bytes = size.bytes();
         let number = loaded(self.numbers, fresh, bytes);
-        // In an earlier loop iteration, this number may have named another value.
+        // The number may have stood for another value in an earlier iteration of a loop.
         state.sets.forget(number);
         let all = Domain::range(64, 0, slowpath_domain::mask(size.bits()));
         let (cells, at) = match base.kind {
@@ -307,14 +306,14 @@ impl Step<'_> {
                 let number = self.numbers.of(Def::Constant(constant));
                 Value { kind: Kind::Number(domain), number, reason, copy_of: None }
             }
-            // The stack may hold an address.
+            // A stack slot may hold an address.
             None if bytes == 8 && matches!(base.kind, Kind::Stack(_)) => {
                 Value::new(Kind::Any, number)
             }
             None => known(domain, number, reason),
         };
-        // Record the value: later reads of the same bytes get the same number. If some bits are
-        // known, the cells of single bytes stay instead.
+        // Records the value, so that later reads of the same bytes get the same number. If some
+        // bits are known, the cells of single bytes are kept instead.
         if part.is_none()
             && domain.unknown_bits() & slowpath_domain::mask(size.bits())
                 == slowpath_domain::mask(size.bits())
@@ -339,7 +338,8 @@ impl Step<'_> {
         Value::new(kind, number)
     }
 
-    /// Loads from the value of a map with one element: the initial content, if nothing changes it.
+    /// Returns the value of a load from a map with one element: the initial content, if nothing
+    /// changes the map.
     fn data(&mut self, map: u32, offset: i64, size: Size, number: Number) -> Value {
         let bytes = usize::from(size.bytes());
         let content = self.inputs.constants.get(map as usize).copied().flatten();
@@ -405,7 +405,7 @@ impl Step<'_> {
                 _ => None,
             });
             if let Some(least) = frames.min() {
-                // A function may write below the address in its argument.
+                // A function of the program may also write below the address in its argument.
                 let whole = effect == helpers::UNKNOWN;
                 state.stack.clear_from(if whole { i64::MIN / 2 } else { least });
             }
@@ -444,14 +444,15 @@ impl Step<'_> {
     }
 }
 
-/// Returns a number in this domain. An unrestricted domain depends on no facts.
+/// Creates a value with a number from a domain. If the domain is unrestricted, the value depends on
+/// no facts.
 fn known(domain: Domain, number: Number, reason: FactSet) -> Value {
     let reason = if domain.is_full() { FactSet::NONE } else { reason };
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }
 }
 
-/// Returns the result of adding or subtracting addresses, or `None` if neither operand is an
-/// address.
+/// Returns the address that results from adding or subtracting two operands, or `None` if neither
+/// operand is an address.
 fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind> {
     let negative = match op {
         AluOp::Add => false,
@@ -472,9 +473,10 @@ fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind
     }
 }
 
-/// Returns an address moved by a number, or `None` if the result is not tracked.
+/// Returns an address after a number is added or, if `negative`, subtracted. Returns `None` if the
+/// result is not tracked.
 fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
-    // Beyond this distance, no address is valid.
+    // No address is valid at a greater distance.
     let near = |offset: &i64| offset.unsigned_abs() < 1 << 32;
     let by = by.as_constant().map(|by| by as i64).filter(near);
     let by = by.map(|by| if negative { -by } else { by });
@@ -500,8 +502,8 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
     })
 }
 
-/// Returns true if an operation with operand `b` leaves `a` unchanged. It excludes masks that
-/// change nothing: the kernel's verifier may learn a bound from them.
+/// Returns true if an operation with right operand `b` leaves `a` unchanged. Masks never count:
+/// they may teach the kernel's verifier a bound although they change nothing.
 fn leaves_alone(width: Width, op: AluOp, a: Domain, b: Domain) -> bool {
     if width == Width::W32 && a.hi() > u64::from(u32::MAX) {
         return false;

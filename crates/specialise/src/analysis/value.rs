@@ -7,19 +7,19 @@ use slowpath_domain::Domain;
 /// Kind of a 64-bit value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// A number from this set.
+    /// A number in this domain.
     Number(Domain),
     /// The address of a packet byte.
     Packet {
         /// Offset from the packet's first byte.
         offset: i64,
-        /// Number of bytes from the start of the packet that the kernel's verifier allows accesses
-        /// to through this pointer (`bpf_reg_state::range`).
+        /// Number of bytes from the start of the packet that bounds checks have proved for this
+        /// pointer (`bpf_reg_state::range` of the kernel's verifier).
         checked: i64,
     },
-    /// The address of an unknown packet byte.
+    /// The address of a byte of the packet, at an unknown offset.
     SomewhereInPacket,
-    /// The address behind the packet's last byte.
+    /// The address after the packet's last byte.
     PacketEnd,
     /// An address in the stack frame, relative to the frame pointer.
     Stack(i64),
@@ -32,18 +32,18 @@ pub(crate) enum Kind {
         /// Offset from the value's first byte.
         offset: i64,
     },
-    /// An address that a map look-up returned, with an offset added.
+    /// An address that a map look-up returned, plus an offset.
     MapValue {
         /// Number of the map.
         map: u32,
         /// Offset from the value's first byte.
         offset: i64,
-        /// Set of possible entries, for maps with known content.
+        /// Set of entries that the look-up may have found, for maps with known content.
         entries: u64,
-        /// True if the value may be null instead.
+        /// True if the value may also be null.
         null: bool,
     },
-    /// A number, or an address outside the packet and the stack.
+    /// A number, or an address that is neither in the packet nor on the stack.
     NumberOrOtherAddress,
     /// Any number or address.
     Any,
@@ -53,11 +53,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub kind: Kind,
-    /// Value number: values with the same number are equal.
+    /// Value number. Values with the same number are equal.
     pub number: Number,
-    /// Facts that the kind depends on.
+    /// Facts that `kind` depends on.
     pub reason: FactSet,
-    /// Register that the value was copied from, while that register still holds it.
+    /// Register that the value was copied from; `None` after this register has changed.
     pub copy_of: Option<u8>,
 }
 
@@ -85,7 +85,7 @@ impl Value {
 }
 
 impl Kind {
-    /// Joins two kinds.
+    /// Returns a kind that covers both kinds.
     pub fn join(self, other: Kind) -> Kind {
         match (self, other) {
             (a, b) if a == b => a,
@@ -125,7 +125,7 @@ impl Kind {
         }
     }
 
-    /// Joins two kinds so that a sequence of joins terminates.
+    /// Returns a kind that covers both kinds, so that a sequence of joins terminates.
     pub fn widen(self, next: Kind) -> Kind {
         match (self, next) {
             (Kind::Number(a), Kind::Number(b)) => Kind::Number(a.widen(&b, &[])),

@@ -7,8 +7,8 @@ use slowpath_stop::Stop;
 
 const PROGRAMS: u64 = 100;
 
-/// Drops packets shorter than 14 bytes, and all but IPv6. The last branch depends on an unknown
-/// value.
+/// Returns a program that drops packets shorter than 14 bytes and all packets except IPv6. Its last
+/// branch depends on an unknown value.
 fn parser() -> String {
     checked(
         14,
@@ -40,10 +40,10 @@ fn blocks_have_their_slots_and_ways() {
 #[test]
 fn what_is_decided_leads_one_way_only() {
     let found = compared(Mode::Trust);
-    // The bounds check is decided as well, but stays for the kernel's verifier.
+    // The bounds check is decided, too, but the kernel's verifier needs it.
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(1, 0)]);
     assert!(found.unreached.is_empty(), "the last branch leads there");
-    // The only new code is the block behind the failed check, which no packet reaches.
+    // The only new code is the block after a failed check, which no packet reaches.
     assert_eq!(found.changed.iter().copied().collect::<Vec<_>>(), [9, 10]);
     assert_eq!(found.parts, vec![Part::Rewritten; found.after.len()]);
     // The load of the packet's start and the last branch remain.
@@ -77,12 +77,12 @@ fn a_guard_and_the_original_are_told_apart() {
     let count = |part| found.parts.iter().filter(|&&other| other == part).count();
     assert_eq!((count(Part::Guard), count(Part::Original)), (2, 5));
     assert!(count(Part::Rewritten) > 0);
-    // Neither the guard, which checks the bounds, nor the original counts as remaining code.
+    // Checks of the guard and copies in the original do not count as remaining code.
     assert_eq!(found.fates[4..8], [Fate::Removed; 4]);
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
-/// Blocks cover each slot of a program once, and edges lead to blocks.
+/// Together, the blocks have each slot of a program once; edges lead to existing blocks.
 #[test]
 fn blocks_are_the_whole_program() {
     let mut unreached = 0;

@@ -77,7 +77,7 @@ fn maps_that_are_not_all_known_are_not_frozen() {
     assert!(of(data, MapContent::default()).is_some());
 }
 
-/// Independent implementation of the kernel's look-up.
+/// Looks up a key in the same way as the kernel, independently of the code under test.
 fn looked_up(kind: MapKind, entries: &[(Vec<u8>, Vec<u8>)], key: &[u8]) -> Option<Vec<u8>> {
     if kind != MapKind::LPM_TRIE {
         return entries.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
@@ -110,7 +110,7 @@ fn what_a_look_up_finds_is_among_the_candidates() {
         let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for number in 0..rng.random_range(0..6) {
             let mut key = random_key(&mut rng);
-            // Two prefixes that differ only behind their length are equal to the kernel.
+            // For the kernel, two prefixes are equal if they differ only after their length.
             if trie {
                 let mut left = key[0];
                 for byte in &mut key[4..] {

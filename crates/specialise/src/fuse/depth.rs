@@ -1,9 +1,9 @@
-//! Stack use of functions. For a function's own frame, a forward data-flow analysis finds the
-//! lowest address that each register can point to.
+//! Stack depth of functions. A forward data-flow analysis finds the lowest stack address that each
+//! register can hold.
 //!
-//! The analysis does not track pointers that are stored on the stack and reloaded: their address
-//! was already counted. If a program moves a reloaded pointer further down, it may overwrite the
-//! saved context, and the kernel's verifier rejects the fused program.
+//! Pointers that are stored on the stack and reloaded are not tracked: their addresses were counted
+//! when they were computed. A program that moves a reloaded pointer further down could overwrite
+//! the saved context; the kernel's verifier then rejects the fused program.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 const STACK: i64 = 512;
 /// Maximum call depth of a program (`MAX_CALL_FRAMES`).
 const FRAMES: u32 = 8;
-/// Number of registers.
+/// Number of BPF registers.
 const COUNT: usize = 11;
 
 /// Lowest address that each register can hold, in bytes relative to the frame pointer; `None` if
 /// the register does not point to the stack.
 type Places = [Option<i64>; COUNT];
 
-/// Returns the depth of a function's own frame in bytes, or `None` if it is unknown or exceeds the
-/// stack.
+/// Returns the depth of a function's own frame in bytes. Returns `None` if the depth is unknown or
+/// exceeds the stack.
 pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     let mut before: Vec<Option<Places>> = vec![None; code.len()];
     let mut start = [None; COUNT];
@@ -42,7 +42,8 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
         let after = step(insn, merged);
         lowest = lowest.min(accessed(insn, &merged));
         lowest = after.iter().flatten().fold(lowest, |lowest, place| lowest.min(*place));
-        // A loop that keeps moving a pointer down would never reach a fixed point.
+        // Without this limit, a loop that keeps moving a pointer down would not reach a fixed
+        // point.
         if lowest < -STACK {
             return None;
         }
@@ -54,13 +55,13 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     u32::try_from(-lowest).ok()
 }
 
-/// Returns the size of a frame with this depth, as the kernel rounds it for compiled programs
-/// (`round_up_stack_depth`).
+/// Returns the size that the kernel counts for a frame of this depth, for programs that the JIT
+/// compiler translates (`round_up_stack_depth`).
 pub(super) fn frame(depth: u32) -> u32 {
     depth.next_multiple_of(16)
 }
 
-/// Returns the first slot of a function and the slot behind its last.
+/// Returns the first slot of a function, and the slot after its last one.
 pub(super) fn range(program: &BpfProgram, function: usize) -> (usize, usize) {
     let first = program.subprograms.get(function).map_or(0, |of| of.first);
     let end = program.subprograms.get(function + 1).map_or(program.insns.len(), |of| of.first);
@@ -73,13 +74,14 @@ pub(super) fn code(program: &BpfProgram, function: usize) -> &[Insn] {
     program.insns.get(first..end).unwrap_or_default()
 }
 
-/// Returns the maximum total size of all frames below that of the entry function, or `None` if it
-/// is unknown.
+/// Returns the maximum total size of the frames of nested calls below the entry function, or `None`
+/// if it is unknown.
 pub(super) fn below(program: &BpfProgram) -> Option<u32> {
     callees(program, 0, FRAMES, &mut HashMap::new())
 }
 
-/// Returns the maximum total size of all frames below that of `function`, at most `frames` of them.
+/// Returns the maximum total size of the frames of nested calls below `function`, at most `frames`
+/// of them; `None` if it is unknown.
 fn callees(
     program: &BpfProgram,
     function: usize,
@@ -114,7 +116,7 @@ fn joined(a: &Places, b: &Places) -> Places {
     places
 }
 
-/// Returns the lowest address that the instruction itself accesses.
+/// Returns the lowest stack address that the instruction itself accesses.
 fn accessed(insn: &Insn, places: &Places) -> i64 {
     let (base, offset) = match *insn {
         Insn::Load { base, offset, .. }
@@ -140,8 +142,8 @@ fn step(insn: &Insn, mut places: Places) -> Places {
             places[of(dst)] = places[of(dst)].map(|place| place - i64::from(imm));
         }
         Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Reg(src) } => {
-            // The operation adds a number to a pointer. The verifier ensures that the result does
-            // not leave the stack.
+            // The operation adds a number to a pointer. The kernel's verifier ensures that the sum
+            // stays on the stack.
             places[of(dst)] = match (places[of(dst)], places[of(src)]) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),

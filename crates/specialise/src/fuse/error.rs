@@ -1,23 +1,23 @@
-//! Errors of fusing programs.
+//! Reasons why programs cannot be fused.
 
 use slowpath_bpf::{BpfProgram, ProgramKind};
 use thiserror::Error;
 
-/// The reason that programs cannot be fused. Numbers are indices in the list of programs.
+/// Reason why programs cannot be fused. Programs are identified by their index in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FuseError {
     /// The list of programs is empty.
     #[error("there is no program to be fused")]
     Nothing,
-    /// A handover names a program that does not exist.
+    /// A handover refers to a program that does not exist.
     #[error("a handover names program {number}, and there are {available}")]
     NoProgram {
-        /// Number in the handover.
+        /// Index in the handover.
         number: usize,
         /// Number of programs.
         available: usize,
     },
-    /// Two handovers have the same program and result.
+    /// Two handovers are for the same result of the same program.
     #[error("what program {program} returns as {result} is handed over twice")]
     Ambiguous {
         /// Name of the program.
@@ -31,7 +31,7 @@ pub enum FuseError {
         /// Name of a program on the cycle.
         program: String,
     },
-    /// No handover leads to a program.
+    /// No chain of handovers leads from the first program to this one.
     #[error("program {program} is never reached: no handover leads there")]
     Unreached {
         /// Name of the program.

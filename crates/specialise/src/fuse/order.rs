@@ -1,5 +1,5 @@
-//! Order of the programs within the fused program: each one follows all programs that hand over to
-//! it.
+//! Order of the programs in the fused program: each program comes after all programs that hand over
+//! to it.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,11 @@ use slowpath_bpf::BpfProgram;
 use super::error::FuseError;
 use super::handover::Handover;
 
-/// Returns the numbers of the programs in this order; the first is program 0.
+/// Returns the indices of the programs in this order; program 0 comes first.
 ///
 /// # Errors
-/// If handovers form a cycle, a program is never reached, or a result is handed over twice.
+/// If handovers form a cycle, a program is never reached, or two handovers are for the same result
+/// of the same program.
 pub(super) fn order(
     programs: &[BpfProgram],
     handovers: &[Handover],
@@ -29,7 +30,7 @@ pub(super) fn order(
         }
         waits[*to] += 1;
     }
-    // A handover without results never runs its target, so it does not count.
+    // A handover without results never runs its next program, so it does not count.
     let mut reached = vec![false; available];
     let mut work = vec![0];
     while let Some(number) = work.pop() {
@@ -41,7 +42,7 @@ pub(super) fn order(
     if let Some(number) = reached.iter().position(|reached| !reached) {
         return Err(FuseError::Unreached { program: name(number) });
     }
-    // Kahn's algorithm, lowest numbers first.
+    // Kahn's algorithm; among programs that can come next, the lowest index is chosen.
     let mut order = Vec::with_capacity(available);
     let mut placed = vec![false; available];
     while order.len() < available {

@@ -1,8 +1,8 @@
-//! Chains of separate programs that call each other by tail calls. They are the reference that
-//! fused programs are compared with in the kernel.
+//! Chains of separate programs that call each other by tail calls. Tests compare fused programs
+//! with them in the kernel.
 //!
-//! Each program is kept as a function, below a driver that only tests its result. This form
-//! therefore shares no logic with the fused form.
+//! Each program becomes a function of its own driver, which only tests the result. So this form
+//! shares no code with the fused form.
 
 use super::{Form, FuseError, Fusion, Handover, copy, error, order};
 use slowpath_bpf::BpfProgram;
@@ -12,8 +12,8 @@ use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
 /// Result if a tail call fails. It is not an XDP action.
 const FAILED: i32 = 0x5105;
 
-/// Returns the programs, each with tail calls to its successors through the program array with
-/// number `array`. Each program's index in the array is its index in `programs`.
+/// Returns the programs, each of which calls its successors by tail calls through the program array
+/// with number `array`. A program has the same index in the array as in `programs`.
 ///
 /// # Errors
 /// As [`super::fuse`].
@@ -44,7 +44,7 @@ pub fn tail_calls(
     programs.iter().enumerate().map(one).collect()
 }
 
-/// Returns a jump over `count` instructions, taken unless `r0` is this result.
+/// Returns a jump over `count` instructions that is taken unless `r0` has this result.
 fn unless(result: u32, count: usize) -> Insn {
     Insn::Branch {
         width: Width::W32,
@@ -55,7 +55,7 @@ fn unless(result: u32, count: usize) -> Insn {
     }
 }
 
-/// Returns a tail call of the program at this index of a program array.
+/// Returns the instructions for a tail call of the program at index `place` of a program array.
 fn tail_call(array: u32, place: usize) -> Vec<Insn> {
     vec![
         copy(Register::R1, Register::R6),

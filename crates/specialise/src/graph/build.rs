@@ -63,7 +63,7 @@ fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     Ok(firsts)
 }
 
-/// Builds the block of the slots from `first` up to, but not including, `end`.
+/// Builds the block with the slots from `first` to `end`, without `end` itself.
 fn block(
     program: &BpfProgram,
     (first, end): (usize, usize),

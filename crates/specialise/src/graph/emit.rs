@@ -1,4 +1,4 @@
-//! Emission of slots from blocks: orders blocks so that few jumps are needed, appends called
+//! Emission of slots from blocks: chooses an order of blocks with few jumps, appends called
 //! functions, and computes jump distances.
 
 use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
@@ -8,13 +8,13 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// Returns true if a block only jumps to the original program. Jumps to such a block can go to the
-/// original directly.
+/// Returns true if a block does nothing but jump to the original program. Jumps to such a block can
+/// lead to the original instead.
 fn jumps_to_original(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
 
-/// Target of an emitted instruction whose distance is not known yet.
+/// Target of an emitted jump or call whose distance is not known yet.
 enum Relocation {
     Jump(BlockId),
     Function(FunctionId),
@@ -28,18 +28,18 @@ struct Emitter {
     open: Vec<(usize, Relocation)>,
     blocks: BTreeMap<BlockId, usize>,
     functions: BTreeMap<FunctionId, usize>,
-    /// Functions to emit, in order; grows with each new call.
+    /// Functions to emit, in order; each newly called function is added.
     called: Vec<FunctionId>,
     /// Slot at which the original program begins.
     original: Option<usize>,
 }
 
 impl Graph {
-    /// Emits a linked program from the reachable blocks. All other properties are those of
-    /// `original`.
+    /// Emits a linked program with the reachable blocks. All properties except the code are those
+    /// of `original`.
     ///
     /// # Errors
-    /// If the program is too long for the jumps of the instruction set.
+    /// If a jump is longer than its instruction can express.
     pub fn emit(&self, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
         program(self, original)
     }
@@ -53,7 +53,7 @@ fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseEr
         if function == 0 {
             emitter.entry(graph);
         }
-        // Functions other than the entry function are copied unchanged.
+        // Functions of the program, except the entry function, are copied unchanged.
         if function > 0 || emitter.uses_original() {
             emitter.verbatim(graph, original, function)?;
         }
@@ -86,7 +86,7 @@ impl Emitter {
         let mut order = graph.order(0);
         order.reverse();
         while let Some(mut at) = order.pop() {
-            // Each block is followed by one of its successors while one is left to emit.
+            // If a successor of the block is not emitted yet, it follows next.
             while !self.blocks.contains_key(&at) && !jumps_to_original(graph, at) {
                 self.blocks.insert(at, self.insns.len());
                 for instr in &graph.blocks[at].insns {

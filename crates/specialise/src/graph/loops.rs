@@ -1,4 +1,5 @@
-//! Natural loops: a back edge to a block that dominates its source, and the blocks between.
+//! Natural loops: a back edge leads to a block that dominates the edge's source; the blocks between
+//! the two form the loop.
 
 use super::types::{BlockId, FunctionId, Graph};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
-    /// The only entry block of the loop.
+    /// Block through which control enters the loop.
     pub header: BlockId,
     pub blocks: BTreeSet<BlockId>,
 }

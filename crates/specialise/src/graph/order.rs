@@ -1,4 +1,4 @@
-//! Reverse postorder: each block precedes its successors, except along back edges of loops.
+//! Reverse postorder: each block comes before its successors, except along back edges of loops.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph};
 
@@ -31,9 +31,8 @@ fn reverse_postorder(graph: &Graph, entry: BlockId) -> Vec<BlockId> {
             continue;
         }
         work.push((block, true));
-        // The successor that is pushed last is visited first, and so is placed last. The
-        // fall-through successor of a branch therefore directly follows the branch and needs no
-        // jump.
+        // The successor that is pushed last is visited first and comes last in the order. So the
+        // fall-through successor of a branch directly follows the branch and needs no jump.
         work.extend(graph.blocks[block].end.successors().map(|next| (next, false)));
     }
     order.reverse();

@@ -7,7 +7,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
 use slowpath_oracle::Oracle;
 
-/// Number of random programs for the round trip.
+/// Number of random programs that are turned into graphs and back.
 const PROGRAMS: u64 = 100;
 
 #[test]
@@ -84,7 +84,7 @@ fn functions_that_are_called_stay_as_they_are() {
         exit";
     let program = assemble::program(text);
     let emitted = Graph::of(&program).expect("a graph").emit(&program).expect("it is short");
-    // Functions are in the order of their calls.
+    // Functions are in the order of the first calls.
     let names: Vec<&str> = emitted.program.subprograms.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["test", "first", "second"]);
     is(

@@ -1,4 +1,4 @@
-//! Data types of the graph: blocks, instructions, block ends.
+//! Data types of the graph: blocks, instructions, and ends of blocks.
 
 use slowpath_bpf::insn::{Condition, Insn, Register, Source, Width};
 use slowpath_bpf::{BpfProgram, Subprogram};
@@ -12,19 +12,19 @@ pub(crate) type FunctionId = usize;
 /// Operation of an instruction that neither jumps nor exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// An instruction without a reference to another instruction.
+    /// An instruction that refers to no other instruction.
     Insn(Insn),
-    /// A call of a function of the program.
+    /// A call of another function of the program.
     Call(FunctionId),
-    /// A load of the address of a program function, for helpers with callbacks.
+    /// A load of the address of a function of the program, for helpers with callbacks.
     Address(Register, FunctionId),
 }
 
-/// An instruction and its origin.
+/// An instruction, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instr {
     pub op: Op,
-    /// Slot of the original program that the instruction comes from.
+    /// Slot of the instruction in the original program.
     pub origin: usize,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// Lists the successors.
+    /// Lists the successors, without the original program.
     pub fn successors(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
@@ -72,7 +72,7 @@ impl End {
         first.into_iter().chain(second)
     }
 
-    /// Replaces each successor by the result of `to`.
+    /// Replaces each successor by the block that `to` returns for it.
     pub fn map(self, mut to: impl FnMut(BlockId) -> BlockId) -> End {
         match self {
             End::Jump(next) => End::Jump(to(next)),
@@ -90,7 +90,7 @@ impl End {
 pub(crate) struct Block {
     pub insns: Vec<Instr>,
     pub end: End,
-    /// Slot of the original program that the block's end comes from.
+    /// Slot of the block's end in the original program.
     pub origin: usize,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Emitted {
     pub program: BpfProgram,
     /// For each slot of the program, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// Slot at which the unchanged original program begins, if it is included.
+    /// First slot of the unchanged original program; `None` if it is not included.
     pub original: Option<usize>,
 }
 

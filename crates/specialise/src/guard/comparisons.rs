@@ -1,5 +1,5 @@
-//! Selection of the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all
-//! required bits, with a mask where a load covers more, in as few instructions as possible.
+//! Selects the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all required
+//! bits in as few instructions as possible. A mask removes other loaded bits.
 
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -13,29 +13,29 @@ pub struct Comparison {
     pub offset: u16,
     /// Number of bytes: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// The compared bits, as a little-endian number. Bytes that are loaded only because of their
-    /// neighbours have no bits here.
+    /// Mask of the compared bits, as a little-endian number. Bytes that are loaded only together
+    /// with their neighbours have no bits in the mask.
     pub mask: u64,
-    /// Required value of these bits.
+    /// Required value of these bits, as a little-endian number.
     pub value: u64,
 }
 
 /// A constant as an operand.
 enum Operand {
-    /// An immediate of the instruction.
+    /// Constant that an immediate can hold.
     Short(i32),
-    /// A constant that needs an instruction of its own.
+    /// Constant that needs an instruction of its own.
     Long(u64),
 }
 
 impl Operand {
-    /// Returns the number of additional instructions.
+    /// Returns the number of additional instructions: 1 for a long constant, otherwise 0.
     fn instructions(&self) -> usize {
         matches!(self, Operand::Long(_)).into()
     }
 
-    /// Returns the operand. If the constant needs an instruction of its own, adds one that loads it
-    /// into `dst`.
+    /// Returns the operand as a source. For a long constant, adds an instruction that loads it into
+    /// `dst`.
     fn source(self, insns: &mut Vec<Insn>, dst: Register) -> Source {
         match self {
             Operand::Short(value) => Source::Imm(value),
@@ -47,14 +47,14 @@ impl Operand {
     }
 }
 
-/// Returns the operand for a 64-bit number; immediates are sign-extended.
+/// Returns the operand for a 64-bit number; immediates are sign-extended to 64 bits.
 fn exactly(value: u64) -> Operand {
     i32::try_from(value as i64).map_or(Operand::Long(value), Operand::Short)
 }
 
 impl Comparison {
-    /// Returns the mask operand if a mask is needed. Bits above the loaded bytes are zero, so the
-    /// mask may have any value there.
+    /// Returns the operand of the mask, or `None` if no mask is needed. The mask may have any value
+    /// above the loaded bytes, because these bits are zero.
     fn masking(&self) -> Option<Operand> {
         let all = slowpath_domain::mask(8 * self.bytes);
         (self.mask != all).then(|| match u32::try_from(self.mask) {
@@ -63,7 +63,8 @@ impl Comparison {
         })
     }
 
-    /// Returns the number of instructions: a load, a mask, a branch, and loads of long constants.
+    /// Returns the number of instructions of the comparison: a load, a mask, a branch, and loads of
+    /// long constants.
     pub fn instructions(&self) -> usize {
         let masking = self.masking().map_or(0, |mask| 1 + mask.instructions());
         2 + masking + exactly(self.value).instructions()
@@ -74,7 +75,7 @@ impl Comparison {
         self.places().filter(|(_, mask, _)| *mask != 0).count()
     }
 
-    /// Lists offset, mask and required value of each byte.
+    /// Lists the offset, mask and required value of each byte.
     fn places(&self) -> impl Iterator<Item = (u16, u8, u8)> {
         let Comparison { offset, bytes, mask, value } = *self;
         let byte = |number: u64, place: u8| (number >> (8 * place)) as u8;
@@ -83,19 +84,19 @@ impl Comparison {
         })
     }
 
-    /// Lists the bits that are known of packets that pass, by offset.
+    /// Lists the bits that are known after the comparison has passed, by offset.
     pub fn bits(&self) -> impl Iterator<Item = (u16, KnownBits)> {
         self.places().filter_map(|(at, mask, value)| Some((at, KnownBits::of(mask, value)?)))
     }
 
-    /// Returns the offset behind the last byte.
+    /// Returns the offset after the last byte.
     pub fn end(&self) -> u16 {
         self.offset.saturating_add(self.bytes.into())
     }
 
-    /// Returns instructions that load the bytes from a packet at `base` into `dst` and mask them,
-    /// with the condition and operand that test `dst` for a mismatch. Long constants are loaded
-    /// into `spare`.
+    /// Returns instructions that load the bytes of the packet at `base` into `dst` and mask them.
+    /// Also returns the condition and operand of a test that holds if `dst` differs from the
+    /// required value. Long constants are loaded into `spare`.
     pub(super) fn code(
         &self,
         base: Register,
@@ -113,20 +114,20 @@ impl Comparison {
     }
 }
 
-/// Selects comparisons that check the known bits of the bytes at these offsets. Bytes of `fields`
-/// are left out if the field's values, which the guard checks separately, imply these bits. The
-/// comparisons with the most bits per instruction come first, because few packets pass them by
-/// chance.
+/// Selects comparisons that check the known bits of the bytes at these offsets. The guard
+/// separately checks the values of `fields`; bits that follow from these values are left out.
+/// Comparisons with the most bits per instruction come first, because they reject most packets
+/// early.
 pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) -> Vec<Comparison> {
     let mut needed: BTreeMap<u16, KnownBits> = BTreeMap::new();
     let known = bytes.iter().filter_map(|&at| Some((at, *facts.bits.get(&at)?)));
     needed.extend(known.filter(|&(at, bits)| !fields.iter().any(|&f| implies(facts, f, at, bits))));
     let Some(last) = needed.last_key_value().map(|(&last, _)| last) else { return Vec::new() };
-    // A wide load must not require longer packets than the narrow loads do.
+    // A wide load must not reject packets that are long enough for narrow loads.
     let limit = facts.min_length.max(last.saturating_add(1));
     let needed: Vec<(u16, KnownBits)> = needed.into_iter().collect();
-    // Dynamic programming from the last byte back: price of comparing this byte and all that
-    // follow, and the first load of the cheapest solution.
+    // Dynamic programming from the last byte to the first. The state is the price of comparing a
+    // byte and all that follow, and the first load of the cheapest solution.
     let mut best: Vec<(Price, Option<Comparison>)> = vec![(Price::default(), None)];
     for (first, &(offset, _)) in needed.iter().enumerate().rev() {
         let sizes = [Size::B, Size::H, Size::W, Size::DW].map(|size| u16::from(size.bytes()));
@@ -141,7 +142,7 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
             let within = &needed[first..end];
             let only =
                 |at: u16| within.iter().find(|&&(other, _)| other == at).map(|&(_, bits)| bits);
-            // Comparing further known bytes as well can save the mask.
+            // If more of the known bytes are compared, a mask may not be needed.
             let all = |at: u16| facts.bits.get(&at).copied();
             [one(&only), one(&all)]
         });
@@ -161,10 +162,10 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
     found
 }
 
-/// A multiple of the instruction count of every comparison, so that the division is exact.
+/// Multiple of the instruction counts of all comparisons, so that divisions have no remainder.
 const MOST: usize = 60;
 
-/// Returns true if the possible values of a field imply these bits of the byte at `at`.
+/// Returns true if all possible values of a field have these bits in the byte at `at`.
 fn implies(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     let Some(behind) = (field.offset..field.offset.saturating_add(field.bytes.into()))
         .rev()
@@ -172,7 +173,7 @@ fn implies(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool 
     else {
         return false;
     };
-    // Values are in network byte order: the last byte is the lowest.
+    // Values are in network byte order, so the last byte of the field is the lowest.
     let conforms = |value: &u64| (value >> (8 * behind)) as u8 & bits.mask == bits.value;
     facts.values.get(&field).is_some_and(|values: &BTreeSet<u64>| values.iter().all(conforms))
 }
@@ -187,7 +188,7 @@ fn comparison(offset: u16, bytes: u8, known: &dyn Fn(u16) -> Option<KnownBits>) 
     Comparison { offset, bytes, mask, value }
 }
 
-/// Price of comparisons, in order of importance: executed instructions, slots, loads, loaded bytes.
+/// Price of comparisons. In order of importance: executed instructions, slots, loads, loaded bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Price([usize; 4]);
 

@@ -1,10 +1,10 @@
-//! Fault injection into guards. The code behind a guard relies on its checks.
+//! Injects faults into guards. The code after a guard relies on the checks of the guard.
 
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source, Width};
 
-/// Applies the injected fault, if any, to the guard of a rewritten program.
+/// Applies the injected fault, if there is one, to the guard of a rewritten program.
 pub(crate) fn spoil(graph: &mut Graph) {
     let back = |block: BlockId| graph.blocks[block].end == End::Original;
     let guards: Vec<BlockId> = graph

@@ -15,7 +15,7 @@ fn bytes_are_compared_together() {
     let all: Vec<(u16, u8)> = (12..24).map(|at| (at, at as u8)).collect();
     assert_eq!(of(&all, &[12]), [(12, 1, 0xff, 12)]);
     assert_eq!(of(&all, &[12, 13]), [(12, 2, 0xffff, 0x0d0c)]);
-    // Bytes between them that are not needed cost nothing.
+    // The byte between them is loaded as well, without additional instructions.
     assert_eq!(of(&all, &[12, 13, 15]), [(12, 4, 0xffff_ffff, 0x0f0e_0d0c)]);
     assert_eq!(of(&all, &[12, 15]), [(12, 4, 0xffff_ffff, 0x0f0e_0d0c)]);
     let eight: Vec<u16> = (12..20).collect();
@@ -58,7 +58,7 @@ fn facts_of_a_guard_are_what_it_compares() {
     assert_eq!((facts.min_length, facts.max_length), (21, u16::MAX));
 }
 
-/// A program that relies on a byte and calls a function.
+/// Returns a program that depends on one byte and calls a function.
 fn parser() -> String {
     let text = checked(
         34,
@@ -105,7 +105,7 @@ fn packets_of_which_something_does_not_hold_go_to_the_original() {
     let program = &made.program.insns;
     let back = |&slot: &usize| program[slot].jump_target(slot) == Some(at);
     let back: Vec<usize> = (0..at).filter(back).collect();
-    // Checks of the length and of the byte.
+    // One edge from the check of the length, one from the check of the byte.
     assert_eq!(back.len(), 2, "{}", listing(program));
     let text = listing(program);
     let lines: Vec<&str> = text.lines().collect();
@@ -131,7 +131,7 @@ fn what_is_compared_with_a_mask_is_known_behind_the_guard() {
     let one = Comparison { offset: 12, bytes: 4, mask: 0x00f0_ffff, value: 0x0060_dd86 };
     assert_eq!(guard.comparisons, [one]);
     let text = listing(&made.program.insns[..guard.original]);
-    // Checks of the length and of the comparison.
+    // One check of the length, one comparison.
     assert_eq!(text.matches("if ").count(), 2, "{text}");
 }
 

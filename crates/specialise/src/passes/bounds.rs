@@ -1,11 +1,11 @@
-//! Merging of bounds checks. If facts say that packets are long enough for a later check, the first
-//! check covers that length too. The kernel's verifier then learns at the first check what it would
-//! learn at the later one.
+//! Merges bounds checks. If facts say that packets are long enough for a later check, the first
+//! check also tests for the length of the later one. So the kernel's verifier learns at the first
+//! check what it would learn at the later one.
 //!
-//! The verifier records for each pointer how far from the packet's start it may go
-//! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`). All pointers that exist at the first
-//! check benefit, and all that are computed from them. Pointers that are read from the context
-//! later do not.
+//! For each pointer, the verifier records how many bytes a check has proved
+//! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`). A check counts for all pointers that
+//! exist at the check, and for pointers computed from them. It does not count for pointers that the
+//! program reads from the context later.
 
 use super::liveness;
 use crate::analysis::{Analysis, Kind, bounds_check};
@@ -18,12 +18,12 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 struct Check {
     block: BlockId,
     offset: i64,
-    /// True if no packet pointer has been checked before.
+    /// True if no check comes before this one.
     first: bool,
 }
 
-/// Extends the first bounds check on each path to the largest later check, where packets are known
-/// to be long enough. Returns true if it changed anything.
+/// Extends the first bounds check on each path to the length of the largest later check, if packets
+/// are known to be long enough. Returns true if it changed anything.
 pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let mut checks = Vec::new();
     for block in graph.order(0) {
@@ -31,7 +31,7 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
         let Some(state) = analysis.walk(graph, block, |_, _, _| ()) else { continue };
         let src = analysis.operand(&state, &test);
         let Some(check) = bounds_check(&test, state.reg(test.dst), &src) else { continue };
-        // Only facts and earlier checks count, not the check itself.
+        // The known length must follow from facts and earlier checks, not from the check itself.
         let (min, _) = state.length;
         if taken != other && check.offset <= min && (check.passes(true) || check.passes(false)) {
             let first = state.packet_pointers().all(|checked| checked == 0);
@@ -78,8 +78,8 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// Adds `more` to the constant of the last instruction if that instruction moves the pointer.
-/// Returns true if it does.
+/// If the last instruction adds a constant to the pointer, adds `more` to the constant and returns
+/// true.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),
@@ -94,8 +94,8 @@ fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     false
 }
 
-/// Returns a register for another address during a check. This is the pointer itself if its value
-/// is not read afterwards.
+/// Returns a register that can hold another address during a check. This is the pointer's own
+/// register if the pointer is not read after the check.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
     if !live.contains(pointer) {
         return Some(pointer);

@@ -1,6 +1,6 @@
-//! Folding of branches with a known outcome into jumps. Branches that teach the kernel's verifier
-//! something it needs later stay: bounds checks, and comparisons of numbers that are still used.
-//! But no packet takes their other edge, so that edge leads to a block that ends the program.
+//! Turns branches with a known outcome into jumps. Some branches stay, because the kernel's
+//! verifier learns from them: bounds checks, and comparisons of numbers that are still used. Their
+//! other edge, which no packet takes, leads to a block that ends the program.
 
 use super::liveness::{self, Live};
 use super::log::{Change, Log};
@@ -9,7 +9,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// `XDP_ABORTED`.
+/// Value of `XDP_ABORTED`.
 const ABORTED: i32 = 0;
 
 /// Turns branches with a known outcome into jumps. Returns true if it changed anything.
@@ -55,7 +55,8 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
     changed
 }
 
-/// Returns true if the check extends the verified range of a packet pointer that is read later.
+/// Returns true if a bounds check increases the proved length of a packet pointer that is read
+/// later.
 fn profits(state: &State, live: &Live, checked: i64) -> bool {
     let less = |value: &Value| matches!(value.kind, Kind::Packet { checked: c, .. } if c < checked);
     let mut regs = (0..=10).filter_map(Register::new);
@@ -76,21 +77,21 @@ fn is_used(state: &State, live: &Live, value: &Value) -> bool {
         })
 }
 
-/// Returns the instructions of a block that no packet reaches.
+/// Returns the instructions of the block that ends the program, for edges that no packet takes.
 fn insns(origin: usize) -> Vec<Instr> {
     let (width, op, dst) = (Width::W32, AluOp::Mov, Register::R0);
     let insn = Insn::Alu { width, op, dst, src: Source::Imm(ABORTED) };
     vec![Instr { op: Op::Insn(insn), origin }]
 }
 
-/// Returns true if a block is the shared block for edges that no packet takes.
+/// Returns true if a block is the block for edges that no packet takes.
 fn is_end(graph: &Graph, block: BlockId) -> bool {
     let Block { insns: found, end, .. } = &graph.blocks[block];
     let ops = |insns: &[Instr]| insns.iter().map(|instr| instr.op).collect::<Vec<_>>();
     *end == End::Exit && ops(found) == ops(&insns(0))
 }
 
-/// Returns the shared block for edges that no packet takes; adds it if it is missing.
+/// Returns the block for edges that no packet takes; adds it if it does not exist.
 fn end(graph: &mut Graph, origin: usize) -> BlockId {
     let known = (0..graph.blocks.len()).find(|&block| is_end(graph, block));
     known.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Removal of dead code and dead stores: computations without a reader, and stores to bytes of the
-//! stack frame that are never read.
+//! Removes dead code and dead stores: instructions whose results are not used, and stores to bytes
+//! of the stack frame that are never read.
 
 use super::liveness::{self, Held, Live};
 use crate::analysis::{Analysis, Kind, State};
@@ -13,7 +13,7 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     let ends = liveness::at_ends(graph, analysis);
     let mut changed = false;
     for (block, mut live) in ends {
-        // Keep the whole state only for calls, which are few.
+        // Only calls need the whole state, and calls are few.
         let (mut before, mut calls) = (Vec::new(), Vec::new());
         analysis.walk(graph, block, |_, instr, state| {
             before.push(state.regs);
@@ -45,8 +45,8 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     changed
 }
 
-/// Returns true for a call that looks up a map element. Such a call has no visible effect, except
-/// in LRU maps.
+/// Returns true for calls that look up a map element. Such a call has no other effect, except in
+/// LRU maps.
 fn is_lookup(op: &Op) -> bool {
     matches!(op, Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))))
 }

@@ -1,4 +1,4 @@
-//! Removal of blocks that only jump, and merging of a block with its only predecessor.
+//! Removes blocks that do nothing but jump, and merges blocks with their only predecessor.
 
 use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
@@ -7,7 +7,7 @@ use slowpath_stop::{Reason as StopReason, Stop};
 /// Removes unnecessary jumps. Returns true if it changed anything.
 ///
 /// # Errors
-/// The reason to stop.
+/// The reason why the pass stopped early.
 pub(crate) fn simplify_jumps(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let forwarded = forward(graph, stop)?;
     let merged = merge(graph, stop)?;
@@ -31,10 +31,10 @@ fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     Ok(changed)
 }
 
-/// Returns the block that control reaches through empty blocks.
+/// Returns the block that control reaches after `block` and any empty blocks that follow.
 fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     let empty = usize::from(fault::has(Fault::InstructionSkipped));
-    // Limited by the number of blocks, because empty blocks can form a cycle.
+    // The number of steps is limited, because empty blocks can form a cycle.
     for _ in 0..graph.blocks.len() {
         match graph.blocks[block].end {
             End::Jump(next) if graph.blocks[block].insns.len() <= empty => block = next,
@@ -44,7 +44,7 @@ fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     block
 }
 
-/// Appends blocks to their only predecessor.
+/// Appends blocks to their only predecessor, if it ends with a jump to them.
 fn merge(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     let mut into = vec![0_usize; graph.blocks.len()];

@@ -8,13 +8,13 @@ use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
 use std::collections::BTreeMap;
 
-/// Values of the registers, by number: all of the state that liveness needs.
+/// Values of all registers; liveness needs no other part of the state.
 pub(super) type Held = [Value; 11];
 
 /// Size of a stack frame, in bytes (`MAX_BPF_STACK` of the kernel).
 const FRAME: i64 = 512;
 
-/// Live registers and stack bytes at a point.
+/// Live registers and live bytes of the stack frame at a point of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Live {
     pub regs: Registers,
@@ -45,8 +45,8 @@ impl Live {
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
     }
 
-    /// Updates liveness from behind an instruction to before it; `held` are the register values
-    /// before it.
+    /// Changes liveness from after an instruction to before it; `held` are the register values
+    /// before the instruction.
     pub fn before(&mut self, instr: &Instr, held: &Held) {
         let effect = Effect::of(&instr.op);
         self.regs = self.regs.without(effect.writes).union(effect.reads);
@@ -78,7 +78,7 @@ impl Live {
                 }
                 for reg in (1..=effect.arguments).filter_map(Register::new) {
                     match kind(held, reg) {
-                        // A known helper only reads upwards from the address in its argument.
+                        // Known helpers read only bytes at and above the address in an argument.
                         Kind::Stack(at) if effect != helpers::UNKNOWN => self.read(at, -at),
                         Kind::Stack(_) | Kind::Any => self.read(all.0, all.1),
                         _ => {}
@@ -104,13 +104,13 @@ fn kind(held: &Held, reg: Register) -> Kind {
     held[usize::from(reg.number())].kind
 }
 
-/// Lists the bits of these bytes; `offset` is relative to the frame pointer.
+/// Lists the indices of bytes in the frame; `offset` is relative to the frame pointer.
 fn bits(offset: i64, bytes: i64) -> impl Iterator<Item = usize> {
     let (first, end) = (offset.max(-FRAME), offset.saturating_add(bytes).min(0));
     (first..end).map(|at| (at + FRAME) as usize)
 }
 
-/// Returns the live registers and stack bytes at the end of each reachable block, behind its jump.
+/// Returns the live registers and stack bytes at the end of each reachable block, after its jump.
 pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<BlockId, Live> {
     let order = graph.order(0);
     let mut before: BTreeMap<BlockId, Vec<Held>> = BTreeMap::new();
@@ -136,7 +136,7 @@ pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<Bl
                     live.before(instr, held);
                 }
             } else {
-                // No packet gets here, but the verifier may still follow this path.
+                // No packet reaches this block, but the verifier may still analyse it.
                 for instr in blocks[block].insns.iter().rev() {
                     let effect = Effect::of(&instr.op);
                     live.regs = live.regs.without(effect.writes).union(effect.reads);

@@ -10,7 +10,7 @@ pub enum Change {
     AlwaysTaken,
     /// The branch is never taken.
     NeverTaken,
-    /// The path into the block decides the branch.
+    /// The way into the block decides the branch, so a jump bypasses it.
     Threaded,
     /// The result is always this number.
     Constant(u64),
@@ -18,18 +18,18 @@ pub enum Change {
     Operand(u64),
     /// The instruction has no effect.
     NoEffect,
-    /// The look-up is replaced by this number of key comparisons.
+    /// This number of key comparisons replaces the look-up.
     Inlined(u32),
 }
 
-/// Changes of all passes, and the facts that they depend on.
+/// Changes of all passes, and the facts that the changes depend on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    /// Changes by slot of the original program. The same change in several copies of an instruction
-    /// counts once.
+    /// Facts for each change, by slot of the original program. The same change to several copies of
+    /// an instruction is one change.
     pub changes: BTreeMap<(usize, Change), FactSet>,
-    /// Minimum and maximum number of iterations of a loop each time that control reaches it, by the
-    /// original slot at which the loop begins.
+    /// Minimum and maximum number of iterations of each loop, each time control enters it. The key
+    /// is the first slot of the loop in the original program.
     pub iterations: BTreeMap<usize, (usize, usize)>,
 }
 
@@ -40,14 +40,14 @@ impl Log {
         *known = *known | reason;
     }
 
-    /// Records the iteration count of one copy of a loop.
+    /// Records the number of iterations of one copy of a loop.
     pub fn note_iterations(&mut self, origin: usize, iterations: usize) {
         let (least, most) = self.iterations.entry(origin).or_insert((iterations, iterations));
         *least = iterations.min(*least);
         *most = iterations.max(*most);
     }
 
-    /// Returns all facts that a change depends on.
+    /// Returns the facts that any of the changes depends on.
     pub fn reason(&self) -> FactSet {
         self.changes.values().fold(FactSet::NONE, |all, &reason| all | reason)
     }

@@ -1,7 +1,8 @@
-//! Inlining of look-ups in frozen maps. If few entries are possible, the program compares their
-//! keys itself. The value then lies in a read-only map with one element, whose address is known.
+//! Replaces look-ups in frozen maps by key comparisons, if only a few entries are possible. The
+//! value is then in a read-only map with one element, whose address is known.
 //!
-//! The kernel already inlines look-ups in arrays; these stay unless only one element is possible.
+//! The kernel already inlines look-ups in arrays, so these are replaced only if one element is
+//! possible.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Lookup, State};
@@ -16,14 +17,14 @@ use slowpath_ir::KnownBits;
 /// Maximum number of entries whose keys are compared.
 const FEW: usize = 8;
 
-/// Registers that the call clobbers, so that comparisons can use them; `r2` holds the address of
-/// the key.
+/// Registers for comparisons: the call would clobber them anyway. `r2` holds the address of the
+/// key.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
 const RESULT: Register = Register::R0;
 
-/// Replaces look-ups. Returns true if it changed anything; then the analysis is out of date.
+/// Replaces look-ups. Returns true if it changed anything; the analysis is out of date then.
 pub(crate) fn inline_lookups(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -33,7 +34,8 @@ pub(crate) fn inline_lookups(
     let Some(values) = values else { return false };
     let mut changed = false;
     for block in graph.order(0) {
-        // Later calls are replaced first, so that the places of earlier ones stay valid.
+        // Later calls of a block are replaced first, so that the positions of earlier calls stay
+        // valid.
         let mut calls = Vec::new();
         analysis.walk(graph, block, |place, instr, state| {
             if instr.op == Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))) {
@@ -63,14 +65,14 @@ struct Part {
 /// A search for the entry of a key.
 struct Search {
     parts: Vec<Part>,
-    /// For each entry, the pattern of its key and the offset of its value in the map of values.
+    /// For each entry, the pattern of its key, and the offset of its value in the map of values.
     entries: Vec<(Vec<MaskedByte>, u32)>,
-    /// True if a key that matches no other entry must belong to the last one.
+    /// True if a key that matches no other entry certainly matches the last one.
     last_is_found: bool,
 }
 
 impl Search {
-    /// Plans the search that replaces a look-up. Returns `None` if it is not worthwhile.
+    /// Plans the comparisons that replace a look-up. Returns `None` if the look-up is cheaper.
     fn of(lookup: &Lookup<'_>, state: &State) -> Option<Search> {
         let Candidates { entries, none } = &lookup.candidates;
         let entry = |&entry: &usize| (lookup.map.pattern(entry), lookup.map.place(entry));
@@ -88,8 +90,7 @@ impl Search {
         let is_known = |place: usize| {
             lookup.key.get(place).copied().flatten().and_then(KnownBits::constant).is_some()
         };
-        // The prefix length in the key determines the meaning of all other bytes, so it must be
-        // known.
+        // The prefix length in the key decides which other bytes are compared, so it must be known.
         if lookup.map.has_prefixes() && !(0..4).all(is_known) {
             return None;
         }
@@ -107,7 +108,7 @@ impl Search {
                 at % bytes as i64 == 0 && offset + bytes <= lookup.key.len()
             };
             let sizes = [Size::DW, Size::W, Size::H, Size::B];
-            // If the bytes were written in one piece, a register may still hold them.
+            // If the bytes were written in one store, a register may still hold them.
             let whole = |size: &&Size| fits(size) && cells.read(at, size.bytes()).is_some();
             let size = sizes.iter().find(whole).or_else(|| sizes.iter().find(fits))?;
             let bytes = offset..offset + usize::from(size.bytes());
@@ -128,7 +129,7 @@ impl Search {
         Some(search)
     }
 
-    /// Replaces the call by the search.
+    /// Replaces the call of a look-up by the comparisons.
     fn put_in(self, graph: &mut Graph, (block, place): (BlockId, usize), values: u32) {
         let rest = graph.blocks[block].insns.split_off(place + 1);
         let origin = graph.blocks[block].insns.pop().map_or(0, |call| call.origin);
@@ -191,7 +192,7 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
 }
 
 /// Returns a test that holds if a register differs from these bytes, and adds the instructions that
-/// it needs in front. Returns `None` if all bits are masked out.
+/// the test needs to `insns`. Returns `None` if all bits are masked out.
 fn comparison(
     reg: Register,
     size: Size,

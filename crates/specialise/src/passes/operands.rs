@@ -1,6 +1,6 @@
-//! Simplification of operands. A constant replaces a register that holds it; the source of a copy
-//! replaces the copy. Memory accesses use the register that points closest to the start of their
-//! object. The instructions that computed the replaced registers may then be dead.
+//! Simplifies operands. A constant replaces a register that holds it; the source of a copy replaces
+//! the copy. Memory accesses use the register that points closest to the start of the packet or
+//! stack frame. Instructions that computed the replaced registers may then be dead.
 
 use super::log::{Change, Log};
 use super::values::replaces;
@@ -40,8 +40,8 @@ pub(crate) fn simplify_operands(
     changed
 }
 
-/// Returns a register that points closer to the start of the packet than the copied one, and the
-/// distance between the two.
+/// Returns a register that points closer to the start of the packet than the copied register, and
+/// the distance between the two.
 fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
     else {
@@ -60,8 +60,8 @@ fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     candidates.min().map(|(_, reg, distance)| (reg, distance))
 }
 
-/// For a pointer that is copied and then moved, copies a pointer closer to the start of the packet
-/// instead, and moves it further.
+/// If a pointer is copied and then moved, copies a pointer closer to the start of the packet
+/// instead, and moves the copy further.
 fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     let mut changed = false;
     for &(place, (closer, distance)) in moves {
@@ -86,8 +86,9 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-/// Returns true if a program stores immediates. Other programs get no such stores: compilers for
-/// cpu=v3 and older do not emit them, and the driver of the card, a possible target, rejects them.
+/// Returns true if a program already stores immediates; only then may the pass add such stores.
+/// Compilers for cpu=v3 and older do not emit them, and the driver of the card, a possible target,
+/// rejects them.
 fn stores_numbers(graph: &Graph) -> bool {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns
@@ -142,7 +143,8 @@ fn of_insn(
     }
 }
 
-/// Returns the immediate whose low bytes a store of this size writes.
+/// Returns an immediate whose low bytes are those that a store of this size writes, if there is
+/// one.
 fn immediate(value: u64, size: Size) -> Option<i32> {
     match size {
         Size::DW => i32::try_from(value as i64).ok(),
@@ -150,8 +152,8 @@ fn immediate(value: u64, size: Size) -> Option<i32> {
     }
 }
 
-/// Simplifies a right operand: an immediate if the value is a constant, else the register it was
-/// copied from.
+/// Simplifies a right operand: replaces it by an immediate if its value is constant, otherwise by
+/// the register that it was copied from.
 fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mut Log) -> bool {
     let Source::Reg(reg) = src else { return false };
     let value = *state.reg(*reg);
@@ -170,7 +172,7 @@ fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mu
     }
 }
 
-/// Replaces a register by the one that its value was copied from.
+/// Replaces a register by the register that its value was copied from.
 fn copied(state: &State, reg: &mut Register) -> bool {
     let value = state.reg(*reg);
     let source = state.source_of(value).filter(|&source| source != *reg);
@@ -181,12 +183,14 @@ fn copied(state: &State, reg: &mut Register) -> bool {
     true
 }
 
-/// Returns true if the verifier treats two equal values alike, so that one can replace the other.
+/// Returns true if the kernel's verifier knows as much about a copied value as about its copy, so
+/// that the copy can be replaced.
 fn stands_for(value: &Value, copy: &Value) -> bool {
     replaces(value, copy) || (value.kind == Kind::Any && copy.kind == Kind::Any)
 }
 
-/// Rebases a memory access to the register closest to the start of its object.
+/// Changes a memory access to use the register that points closest to the start of the packet or to
+/// the frame pointer.
 fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
     let place = |kind: Kind| match kind {
         Kind::Packet { offset, .. } | Kind::Stack(offset) => Some(offset),

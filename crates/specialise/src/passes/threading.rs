@@ -1,5 +1,6 @@
-//! Jump threading. If the path into a block decides the branch at its end, the path jumps straight
-//! to the branch target, past a copy of the block's few instructions.
+//! Jump threading. If the way into a block decides the branch at the block's end, control jumps
+//! directly to the target of the branch. On this way, a copy of the block's few instructions is
+//! executed.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, bounds_check};
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 /// Maximum number of copied instructions.
 const SMALL: usize = 4;
 
-/// Threads jumps. Returns true if it changed anything; then the analysis is out of date.
+/// Threads jumps. Returns true if it changed anything; the analysis is out of date then.
 pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let Some(loops) = graph.loops(0) else { return false };
     let headers: BTreeSet<BlockId> = loops.iter().map(|found| found.header).collect();
@@ -35,7 +36,7 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
             }
             let src = analysis.operand(&state, &test);
             let Some(decision) = analysis.decide(&state, &test, &src) else { continue };
-            // Keep bounds checks: the verifier needs them.
+            // Bounds checks stay, because the kernel's verifier needs them.
             if bounds_check(&test, state.reg(test.dst), &src).is_some() {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Full unrolling of loops: if the number of iterations is known, the pass peels one iteration
-//! after another until the loop is gone. Other loops stay unchanged.
+//! Unrolls loops whose number of iterations is known: peels off one iteration after another until
+//! nothing is left. Other loops stay unchanged.
 
 use super::branches::fold_branches;
 use super::log::Log;
@@ -9,15 +9,15 @@ use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of iterations of a loop.
+/// Maximum number of iterations of an unrolled loop.
 const ROUNDS: usize = 256;
-/// Maximum size of a program during unrolling, in instructions.
+/// Maximum size that a program may reach during unrolling, in instructions.
 const LARGE: usize = 20_000;
 
 /// Unrolls loops with a known number of iterations. Returns true if it changed anything.
 ///
 /// # Errors
-/// The reason to stop.
+/// The reason why the pass stopped early.
 pub(crate) fn collapse_loops(
     graph: &mut Graph,
     inputs: &AnalysisInputs<'_>,
@@ -26,7 +26,8 @@ pub(crate) fn collapse_loops(
 ) -> Result<bool, StopReason> {
     let mut unroller = Unroller { inputs, stop, failed: BTreeSet::new() };
     let mut changed = false;
-    // Outer loops first: facts about an inner loop may depend on the iteration of the outer one.
+    // Outer loops come first: facts about an inner loop may depend on the iteration of the outer
+    // loop.
     while let Some(found) = unroller.next(graph, None) {
         let (mut trial, mut trial_log) = (graph.clone(), log.clone());
         if unroller.collapse(&mut trial, &found, &mut trial_log)? {
@@ -47,7 +48,8 @@ struct Unroller<'a> {
 }
 
 impl Unroller<'_> {
-    /// Returns the largest loop among some blocks that has not failed yet, if any.
+    /// Returns the outermost loop that has not failed yet and whose blocks are all in `among`, if
+    /// any.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)
@@ -56,7 +58,7 @@ impl Unroller<'_> {
         graph.loops(0)?.into_iter().rev().find(untried)
     }
 
-    /// Peels iterations off a loop. Returns true if the loop is gone.
+    /// Peels iterations off a loop. Returns true if nothing of the loop is left.
     fn collapse(
         &mut self,
         graph: &mut Graph,
@@ -81,7 +83,7 @@ impl Unroller<'_> {
                 inside = (first..graph.blocks.len()).collect();
                 analysis = Analysis::of(graph, self.inputs, self.stop)?;
             }
-            // The analysis from before branch folding still holds afterwards.
+            // The analysis from before branches were folded is still valid.
             let reached: BTreeSet<BlockId> = graph.order(0).into_iter().collect();
             if analysis.entry(found.header).is_none() || !reached.contains(&found.header) {
                 log.note_iterations(graph.begins(found.header), round + 1);
@@ -95,7 +97,8 @@ impl Unroller<'_> {
                     stays |= !copied && found.blocks.contains(&to);
                 });
             }
-            // The branch is undecided: the number of iterations is unknown.
+            // The branch at the end of the iteration is not decided, so the number of iterations is
+            // unknown.
             if leaves && stays {
                 return Ok(false);
             }
@@ -104,7 +107,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Peels the first iteration: puts a copy of a loop's blocks in front of it.
+/// Peels off the first iteration: puts a copy of the loop's blocks in front of the loop.
 fn peel(graph: &mut Graph, found: &Loop) {
     let first = graph.blocks.len();
     let copies: BTreeMap<BlockId, BlockId> =
@@ -122,7 +125,7 @@ fn peel(graph: &mut Graph, found: &Loop) {
     let back = leaves.filter(|_| forgets).unwrap_or(found.header);
     for &block in &found.blocks {
         let mut copy = graph.blocks[block].clone();
-        // Back edges of the copy lead into the remaining loop.
+        // Back edges in the copy lead to the remaining loop.
         copy.end = copy.end.map(|to| match copies.get(&to) {
             Some(_) if to == found.header => back,
             Some(&copied) => copied,

@@ -1,7 +1,7 @@
-//! Constant propagation and removal of redundant computations. An instruction with a constant
-//! result becomes that constant. If a register already holds the result, the instruction becomes a
-//! copy of it; this includes loads of bytes that were read or written before. An instruction
-//! without effect is removed.
+//! Propagates constants and removes redundant computations. An instruction with a constant result
+//! becomes a load of that constant. If a register already holds the result, the instruction becomes
+//! a copy of the register. This includes loads of bytes that were read or written before. An
+//! instruction without effect is removed.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, FactSet, Kind, State, Value};
@@ -59,7 +59,7 @@ enum Simpler {
     Copy(Register),
 }
 
-/// Returns a simpler way to compute the result of an instruction, if there is one.
+/// Returns a simpler instruction for the result of an instruction, if there is one.
 fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Option<Simpler> {
     let (old, new) = (before.reg(dst), after.reg(dst));
     if old.number == new.number && replaces(old, new) {
@@ -69,7 +69,7 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     if let Some(value) = new.constant() {
         return (insn != constant(dst, value)).then_some(Simpler::Constant(value, new.reason));
     }
-    // Copies and constant loads are already as cheap as a copy.
+    // Copies and loads of constants cannot become simpler.
     let copies = matches!(insn, Insn::Alu { op: AluOp::Mov, src: Source::Reg(_), .. });
     if copies || matches!(insn, Insn::LoadImm64 { .. }) {
         return None;
@@ -83,8 +83,8 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     regs.find(held).map(Simpler::Copy)
 }
 
-/// Returns true if one of two equal values can replace the other for the kernel's verifier, which
-/// does not know that they are equal.
+/// Returns true if one of two equal values can replace the other without the kernel's verifier
+/// noticing. The verifier does not know that the values are equal.
 pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     match (value.kind, other.kind) {
         (Kind::Packet { checked, .. }, Kind::Packet { checked: needed, .. }) => checked >= needed,
@@ -92,7 +92,7 @@ pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns the shortest instruction that loads a number.
+/// Returns the shortest instruction that loads a constant.
 pub(super) fn constant(dst: Register, value: u64) -> Insn {
     let (op, signed) = (AluOp::Mov, value as i64);
     if let Ok(value) = i32::try_from(signed) {

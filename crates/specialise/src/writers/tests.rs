@@ -4,8 +4,8 @@ use slowpath_bpf::{MapDef, MapKind, Object, READ_ONLY};
 use slowpath_generate::{Features, Programs};
 use slowpath_stop::Stop;
 
-/// Looks up an element in map 0 and in map 1, and puts the addresses of the values in `r6` and
-/// `r7`.
+/// Returns a program that looks up an element in maps 0 and 1, puts the addresses of the values in
+/// `r6` and `r7`, and continues with `rest`.
 fn text(rest: &str) -> String {
     format!(
         "*(u32 *)(r10 -4) = 0
@@ -28,7 +28,7 @@ fn text(rest: &str) -> String {
     )
 }
 
-/// Returns the instruction that may write map 0.
+/// Returns the instruction that may change map 0, if there is one.
 fn found(rest: &str, flags: u32) -> Option<String> {
     let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&object.object()).expect("an object");
@@ -59,7 +59,7 @@ fn stores_through_what_was_found_are_seen() {
     let spilled = "*(u64 *)(r10 -16) = r6\nr8 = *(u64 *)(r10 -16)\n*(u32 *)(r8 +0) = 1";
     assert_eq!(found(spilled, 0), Some("*(u32 *)(r8 +0) = 1".to_owned()));
     assert!(found("r8 = 1\nlock *(u64 *)(r6 +0) += r8", 0).is_some());
-    // The path determines the map.
+    // The path decides which map is written.
     let either =
         "r8 = r7\nr1 = *(u32 *)(r7 +0)\nif r1 == 0 goto on\nr8 = r6\non:\n*(u32 *)(r8 +0) = 1";
     assert!(found(either, 0).is_some());

@@ -1,8 +1,8 @@
-//! Assembler for tests, in the notation of the kernel's verifier. Each line is an instruction, or a
-//! label of the next one (`drop:`). Jumps name labels. A function begins with its name and two
-//! colons (`count::`), and calls name it.
+//! Assembler for tests. It reads the notation of the kernel's verifier. Each line is an
+//! instruction, or a label of the next instruction (`drop:`). Jumps refer to labels. A function
+//! begins with its name and two colons (`count::`), and calls refer to the name.
 //!
-//! It supports only the instructions that the tests use, and panics on all others.
+//! The assembler supports only the instructions that the tests use, and panics at others.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
@@ -60,7 +60,7 @@ fn subprogram(name: &str, first: usize) -> Subprogram {
     Subprogram { name, first, global: false, section, section_slot: first }
 }
 
-/// Parses an instruction and the label that it jumps to.
+/// Parses an instruction, and the label that it jumps to, if any.
 fn insn(line: &str) -> Option<(Insn, Option<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(match words[..] {

@@ -6,7 +6,7 @@ const HEAD: i32 = helper::XDP_ADJUST_HEAD;
 const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
-/// Packets with lengths in this range, and with this buffer space around them.
+/// Returns the position of packets with this buffer space, and the range of their lengths.
 fn packets(
     (low, high): (i64, i64),
     environment: Option<PacketEnvironment>,
@@ -16,7 +16,8 @@ fn packets(
     packets_of((low, high), page)
 }
 
-/// Packets with lengths in this range, delivered in this way.
+/// Returns the position of packets that the driver delivers in this way, and the range of their
+/// lengths.
 fn packets_of((low, high): (i64, i64), receive: Receive) -> (PacketPosition, Range) {
     let facts = PacketFacts::lengths(0, 0);
     let inputs = AnalysisInputs {
@@ -33,7 +34,8 @@ fn environment(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvi
     Some(PacketEnvironment { head_room, metadata })
 }
 
-/// Returns true if a helper certainly moves an end by `by` bytes.
+/// Returns true if a call is shown to move an end of all these packets by `by` bytes; `called` is
+/// the helper.
 #[track_caller]
 fn moves((placed, length): (PacketPosition, Range), called: i32, by: i64) -> bool {
     placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
@@ -64,9 +66,9 @@ fn the_tail_moves_within_the_page() {
     let tail = 4096 - 256 - 320;
     assert!(moves(received, TAIL, tail - 1500) && !moves(received, TAIL, tail - 1499));
     assert!(moves(received, TAIL, -46) && !moves(received, TAIL, -47));
-    // Packets longer than the room of a page cannot be shortened either.
+    // Packets that do not fit in a page with their headroom cannot be shortened either.
     assert!(!moves(packets((60, tail + 216), None), TAIL, -1));
-    // A device with more head room does not have less tail room.
+    // On a device with more headroom, packets have at least as much tailroom.
     let behind = packets((60, 1500), environment((0, 0), (0, 0)));
     assert!(moves(behind, TAIL, tail - 1500) && !moves(behind, TAIL, tail - 1499));
     let any = packets((60, 1500), Some(PacketEnvironment::ANY));
@@ -104,7 +106,7 @@ fn what_perhaps_was_moved_is_in_either_place() {
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
 }
 
-/// On an unknown device, the only known room is what the program itself has made.
+/// On an unknown device, the only known room is the room that the program itself has made.
 #[test]
 fn growth_may_fail_on_any_device() {
     let any = packets_of((0, 65535), Receive::ANY);
@@ -116,8 +118,8 @@ fn growth_may_fail_on_any_device() {
     let (placed, length) = long;
     let cut = placed.moved(HEAD, Range(40, 40), length).expect("it moves");
     assert!(cut.succeeds);
-    // Metadata of unknown length counts twice here: the analysis does not rely on the room that was
-    // cut off.
+    // The call has removed bytes from the packet, but metadata may lie there. So the analysis does
+    // not count these bytes as headroom.
     assert!(!moves((cut.placed, cut.length), HEAD, -40));
     let bare = packets_of((60, 65535), Receive { metadata: (0, 0), ..Receive::ANY });
     let cut = bare.0.moved(HEAD, Range(40, 40), bare.1).expect("it moves");

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source, SwapKind, Width};
 use std::collections::BTreeSet;
 
-/// A loaded two-byte number.
+/// Returns a two-byte number that was loaded.
 fn loaded(numbers: &mut Numbers) -> u32 {
     let result = numbers.of(Def::Result(0, 0, 0));
     numbers.of(Def::Low(16, result))
@@ -17,7 +17,7 @@ fn test(width: Width, cond: Condition) -> Test {
     Test { width, cond, dst: Register::R5, src: Source::Imm(0) }
 }
 
-/// Meaning of a condition for two numbers.
+/// Outcome of a condition for two numbers.
 type Outcome = fn(u64, u64) -> bool;
 
 const CONDITIONS: [(Condition, Outcome); 11] = [
@@ -34,8 +34,8 @@ const CONDITIONS: [(Condition, Outcome); 11] = [
     (Condition::Sle, |a, b| a as i64 <= b as i64),
 ];
 
-/// Decisions about values computed from a set agree with the outcome for each element, and
-/// refinement keeps exactly the elements with that outcome.
+/// For values computed from a set, decisions agree with the outcome for each element. After a
+/// refinement, the set has exactly the elements with that outcome.
 #[test]
 fn comparisons_end_as_for_each_of_the_values() {
     let mut rng = StdRng::seed_from_u64(1);
@@ -106,7 +106,7 @@ fn what_was_swapped_is_learnt_too() {
     let mut sets = ValueSets::default();
     sets.learn(&numbers, swapped, 0x0800, FactSet::NONE);
     assert_eq!(sets.get(field), Some((&[8][..], FactSet::NONE)));
-    // The upper bits of a longer number are unknown.
+    // The upper bits of a number with more than two bytes are unknown.
     let long = numbers.of(Def::Result(2, 0, 0));
     let swapped = numbers.of(Def::Swap(SwapKind::Be, Size::H, long));
     sets.learn(&numbers, swapped, 0x0800, FactSet::NONE);

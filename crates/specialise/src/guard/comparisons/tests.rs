@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Facts about bytes from offset 12 on, for packets of at least `min_length` bytes.
+/// Returns facts about bytes from offset 12 on, for packets of at least `min_length` bytes.
 fn known(bits: &[Option<(u8, u8)>], min_length: u16) -> PacketFacts {
     let mut facts = PacketFacts::lengths(min_length, 1500);
     for (at, bits) in (12..).zip(bits) {
@@ -10,7 +10,8 @@ fn known(bits: &[Option<(u8, u8)>], min_length: u16) -> PacketFacts {
     facts
 }
 
-/// Finds the fewest instructions of all sets of loads without overlap, by exhaustive search.
+/// Returns the smallest number of instructions among all sets of loads without overlap, by
+/// exhaustive search.
 fn fewest(facts: &PacketFacts, needed: &[u16], limit: u16) -> usize {
     let Some(&first) = needed.first() else { return 0 };
     let price = |size: u16| {
@@ -48,7 +49,7 @@ proptest! {
         let mut places: Vec<(u16, u16)> = found.iter().map(|one| (one.offset, one.end())).collect();
         places.sort_unstable();
         prop_assert!(places.windows(2).all(|two| two[0].1 <= two[1].0), "{places:?}");
-        // Loads must not require longer packets than the minimum or the last needed byte.
+        // Loads must lie within the minimum packet length, or end at the last needed byte.
         let limit = min_length.max(needed.last().map_or(0, |last| last + 1));
         prop_assert!(places.iter().all(|&(_, end)| end <= limit), "{places:?} {limit}");
         let instructions = found.iter().map(Comparison::instructions).sum::<usize>();
@@ -69,7 +70,7 @@ proptest! {
         let (insns, cond, src) = one.code(Register::R2, [Register::R4, Register::R5]);
         prop_assert_eq!(cond, Condition::Ne);
         prop_assert_eq!(insns.len() + 1, one.instructions());
-        // Equal, different in a single bit, or arbitrary.
+        // Packets with the required value, with one bit flipped, and with any value.
         for loaded in [(loaded & !mask) | one.value, one.value ^ (1 << (differs % 64)), loaded] {
             let loaded = loaded & all;
             let (mut dst, mut spare) = (0, 0);
@@ -101,7 +102,7 @@ fn what_the_values_of_a_field_say_is_not_compared_as_well() {
         found.iter().flat_map(Comparison::bits).collect::<Vec<_>>(),
         [(13, KnownBits::all(7))]
     );
-    // 0x09 differs in a bit that is known to be zero.
+    // 0x09 has another value in a bit that is known to be zero.
     facts.values.insert(field, BTreeSet::from([0x106, 0x109]));
     assert_eq!(comparisons(&facts, &[12], &[field]).len(), 1);
     assert_eq!(comparisons(&facts, &[12], &[]).len(), 1);

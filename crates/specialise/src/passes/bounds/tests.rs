@@ -2,7 +2,7 @@ use super::merge_bounds_checks;
 use crate::pipeline::Mode;
 use crate::support::{after, checked, facts, is, listing, whole};
 
-/// A check of 14 bytes, followed by one of `more` bytes.
+/// Returns a program with a check for 14 bytes, then a check for `more` bytes.
 fn twice(more: u16) -> String {
     let second = format!(
         "r5 = r2
@@ -35,7 +35,7 @@ fn packets_that_may_be_too_short_are_not_dropped() {
 #[test]
 fn a_register_that_is_read_later_is_left_alone() {
     let text = twice(34).replace("exit", "r0 += r4\nexit");
-    // The kernel would reject this use of a pointer; it only serves the test.
+    // The kernel would reject this use of a pointer, but the test needs it.
     let program = merged(&text, 34).expect("packets are long enough");
     let listing = listing(&program.insns);
     assert!(listing.contains("r0 = r4\nr0 += 20\nif r0 > r3"), "{listing}");
@@ -58,7 +58,7 @@ fn the_later_check_goes_then() {
         exit",
     );
     assert!(made.length && made.bytes.is_empty());
-    // With one byte less, both checks are needed.
+    // Packets may be one byte too short, so both checks are needed.
     let made = whole(&twice(34), &facts(33, &[]), Mode::Trust);
     assert_eq!(listing(&made.program.insns).matches("if r").count(), 2);
 }

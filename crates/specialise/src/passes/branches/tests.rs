@@ -8,7 +8,7 @@ fn folded(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, fold_branches)
 }
 
-/// Loads a byte into `r5` and tests it.
+/// Returns a program that loads a byte into `r5` and tests it.
 fn tested(test: &str) -> String {
     let text = format!(
         "r5 = *(u8 *)(r2 +20)
@@ -22,14 +22,14 @@ fn tested(test: &str) -> String {
     checked(34, &text)
 }
 
-/// Returns that program after folding, with the bounds check unchanged.
+/// Returns the program of [`tested`] with the branch folded; the bounds check is unchanged.
 fn left(result: u32) -> String {
     checked(34, &format!("r5 = *(u8 *)(r2 +20)\nr0 = {result}\nexit"))
 }
 
 #[test]
 fn branches_that_are_decided_become_jumps() {
-    // Packets may be too short: the check stays as it is.
+    // Packets may be shorter than the bounds check requires, so the check is unchanged.
     let known = |byte| facts(14, &[(20, byte)]);
     for (test, byte, result) in [
         ("r5 == 6", 6, 3),
@@ -64,7 +64,7 @@ fn known_bits_decide_what_they_suffice_for() {
     }
 }
 
-/// Facts for packets with a field that has one of these values.
+/// Returns facts about packets in which a field has one of these values.
 fn one_of(offset: u16, bytes: u8, values: &[u64]) -> PacketFacts {
     let mut known = facts(14, &[]);
     known.values.insert(Field { offset, bytes }, values.iter().copied().collect());
@@ -118,7 +118,7 @@ fn fields_with_few_values_are_known_by_part_and_swapped() {
     assert!(!tested(&format!("{swapped}if r5 == 0x0800")));
     assert!(tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0x06"));
     assert!(!tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0xdd"));
-    // The field was overwritten.
+    // The program has overwritten the field.
     let written = "*(u8 *)(r2 +13) = 6\nr5 = *(u16 *)(r2 +12)\nif r5 == 0x0608";
     assert!(!tested(written));
 }
@@ -143,7 +143,7 @@ fn what_a_branch_tells_decides_the_next() {
 #[test]
 fn bounds_checks_stay_that_the_verifier_learns_from() {
     let text = checked(34, "r0 = *(u8 *)(r2 +20)\nexit");
-    // No packet takes the edge to the drop, so its code is replaced.
+    // No packet is dropped, so the code for dropped packets is replaced.
     let (program, log) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
     is(&program, &text.replace("r0 = 1", "w0 = 0"));
     assert!(log.reason().length && log.changes.contains_key(&(4, Change::NeverTaken)));

@@ -56,7 +56,7 @@ fn stores_to_the_stack_frame_go_if_nothing_reads_them() {
         "*(u64 *)(r10 -8) = 1\n*(u64 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit",
         "*(u64 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit",
     );
-    // Only the first or last byte is read, or only part is overwritten.
+    // Only the first or last byte is read, or only a part is overwritten.
     stays("*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -8)\nexit");
     stays("*(u64 *)(r10 -8) = 1\nr0 = *(u8 *)(r10 -1)\nexit");
     stays("*(u64 *)(r10 -8) = 1\n*(u32 *)(r10 -8) = 2\nr0 = *(u64 *)(r10 -8)\nexit");
@@ -85,7 +85,7 @@ fn stores_that_helpers_read_stay() {
     stays(&text(-8, 131));
     stays(&text(-16, 131));
     becomes(&text(-16, 1), "r2 = r10\nr2 += -8\ncall 1\nr0 = 1\nexit");
-    // The helper does not read this argument.
+    // The helper does not read the register with the address.
     becomes(
         "*(u64 *)(r10 -8) = 1\nr1 = 0\nr2 = 0\nr3 = r10\nr3 += -8\ncall 23\nexit",
         "r1 = 0\nr2 = 0\ncall 23\nexit",

@@ -91,7 +91,7 @@ fn it_stops_when_asked() {
         (0..50).map(|n| format!("goto l{n}\nl{n}:\nr0 += 1\n")).collect::<String>()
     );
     let mut graph = Graph::of(&assemble::program(&text)).expect("it has a graph");
-    // Stops partway through the second half, in which blocks are merged.
+    // Stops in the second half of the pass, which merges blocks.
     let stop = Stop::new(Limits { polls: Some(75), ..Limits::default() });
     assert_eq!(simplify_jumps(&mut graph, &stop), Err(Reason::Interrupted));
     assert!((2..51).contains(&graph.order(0).len()), "some are merged");

@@ -9,7 +9,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Looks up four bytes of the packet. Returns the value found, else 1.
+/// Returns a program that looks up four bytes of the packet and returns the value found, or 1.
 fn text(key: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -32,8 +32,8 @@ fn text(key: &str) -> String {
     )
 }
 
-/// Returns an object with a map of this kind and content. The map of values has number 1, the map
-/// with the generation number 2.
+/// Returns an object with a map of this kind and content. The map of values has number 1; the map
+/// with the generation has number 2.
 fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     let def = MapDef { kind, key_size: 4, value_size: 4, max_entries: 16, ..MapDef::new("map") };
     let entry = |&(key, value): &(u32, u32)| MapEntry {
@@ -65,7 +65,7 @@ fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
 /// Returns the program rewritten for a map of this kind and content.
 fn made(kind: MapKind, entries: &[(u32, u32)], key: &str, mode: Mode) -> Specialised {
     let (object, frozen) = configured(kind, entries);
-    // With a minimum length, the guard would check the length as well.
+    // If there were a minimum length, the guard would check it as well.
     let facts = PacketFacts::lengths(if mode == Mode::Trust { 14 } else { 0 }, 1500);
     let known = Facts { frozen: Some(&frozen), ..Facts::of(&facts) };
     let program = assemble::program(&text(key));
@@ -116,7 +116,7 @@ fn an_index_in_range_finds_an_element() {
     let entries: Vec<(u32, u32)> = (0..16).map(|number| (number, number * 3)).collect();
     let key = "r5 = *(u8 *)(r2 +0)\nr5 &= 15";
     let text = listing(&made(MapKind::ARRAY, &entries, key, Mode::Trust).program.insns);
-    // The verifier requires the null check.
+    // The verifier requires the test for null.
     assert!(text.contains("call") && text.contains("r0 = *(u32 *)(r0 +0)"), "{text}");
     let key = "r5 = *(u8 *)(r2 +0)\nr5 = 4";
     let text = listing(&made(MapKind::ARRAY, &entries, key, Mode::Trust).program.insns);

@@ -68,7 +68,7 @@ fn what_was_copied_stands_for_its_copies() {
 fn what_was_overwritten_does_not() {
     stays("r5 = *(u32 *)(r1 +12)\nr6 = r5\nr5 += 1\nr0 = r6\nexit");
     stays("r6 = r1\ncall 5\nr0 = *(u32 *)(r6 +12)\nexit");
-    // On one path only.
+    // The register is a copy on one path only.
     stays(
         "r5 = *(u32 *)(r1 +12)
         r6 = r5
@@ -95,7 +95,7 @@ fn accesses_go_through_the_pointer_to_the_packets_start() {
 
 #[test]
 fn pointers_of_which_less_is_checked_do_not_stand_for_others() {
-    // The packet's start is read again behind the check.
+    // The program reads the packet's start again after the check.
     stays(&checked(34, "r2 = *(u32 *)(r1 +0)\nr0 = *(u8 *)(r4 -1)\nexit"));
 }
 

@@ -2,7 +2,7 @@ use crate::graph::Graph;
 use crate::pipeline::Mode;
 use crate::support::{checked, facts, is, listing, whole};
 
-/// A loop with this number of iterations, counted in `r0`.
+/// Returns a program with a loop of this number of iterations, which are counted in `r0`.
 fn rounds(count: &str) -> String {
     format!(
         "{count}
@@ -37,7 +37,7 @@ fn rounds_are_counted() {
         made.iterations.iter().map(|r| (r.slot, r.min, r.max)).collect::<Vec<_>>()
     };
     for count in [0, 1, 7] {
-        // The last iteration finds that nothing is left to do.
+        // The last iteration only tests the loop condition.
         let found = of(&format!("r7 = {count}"), facts(14, &[]));
         assert_eq!(found, [(3, count + 1, count + 1)]);
     }

@@ -79,14 +79,14 @@ fn a_second_load_is_a_copy() {
         is(&program, &checked(34, &copy));
     };
     copied("");
-    // Stores next to the byte.
+    // The store is next to the byte.
     copied("*(u8 *)(r2 +19) = 1");
     copied("*(u8 *)(r2 +21) = 1");
     copied("*(u64 *)(r10 -8) = 1");
-    // Stores that overwrite the byte, also as part of a wider store.
+    // The store overwrites the byte, alone or as part of more bytes.
     stays(&text("*(u16 *)(r2 +19) = r1"), &none);
     stays(&text("*(u32 *)(r2 +17) = r1"), &none);
-    // A store to an unknown place in the packet.
+    // The store is at an unknown place in the packet.
     stays(&text("r6 = r5\nr6 &= 7\nr6 += r2\n*(u8 *)(r6 +0) = 1"), &none);
     // The first register no longer holds the byte.
     stays(&text("r5 += 1"), &none);
@@ -134,7 +134,7 @@ fn moving_the_packet_forgets_it() {
         exit";
     let known = facts(54, &[(12, 0x86), (32, 6)]);
     stays(text, &known);
-    // Another helper does not change it.
+    // The other helper does not change the content.
     let (program, _) = simplified(&text.replace("call 44", "call 5"), &known).expect("known");
     assert!(crate::support::listing(&program.insns).contains("r0 = 134"));
 }
@@ -158,7 +158,7 @@ fn helpers_that_write_to_the_stack_frame_are_seen() {
     let fib_lookup = 69;
     stays(&text(fib_lookup, -16), &none);
     stays(&text(fib_lookup, -8), &none);
-    // The helper does not write below the address in its argument; an unknown helper may.
+    // Known helpers do not write below the address in an argument; an unknown helper may.
     for (number, offset) in [(fib_lookup, -24), (2, -16)] {
         let (program, _) = simplified(&text(number, offset), &none).expect("it is left alone");
         assert!(crate::support::listing(&program.insns).contains("r0 = 5"), "{number}");
