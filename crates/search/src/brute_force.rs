@@ -1,6 +1,7 @@
 //! Brute-force reference for tests: checks every path of the unrolled program separately.
 //!
-//! It shares execution and solver with the search, but neither nogoods nor facts nor bounds.
+//! The reference shares symbolic execution and the solver with the search, but not nogoods, facts
+//! or bounds.
 
 use crate::SearchError;
 use crate::costs::CostGraph;

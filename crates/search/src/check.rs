@@ -1,8 +1,9 @@
-//! Checks of paths: the search for a packet that takes a path, and for its least length.
+//! Checks of paths: searches for a packet that takes a path, and for the least length of such
+//! packets.
 //!
-//! Facts are tried first, without a solver. Then a single solver call gets one assumption per
-//! branch condition, so a contradiction names its conditions. These conditions, and the arcs that
-//! determine their values on this path, form the nogood.
+//! Facts are tried first, without a solver. Then a single solver call gets one assumption for each
+//! branch condition, so a contradiction names its conditions. The nogood consists of the arcs of
+//! these conditions and the arcs that determine their values on this path.
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -26,10 +27,10 @@ pub enum PathCheck {
         length: u32,
         /// Content of the packet, and the rest of the environment.
         model: Model,
-        /// Branch conditions on the path as terms over inputs; all have to be 1.
+        /// Branch conditions on the path as terms over inputs; all are 1 in the model.
         conditions: Vec<TermId>,
     },
-    /// No packet of the permitted lengths takes the path, for each of these reasons.
+    /// No packet of the permitted lengths takes the path; each nogood is a separate reason.
     Conflict(Vec<Nogood>),
     /// The solver did not decide, for this reason.
     Unknown(String),
@@ -43,21 +44,22 @@ pub struct PathChecker<S> {
     options: SearchOptions,
 }
 
-/// Maximum number of solver calls to minimise one nogood.
+/// Maximum number of solver calls for minimising one nogood.
 const MINIMISE_BUDGET: usize = 40;
 
-/// Maximum number of conditions of a conflict that is looked for elsewhere on the path.
+/// Maximum number of conditions of a conflict. Larger conflicts are not searched for elsewhere on
+/// the path.
 const MAX_REPEATED: usize = 8;
 
-/// Maximum number of places on a path at which one conflict is looked for.
+/// Maximum number of positions on a path at which one conflict is searched for.
 const MAX_REPEATS: usize = 512;
 
-/// Branch conditions of a path.
+/// Branch conditions of a path, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
-    /// Distinct terms that have to be 1.
+    /// Distinct terms that must be 1.
     pub terms: Vec<TermId>,
-    /// Position on the path of the first arc that requires each term.
+    /// For each term, the position on the path of the first arc that requires it.
     pub positions: Vec<u32>,
 }
 
@@ -77,8 +79,8 @@ impl<S: Solver> PathChecker<S> {
         self.solver.set_brief(brief);
     }
 
-    /// Returns the conditions of a path as distinct terms over inputs that have to be 1, without
-    /// the constant ones.
+    /// Returns the conditions of a path as distinct terms over inputs that must be 1. Omits
+    /// constants.
     pub(crate) fn conditions(
         &mut self,
         unrolled: &mut Unrolled,
@@ -143,7 +145,8 @@ impl<S: Solver> PathChecker<S> {
             if self.options.facts
                 && let Err(conflict) = facts.assume(&executor.pool, term, true, Some(tag))
             {
-                // Later conditions may contain further, independent conflicts.
+                // Later conditions may contain further, independent conflicts, so the check
+                // continues.
                 let arcs = self.arcs(unrolled, path, &conflict.reasons);
                 conflicts.push(Nogood::new(arcs, ANY_LENGTH));
                 continue;
@@ -171,8 +174,9 @@ impl<S: Solver> PathChecker<S> {
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 
-    /// Returns a small set of reliances of a path. Updates model and conditions of `found` to a run
-    /// of the same path that relies on nothing else. Its packet is not longer than before.
+    /// Returns a small set of reliances of a path. Replaces the model and conditions of `found` by
+    /// those of a run that takes the same path and relies on nothing else. Its packet is not longer
+    /// than before.
     ///
     /// # Errors
     /// Fails if execution or the solver fails.
@@ -198,7 +202,7 @@ impl<S: Solver> PathChecker<S> {
         }
         let free = |pool: &TermPool, term| pool.as_const(term) != Some(1);
         without.retain(|&(_, term)| free(&unrolled.executor.pool, term));
-        // Usually all reliances can be avoided at once; otherwise each is tried alone.
+        // Usually one run avoids all reliances. Otherwise each reliance is tried alone.
         let mut parts: Vec<Vec<(RelianceId, TermId)>> = vec![without];
         while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
             let mut terms = found.conditions.clone();
@@ -220,8 +224,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(relied)
     }
 
-    /// Replaces the model of `found` by a run of the same path with the `wanted` values at its
-    /// start. Returns false if no such run was found.
+    /// Replaces the model of `found` by a run of the same path that starts with the values in
+    /// `wanted`. Returns false if no such run was found.
     ///
     /// # Errors
     /// Fails if the solver fails.
@@ -249,12 +253,12 @@ impl<S: Solver> PathChecker<S> {
         Ok(true)
     }
 
-    /// Returns the least length of packets, in bytes.
+    /// Returns the least length of the packets in the search, in bytes.
     pub(crate) fn min_packet(&self) -> u32 {
         self.min_packet
     }
 
-    /// Returns the value of a term on a path, given as arcs with their head nodes.
+    /// Returns the value of a term on the path with these steps: arcs with their head nodes.
     pub(crate) fn resolve(
         &mut self,
         executor: &mut Executor,
@@ -266,7 +270,7 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Handles a path with a condition that cannot be executed. The failure does not matter if the
-    /// conditions before it already exclude the path.
+    /// earlier conditions already exclude the path.
     fn check_unexecutable(
         &mut self,
         unrolled: &mut Unrolled,
@@ -342,8 +346,9 @@ impl<S: Solver> PathChecker<S> {
         })
     }
 
-    /// Finds the shortest packet of at least `lowest` bytes that meets the conditions, by binary
-    /// search.
+    /// Finds the shortest packet that meets the conditions and has at least `lowest` bytes, by
+    /// binary search. `model` is a packet that meets the conditions. Returns the length in bytes
+    /// and the packet, or the reason if the solver gives up.
     pub(crate) fn shorten(
         &mut self,
         unrolled: &mut Unrolled,
@@ -357,7 +362,7 @@ impl<S: Solver> PathChecker<S> {
             _ => lowest,
         };
         let (mut low, mut high, mut best) = (lowest, length_in(&model).max(lowest), model);
-        // The least length is usually possible, so it is tried first.
+        // The least length is usually possible, so it is the first guess.
         let mut middle = low;
         while low < high {
             match self.ask(unrolled, conditions, Some((length, middle)))? {
@@ -370,8 +375,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(Ok((high, best)))
     }
 
-    /// Asks the solver for a packet of at most the given length. The bound on the length is the
-    /// last assumption.
+    /// Asks the solver for a packet that meets the conditions. `at_most` is the term of the packet
+    /// length and its maximum; it becomes the last assumption.
     pub(crate) fn ask(
         &mut self,
         unrolled: &mut Unrolled,
@@ -383,7 +388,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
-    /// Returns the conflict of conditions that no packet of any length meets.
+    /// Returns a conflict for conditions that no packet of any length meets.
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,
@@ -394,8 +399,9 @@ impl<S: Solver> PathChecker<S> {
         Ok(PathCheck::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
     }
 
-    /// Returns the nogoods for conditions that no packet (below the given length) meets. `core` has
-    /// the contradictory assumptions; the bound on the length is the last assumption.
+    /// Returns nogoods for conditions that no packet meets, or no packet shorter than the length in
+    /// `shortest`. `core` contains the indices of contradictory assumptions; the length limit is
+    /// the last assumption.
     pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
@@ -425,11 +431,11 @@ impl<S: Solver> PathChecker<S> {
         Ok(nogoods)
     }
 
-    /// Looks for the same conflict elsewhere on the path. Other iterations of a loop often take the
-    /// same branches in the same way, and fail for the same reason.
+    /// Searches for the same conflict elsewhere on the path. Other iterations of a loop often take
+    /// the same branches in the same direction, and fail for the same reason.
     ///
-    /// `positions` are those of the known conflict's conditions. The solver confirms each further
-    /// conflict.
+    /// `positions` are the positions of the known conflict's conditions. The solver confirms each
+    /// further conflict before it is added to `nogoods`.
     fn find_repeated_conflicts(
         &mut self,
         unrolled: &mut Unrolled,
@@ -454,7 +460,8 @@ impl<S: Solver> PathChecker<S> {
             let mut found = Vec::with_capacity(labels.len());
             let mut from = first;
             for wanted in &labels {
-                // The first label must match at `first`, the others anywhere after it.
+                // The first label must match at `first`, the others at later positions in the same
+                // order.
                 let limit = if found.is_empty() { first + 1 } else { of_path.len() };
                 let Some(next) = (from..limit).find(|&index| of_path[index] == *wanted) else {
                     break;
@@ -471,7 +478,7 @@ impl<S: Solver> PathChecker<S> {
             let terms: Vec<TermId> = indices.iter().map(|&index| conditions.terms[index]).collect();
             let outcome = self.solver.check(&mut unrolled.executor.pool, &terms)?;
             if let Outcome::Unknown(_) = outcome {
-                // Probably a timeout, so further checks would end undecided too.
+                // Probably a timeout, so further checks would time out too.
                 break;
             }
             if let Outcome::Unsat(_) = outcome {
@@ -484,7 +491,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(())
     }
 
-    /// Returns the arcs that determine the conditions at these positions of the path.
+    /// Returns the arcs that determine the conditions at the given positions of the path. Without
+    /// generalisation, returns all arcs up to the last position.
     fn arcs(&self, unrolled: &Unrolled, path: &[ArcId], positions: &[u32]) -> Vec<ArcId> {
         if !self.options.generalise {
             let last = positions.iter().max().map_or(0, |&last| last as usize + 1);
@@ -503,8 +511,8 @@ impl<S: Solver> PathChecker<S> {
     }
 }
 
-/// Searches near `start`, without a solver, for a packet of `least` bytes that meets the
-/// conditions. `facts` are the facts that the conditions imply.
+/// Modifies `start`, without a solver, to a packet of `least` bytes that meets the conditions.
+/// `facts` are the facts that the conditions imply. Returns `None` if no such packet is found.
 pub(crate) fn with_length(
     pool: &TermPool,
     facts: &Facts,

@@ -1,34 +1,35 @@
 //! The cost automaton: the exact cost of a path.
 //!
 //! The price of work may depend on preceding work. This context is small and finite, so it is part
-//! of the state: a state is a node of the unrolled program with a cost context. Every arc then has
-//! one constant cost per state. Longest paths over states are exact, where the paper over-estimates
-//! edges ("throughput guarantees", § 5.2 "Edge Costs") and corrects the estimate later.
+//! of the state. A state is a node of the unrolled program with a cost context. Each arc then has
+//! one constant cost per state, and longest paths over states are exact. The paper over-estimates
+//! the costs of edges instead ("throughput guarantees", § 5.2 "Edge Costs"), and corrects the
+//! estimate later.
 
 use crate::dag::{Arc, Dag, Head};
 use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
-/// Target of transitions that leave the program.
+/// Target state of transitions that leave the program.
 pub(crate) const EXIT: u32 = u32::MAX;
 
-/// A step from a state.
+/// A step from one state to the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transition {
     /// Arc that the transition takes.
     pub arc: ArcId,
     /// State that the transition leads to.
     pub next: u32,
-    /// Number of a transition of the priced graph with the same cost.
+    /// Index of a transition in the priced graph that has the same cost.
     pub cost: u32,
 }
 
 /// The unrolled program with exact costs, as a graph of states and transitions.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
-    /// Number of each state's first transition, in topological order of states, with one more entry
-    /// at the end.
+    /// Index of each state's first transition, in topological order of states. One more entry marks
+    /// the end.
     first: Vec<u32>,
     /// Arc of each transition.
     arcs: Vec<ArcId>,
@@ -46,7 +47,7 @@ pub struct Scratch {
     choice: Vec<u32>,
 }
 
-/// A node and a position among its contexts.
+/// A node, and the index of one of its contexts.
 type ContextOf = (NodeId, u32);
 
 /// Value of a state from which no exit can be reached.
@@ -62,8 +63,8 @@ impl CostGraph {
         if let Some(entry) = contexts.first_mut() {
             entry.push(model.start());
         }
-        // Arcs lead to larger node numbers, so all contexts of a node are known when it is reached.
-        // Numbering states node by node keeps them in topological order.
+        // Arcs lead to nodes with larger numbers, so all contexts of a node are known when the loop
+        // reaches it. States are numbered node by node and thus in topological order.
         for (index, node) in dag.nodes.iter().enumerate() {
             first_of_node.push(first.len() as u32);
             let block = program.block(node.block);
@@ -90,7 +91,7 @@ impl CostGraph {
             }
         }
         first.push(transitions.len() as u32);
-        // All target states are numbered only now.
+        // Target states have numbers only after all nodes were visited.
         let next = transitions.iter().map(|&(_, next, _)| match next {
             None => EXIT,
             Some((node, position)) => first_of_node[node.index()] + position,
@@ -127,8 +128,8 @@ impl CostGraph {
         self.costs.len()
     }
 
-    /// Creates a graph with other states. The cost of each of its transitions is that of a
-    /// transition of this graph.
+    /// Creates a graph with other states. Each of the new `transitions` names a transition of this
+    /// graph that has the same cost.
     pub(crate) fn with_states(&self, first: Vec<u32>, transitions: &[Transition]) -> CostGraph {
         let cost_of =
             |costs: &Vec<u64>| transitions.iter().map(|s| costs[s.cost as usize]).collect();
@@ -141,7 +142,7 @@ impl CostGraph {
         }
     }
 
-    /// Returns a transition by its number.
+    /// Returns the transition with this index.
     pub(crate) fn transition(&self, transition: usize) -> Transition {
         Transition {
             arc: self.arcs[transition],
@@ -184,16 +185,17 @@ impl CostGraph {
                     continue;
                 }
                 let rest = match self.next[transition] {
-                    // An exit has no further cost; overhead is added once for the whole path.
+                    // An exit has no further cost. The caller adds the overhead once for the whole
+                    // path.
                     EXIT => 0,
                     next => best[next as usize],
                 };
                 if rest == UNREACHABLE {
                     continue;
                 }
-                // A saturated cost must differ from the marker for unreachable exits.
+                // A saturated cost must differ from the marker for states without a reachable exit.
                 let total = costs[transition].saturating_add(rest).min(UNREACHABLE - 1);
-                // The first of equally long paths wins, so results are reproducible.
+                // The first of several equally long paths wins, so results are reproducible.
                 if best[state] == UNREACHABLE || total > best[state] {
                     (best[state], choice[state]) = (total, transition as u32);
                 }
@@ -210,8 +212,8 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// Returns, for each of `arcs` arcs, the highest cost on `component` of the arc and everything
-    /// after it, in ticks.
+    /// Returns the highest cost on `component`, in ticks, of each arc together with all that
+    /// follows it. `arcs` is the number of arcs.
     pub(crate) fn max_cost_from(
         &self,
         component: usize,
@@ -225,7 +227,7 @@ impl CostGraph {
                 EXIT => 0,
                 next => scratch.best[next as usize],
             };
-            // No exit is reachable where a limit cut a loop.
+            // States where a limit cut a loop may not reach any exit.
             if rest != UNREACHABLE {
                 let total = self.costs[component][transition].saturating_add(rest);
                 behind[arc.index()] = behind[arc.index()].max(total);

@@ -19,22 +19,22 @@ pub struct DagNode {
 pub enum Head {
     /// A node.
     Node(NodeId),
-    /// An exit of the program, by number.
+    /// An exit of the program, by its number.
     Exit(u32),
 }
 
-/// A step from a block instance to its successor. Arcs are numbered in topological order of their
+/// An arc from a block instance to its successor. Arcs are numbered in topological order of their
 /// tails.
 #[derive(Clone, Debug)]
 pub struct Arc {
     /// Node that the arc leaves.
     pub tail: NodeId,
-    /// Destination.
+    /// Target of the arc.
     pub head: Head,
-    /// Index among the edges of the block's terminator.
+    /// Index of the edge in the block's terminator.
     pub edge: usize,
-    /// Branch condition with the value that takes this arc; `None` on jumps and if only this arc of
-    /// the branch is possible.
+    /// Branch condition and the value for which the run takes this arc. `None` on jumps, and if the
+    /// other arc of the branch is impossible.
     pub condition: Option<(TermId, bool)>,
     /// Lower bound for the length of packets that take this arc, in bytes.
     pub min_length: u32,
@@ -58,7 +58,7 @@ impl Dag {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }
 
-    /// Returns true if the arc is the only one out of its node.
+    /// Returns true if the tail of `arc` has no other outgoing arc.
     pub fn is_only_way(&self, arc: ArcId) -> bool {
         self[self[arc].tail].out.len() == 1
     }

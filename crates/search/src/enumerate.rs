@@ -1,8 +1,8 @@
 //! Enumeration of all satisfiable paths in no particular order: a depth-first search over
 //! satisfiable prefixes.
 //!
-//! Unsatisfiable prefixes are not followed, so the work is at most the number of satisfiable paths
-//! times their length, for any number of unsatisfiable paths. Most steps need no solver. A packet
+//! Unsatisfiable prefixes are not followed. So the work is at most the number of satisfiable paths
+//! times their length, however many unsatisfiable paths exist. Most steps need no solver. A packet
 //! known for the prefix takes one arc of each branch, and facts or nogoods rule out most
 //! unsatisfiable arcs. Best-first search would have to split its sets at every path found, so it
 //! suits only the slowest few paths.
@@ -22,11 +22,11 @@ use std::rc::Rc;
 /// A node on the current path.
 #[derive(Debug)]
 struct Visit {
-    /// Outgoing arcs that have not been followed yet.
+    /// Outgoing arcs that the enumeration has not followed yet.
     untried: Vec<ArcId>,
     /// Facts implied by the conditions up to this node.
     facts: Facts,
-    /// Number of conditions up to this node.
+    /// Number of conditions on the way to this node.
     conditions: usize,
     /// Model of a packet that reaches this node; `None` if the solver could not decide.
     model: Option<Rc<Model>>,
@@ -36,19 +36,20 @@ struct Visit {
 #[derive(Debug, Default)]
 pub(crate) struct Enumeration {
     visits: Vec<Visit>,
-    /// Arcs between the visits.
+    /// Arcs between the visited nodes.
     path: Vec<ArcId>,
     steps: Vec<(ArcId, NodeId)>,
     conditions: Conditions,
-    /// By arc: true if the path contains it.
+    /// For each arc, whether the path contains it.
     taken: Vec<bool>,
-    /// Model evaluated last, with cached values of terms.
+    /// The model that was evaluated last, with cached values of terms.
     evaluated: (Rc<Model>, EvaluatorCache),
-    /// For each condition, its unknowns that cannot be zero.
+    /// Unknowns in each condition that cannot be zero.
     not_zero: HashMap<TermId, Vec<VarId>>,
-    /// Reason why a path could not be decided, if any.
+    /// Reason why some path could not be decided, if any.
     undecided: Option<String>,
-    /// Highest cost of each arc with everything after it, if heavier arcs are followed first.
+    /// Highest cost of each arc together with all that follows it; `None` if the order of arcs is
+    /// arbitrary.
     max_cost_from: Option<Vec<u64>>,
 }
 
@@ -57,9 +58,9 @@ pub(crate) struct Enumeration {
 pub(crate) enum Progress {
     /// Nothing to report yet.
     Working,
-    /// No packet takes the prefix that was tried.
+    /// No packet takes the prefix that this step tried.
     Impossible,
-    /// A satisfiable path, with length in bytes and content of its shortest packet.
+    /// A satisfiable path: length in bytes and content of its shortest packet.
     Path { length: u32, model: Model },
     /// All paths have been enumerated.
     Complete,
@@ -88,8 +89,8 @@ impl Enumeration {
         start
     }
 
-    /// Creates an enumeration that follows the heavier arc of each node first. `max_cost_from`
-    /// gives the highest cost of each arc with everything after it.
+    /// Creates an enumeration that follows the heavier arc of each node first. `max_cost_from` is
+    /// the highest cost of each arc together with all that follows it.
     pub fn heaviest_first(unrolled: &Unrolled, max_cost_from: Vec<u64>) -> Self {
         let mut start =
             Enumeration { max_cost_from: Some(max_cost_from), ..Enumeration::new(unrolled) };
@@ -100,7 +101,8 @@ impl Enumeration {
         start
     }
 
-    /// Sorts the outgoing arcs of a node; the last one is followed first.
+    /// Sorts the outgoing arcs of a node by `max_cost_from`, if it is known. The last arc is
+    /// followed first.
     fn order(&self, ways: &mut [ArcId]) {
         if let Some(max_cost_from) = &self.max_cost_from {
             ways.sort_by_key(|arc| max_cost_from[arc.index()]);
@@ -112,7 +114,7 @@ impl Enumeration {
         &self.path
     }
 
-    /// Returns the conditions of that path.
+    /// Returns the conditions of the path reported by [`Progress::Path`].
     pub fn conditions(&self) -> &[TermId] {
         &self.conditions.terms
     }
@@ -133,7 +135,7 @@ impl Enumeration {
         nogoods: &mut Nogoods,
         max_length: u32,
     ) -> Result<Progress, SearchError> {
-        // The reported path ended in an exit, which has no visit of its own.
+        // The reported path ends in an exit, which has no entry in `visits`.
         if self.path.len() == self.visits.len() {
             self.leave();
         }
@@ -252,7 +254,7 @@ impl Enumeration {
         }))
     }
 
-    /// Finds the shortest packet for a complete path.
+    /// Finds the shortest packet that takes a complete path.
     fn exit<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -264,12 +266,12 @@ impl Enumeration {
         let complete = |model: Rc<Model>| {
             let (pool, facts) = (&unrolled.executor.pool, &visit.facts);
             let domain = |term| facts.domain(pool, term);
-            // Keeps the model but assigns every input of the conditions.
+            // Keeps the values of the model and assigns all other inputs of the conditions.
             nearby_model(pool, &model, &self.conditions.terms, &domain)
         };
         let found = match visit.model.and_then(complete) {
             Some(model) => Some(model),
-            // Only a prefix was undecided; the solver may decide the complete path.
+            // Only a prefix was undecided; the solver may still decide the complete path.
             None => {
                 let length = unrolled.executor.packet_length();
                 let limit = length.map(|length| (length, max_length));
@@ -294,7 +296,7 @@ impl Enumeration {
         let model =
             with_length(pool, &visit.facts, &model, terms, (length, least)).unwrap_or(model);
         match checker.shorten(unrolled, &self.conditions, length, least, model)? {
-            // A guessed packet may be longer than permitted.
+            // A guessed packet can exceed the maximum length.
             Ok((shortest, _)) if shortest > max_length => Ok(Progress::Impossible),
             Ok((shortest, model)) => {
                 if shortest > least {
@@ -309,8 +311,8 @@ impl Enumeration {
         }
     }
 
-    /// Learns why the path needs a packet of at least `shortest` bytes, which facts do not show.
-    /// The lemma may apply to other paths.
+    /// Learns a size lemma: why the path needs a packet of at least `shortest` bytes. Facts do not
+    /// show this. The lemma may apply to other paths as well.
     fn learn_length<S: Solver>(
         &self,
         unrolled: &mut Unrolled,
@@ -336,7 +338,7 @@ impl Enumeration {
     }
 
     /// Returns true if a model satisfies `term` and assigns all its unknowns that cannot be zero.
-    /// Evaluation takes unassigned unknowns as zero.
+    /// Unassigned unknowns are evaluated as zero.
     fn agrees(&mut self, pool: &TermPool, model: &Rc<Model>, term: TermId) -> bool {
         if !Rc::ptr_eq(model, &self.evaluated.0) {
             self.evaluated = (Rc::clone(model), EvaluatorCache::default());

@@ -18,7 +18,7 @@ pub enum SearchError {
     /// The solver failed.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// No bound of a loop can be derived.
+    /// The analysis cannot derive a bound of a loop.
     #[error(
         "the loop at .{location} has no bound that the analysis can derive (not done after \
          {iterations} iterations); state one: --unroll N@.{location}"
@@ -26,7 +26,7 @@ pub enum SearchError {
     UnboundedLoop {
         /// First instruction of the loop's header.
         location: u32,
-        /// Iterations unrolled before giving up.
+        /// Number of iterations unrolled before giving up.
         iterations: u32,
     },
     /// A loop makes the program too large.
@@ -39,10 +39,10 @@ pub enum SearchError {
         location: u32,
         /// Maximum number of nodes.
         nodes: usize,
-        /// Iterations unrolled before giving up.
+        /// Number of iterations unrolled before giving up.
         iterations: u32,
     },
-    /// The program is too large, and no loop is the cause.
+    /// The program is too large without any loop as the cause.
     #[error("the unrolled program is larger than {nodes} blocks")]
     TooLarge {
         /// Maximum number of nodes.
@@ -54,7 +54,7 @@ pub enum SearchError {
         /// Number of the instruction.
         location: u32,
     },
-    /// The stop condition held before the work was done.
+    /// The stop condition became true before the analysis was complete.
     #[error("{0}")]
     Stopped(Reason),
     /// A defect of this crate.

@@ -1,15 +1,15 @@
 //! Folding: nogoods become part of the states of the dynamic program.
 //!
-//! A path contains a nogood if it takes all arcs of the nogood in turn. A state can record which
-//! nogoods are partly matched, and how many of their arcs have been taken. Longest paths over such
-//! states avoid the nogoods without branching (the state augmentation of Villeneuve and
-//! Desaulniers, "The shortest path problem with forbidden paths", EJOR 2005, extended to arcs that
-//! need not be adjacent).
+//! A path contains a nogood if it takes all arcs of the nogood, in any positions. States record
+//! which nogoods are partly matched, and how many of their arcs have been taken. Longest paths over
+//! such states avoid the nogoods without branching (state augmentation: Villeneuve and Desaulniers,
+//! "The shortest path problem with forbidden paths", EJOR 2005; here extended to arcs that need not
+//! be adjacent).
 //!
-//! Short nogoods, such as those within a loop iteration, overlap little. Few are partly matched at
-//! a time, so states stay few for any number of nogoods, while branch and bound would try
-//! combinations over all iterations. If many nogoods overlap, states multiply, and the nogoods are
-//! left to branching.
+//! Short nogoods, such as those within a loop iteration, overlap little. Only few are partly
+//! matched at a time, so there are few states for any number of nogoods. Branch and bound would try
+//! combinations over all iterations. If many nogoods overlap, the number of states grows too
+//! large; these nogoods are then left to branch and bound.
 
 mod partial_matches;
 mod product;
@@ -23,15 +23,15 @@ use slowpath_exec::ArcId;
 #[derive(Debug)]
 pub struct Folded {
     graph: CostGraph,
-    /// Product of graph and nogoods; `None` before the first nogood.
+    /// Product of the graph and the nogoods; `None` before the first nogood.
     product: Option<Product>,
     /// Maximum number of states.
     max_states: usize,
 }
 
-/// Number of states that every graph may have.
+/// Number of states that a graph of any size may have.
 const FEW_STATES: usize = 4_096;
-/// Permitted growth of the number of states over the graph without nogoods.
+/// Number of further states that a graph may have, for each state of the graph without nogoods.
 const GROWTH: usize = 8;
 
 impl Folded {
@@ -46,8 +46,8 @@ impl Folded {
         &self.graph
     }
 
-    /// Folds in as many of the `new` nogoods as fit, short ones first. Each nogood is given by its
-    /// arcs. Returns true for each nogood that was folded in.
+    /// Folds in as many of the nogoods in `new` as fit, short nogoods first. A nogood is given by
+    /// its arcs. Returns, for each nogood, whether it was folded in.
     ///
     /// `plain` is the graph without any nogoods.
     pub fn add(&mut self, dag: &Dag, plain: &CostGraph, new: &[Vec<ArcId>]) -> Vec<bool> {

@@ -7,14 +7,14 @@ use slowpath_target::CostVector;
 /// A path that some packet takes.
 #[derive(Debug)]
 pub struct FoundPath {
-    /// Its arcs.
+    /// Arcs of the path.
     pub path: Vec<ArcId>,
     /// Cost, including overhead.
     pub cost: CostVector,
     /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
-    /// Values of packet and environment that take the path.
+    /// Values of packet and environment for which the program takes the path.
     pub model: Model,
-    /// Branch conditions as terms over inputs.
+    /// Branch conditions of the path, as terms over inputs.
     pub conditions: Vec<TermId>,
 }

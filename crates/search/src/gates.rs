@@ -1,9 +1,9 @@
-//! Conditions for reaching each part of the unrolled graph, as terms. All runs that leave the
+//! Conditions for reaching each node of the unrolled graph, as terms. All runs that leave the
 //! program over certain arcs become one formula.
 //!
-//! A node is reached if its immediate dominator is reached and a path from there leads to it. The
-//! second condition, the node's gate, does not depend on anything before the dominator. The
-//! condition for an exit is thus a conjunction of gates, and branches that every such run takes
+//! A run reaches a node if it reaches the immediate dominator and takes a path from there to the
+//! node. The second condition, the node's gate, does not depend on anything before the dominator.
+//! The condition for an exit is thus a conjunction of gates. Branches that every such run takes
 //! appear in it unchanged. A phi selects by the path since its node's dominator (Tarjan, "Fast
 //! algorithms for solving path problems", JACM 1981; dominators after Cooper, Harvey and Kennedy,
 //! "A simple, fast dominance algorithm", 2001).
@@ -14,7 +14,7 @@ use crate::unroll::Unrolled;
 use slowpath_exec::{AllPaths, ArcId, NodeId, SymbolicState};
 use slowpath_smt::TermId;
 
-/// Maximum number of arcs listed for one gate.
+/// Maximum number of arcs that are listed for one gate.
 const MAX_ABOUT: usize = 256;
 
 /// All runs that leave the program over certain exits, merged into one formula.
@@ -23,7 +23,7 @@ pub struct Gated {
     pub paths: AllPaths,
     /// Merged state at the exits.
     pub state: SymbolicState,
-    /// Conditions that a run must satisfy together to end at these exits, in program order.
+    /// Conditions that together let a run end at these exits, in program order.
     pub gates: Vec<Gate>,
 }
 
@@ -36,25 +36,24 @@ pub struct Gate {
     pub arcs: Vec<ArcId>,
 }
 
-/// Dominator and gate of a node on the runs.
+/// Dominator and gate of a node.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    /// Immediate dominator; the entry's is itself.
+    /// Immediate dominator; for the entry, the entry itself.
     dominator: usize,
-    /// Number of dominators above.
+    /// Number of nodes on the chain of dominators above this node.
     depth: u32,
-    /// Condition under which the node is reached once its dominator is.
+    /// Condition under which a run reaches the node, if it reaches the dominator.
     gate: TermId,
 }
 
 impl Gated {
-    /// Returns the runs that leave the program and take only arcs that are `alive` (by number), or
-    /// `None` if there are none. If one arc of a branch is not alive, the condition of the other
-    /// still applies.
+    /// Merges the runs that leave the program and take only arcs with a true entry in `alive`.
+    /// Returns `None` if no such runs exist. If only one arc of a branch is alive, the condition
+    /// for taking this arc still applies.
     ///
     /// # Errors
-    /// Fails if execution cannot handle all paths at once, or when the stop condition
-    /// holds.
+    /// Fails if execution cannot handle all paths at once, or if the stop condition holds.
     pub fn of(unrolled: &mut Unrolled, alive: &[bool]) -> Result<Option<Gated>, SearchError> {
         let nodes = unrolled.dag.nodes.len();
         let end = nodes;
@@ -65,7 +64,7 @@ impl Gated {
                     Head::Node(node) => node.index(),
                     Head::Exit(_) => end,
                 };
-                // Arcs cut by a limit have no target.
+                // Arcs cut by a loop limit have no target.
                 if let Some(arriving) = arriving.get_mut(head) {
                     arriving.push(ArcId::from(number));
                 }
@@ -111,7 +110,7 @@ struct GateBuilder {
 }
 
 impl GateBuilder {
-    /// Computes dominator and gate of a node from its incoming arcs.
+    /// Computes the dominator and the gate of a node from its incoming arcs.
     fn reach(
         &mut self,
         unrolled: &mut Unrolled,
@@ -141,8 +140,8 @@ impl GateBuilder {
         Ok(())
     }
 
-    /// Returns the condition for taking an arc once `dominator`, which dominates its tail, is
-    /// reached. Adds the branch arcs that the condition depends on to `branch_arcs`.
+    /// Returns the condition under which a run takes an arc if it reaches `dominator`, a dominator
+    /// of the arc's tail. Adds the branch arcs that the condition depends on to `branch_arcs`.
     fn taken(
         &mut self,
         unrolled: &mut Unrolled,
@@ -162,7 +161,7 @@ impl GateBuilder {
             node = reached.dominator;
         }
         let executor = &mut unrolled.executor;
-        // Conjunctions start at the dominator, so that arcs share the terms of common prefixes.
+        // Conjunctions start at the dominator, so arcs share the terms of their common prefix.
         let always = executor.pool.bool(true);
         let before = gates.iter().rev().fold(always, |all, &gate| executor.pool.and(all, gate));
         let Some((condition, holds)) = unrolled.dag[arc].condition else { return Ok(before) };
@@ -172,7 +171,7 @@ impl GateBuilder {
         Ok(executor.pool.and(before, condition))
     }
 
-    /// Returns the closest common dominator.
+    /// Returns the closest common dominator of two nodes.
     fn common(&self, mut a: usize, mut b: usize) -> usize {
         while a != b {
             let depth = |node: usize| self.reached[node].map_or(0, |reached| reached.depth);

@@ -1,8 +1,9 @@
 //! Search for the slowest satisfiable path of a program, with bounds that are valid at any time.
 //!
 //! The search unrolls a program into a directed acyclic graph and prices it exactly with a cost
-//! automaton. It then looks for the longest path that no nogood excludes. It depends on neither
-//! instruction set nor device: programs come as IR, prices as a [`slowpath_target::CostModel`].
+//! automaton. It then searches for the longest path that no nogood excludes. The search does not
+//! depend on an instruction set or device: programs are given as IR, prices as a
+//! [`slowpath_target::CostModel`].
 //!
 //! After Krude et al., "Determination of Throughput Guarantees for Processor-based SmartNICs",
 //! CoNEXT 2021, § 5. The paper enumerates paths, slowest first, until one is satisfiable. Here,

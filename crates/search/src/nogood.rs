@@ -1,22 +1,22 @@
 //! Nogoods: sets of arcs that no packet below a certain length takes together.
 //!
 //! A nogood for packets of any length is a conflict between branch conditions. A nogood with a
-//! finite length is a *size lemma*: a packet that takes all its arcs has at least that length.
+//! finite length is a *size lemma*: a packet that takes all its arcs has at least this length.
 
 use crate::subproblem::ArcStatus;
 use slowpath_exec::ArcId;
 
-/// `below` of nogoods that hold for packets of any length.
+/// Value of [`Nogood::below`] for nogoods that hold for packets of any length.
 pub const ANY_LENGTH: u32 = u32::MAX;
 
-/// A set of arcs that no packet below a length takes together.
+/// A set of arcs that no packet shorter than a given length takes together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nogood {
     /// Arcs, ascending.
     pub arcs: Vec<ArcId>,
-    /// Packets shorter than this cannot take all arcs, in bytes.
+    /// Packets shorter than this length, in bytes, cannot take all arcs.
     pub below: u32,
-    /// True if the graph that paths come from already excludes the nogood.
+    /// True if the graph that provides the paths already excludes this nogood.
     pub folded: bool,
 }
 
@@ -27,15 +27,15 @@ impl Nogood {
     }
 }
 
-/// All nogoods of a program; they hold for every component and objective.
+/// All nogoods of a program. They hold for all components and metrics.
 #[derive(Clone, Debug, Default)]
 pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
-    /// Nogoods by two of their arcs. If all arcs of a nogood but one are required, at least one of
-    /// these two is required.
+    /// Nogoods by two of their arcs. If all arcs of a nogood except one are required, at least one
+    /// of these two arcs is required.
     watched: Vec<Vec<u32>>,
-    /// By arc: packets shorter than this cannot take it, in bytes.
+    /// For each arc, the least length of packets that take it, in bytes.
     unit: Vec<u32>,
     activity: Vec<u32>,
     counts: Vec<u32>,
@@ -55,7 +55,7 @@ impl Nogoods {
         }
     }
 
-    /// Returns the number of learnt nogoods. Initial lengths of single arcs do not count.
+    /// Returns the number of learnt nogoods, without the initial lengths of single arcs.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -70,7 +70,7 @@ impl Nogoods {
         nogood.arcs.sort_unstable();
         nogood.arcs.dedup();
         let index = self.all.len() as u32;
-        // Arcs in few nogoods are rarely required, so watching them costs little.
+        // Arcs in few nogoods are rarely required, so watching these arcs costs little.
         let mut rarest = nogood.arcs.clone();
         rarest.sort_by_key(|&arc| (self.activity[arc.index()], arc));
         for &arc in rarest.iter().take(2) {
@@ -89,7 +89,7 @@ impl Nogoods {
     }
 
     /// Returns true if packets of `length` bytes cannot take all arcs in `taken` because of `arc`.
-    /// This arc, one of them, needs longer packets or completes a nogood.
+    /// The reason is that `arc`, one of them, needs longer packets or completes a nogood.
     pub fn completed(&self, arc: ArcId, taken: &[bool], length: u32) -> bool {
         let all = |index: &u32| {
             let nogood = &self.all[*index as usize];
@@ -98,8 +98,8 @@ impl Nogoods {
         self.unit[arc.index()] > length || self.by_arc[arc.index()].iter().any(all)
     }
 
-    /// Returns a lower bound for the length of packets that take a satisfiable path, in bytes, from
-    /// size lemmas.
+    /// Returns a lower bound from size lemmas for the length of packets that take a satisfiable
+    /// path, in bytes.
     pub fn least_length(&mut self, path: &[ArcId]) -> u32 {
         let mut least = 0;
         for &arc in path {
@@ -136,8 +136,8 @@ impl Nogoods {
         self.activity[arc.index()]
     }
 
-    /// Returns a nogood that excludes a path for packets of `length` bytes: preferably a folded
-    /// one, else one with fewest arcs.
+    /// Returns a nogood that excludes a path for packets of `length` bytes. Prefers folded nogoods,
+    /// then nogoods with few arcs.
     pub fn violated(&mut self, path: &[ArcId], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
@@ -165,8 +165,8 @@ impl Nogoods {
         &self.all[index as usize].arcs
     }
 
-    /// Returns the unfolded nogoods with at most `max_arcs` arcs that exclude a path for packets of
-    /// `length` bytes, by number, ascending.
+    /// Returns the numbers, ascending, of unfolded nogoods that exclude a path for packets of
+    /// `length` bytes and have at most `max_arcs` arcs.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
         for &arc in path {
@@ -189,8 +189,8 @@ impl Nogoods {
         found
     }
 
-    /// Forbids arcs that packets of `length` bytes cannot take together with the `required` ones.
-    /// Returns false if the required arcs exclude each other.
+    /// Forbids arcs that packets of `length` bytes cannot take together with the `required` arcs.
+    /// Returns false if the required arcs contradict each other.
     pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc.index()] {

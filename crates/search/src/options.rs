@@ -1,22 +1,23 @@
-//! Options of the search: the techniques to use. By default all are used; experiments disable some
-//! to measure their benefit.
+//! Options of the search: optional techniques. By default all are used; experiments disable some of
+//! them to measure their benefit.
 
-/// Schedule of input enumeration, which tries all inputs if only few of them matter.
+/// Schedule of input enumeration, which tries all values of inputs if only few inputs matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputEnumeration {
     /// No enumeration.
     Never,
-    /// Alternates with the search after the search has taken some steps.
+    /// Enumeration and search alternate, after the search has taken some steps.
     Interleaved,
-    /// Before the search, which only runs if there are too many inputs.
+    /// Enumeration comes first; the search runs only if there are too many inputs.
     First,
 }
 
-/// Optional techniques. Without them, the results are the same but take longer.
+/// Optional techniques. They do not change results, only the time that the search takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// True to reduce nogoods to the arcs that cause a conflict, minimise them, and look for them
-    /// in other iterations of loops. Otherwise a nogood is the whole path up to the conflict.
+    /// True to generalise nogoods: reduce them to the arcs that cause the conflict, minimise them,
+    /// and search for them in other iterations of loops. Otherwise a nogood is the whole path up to
+    /// the conflict.
     pub generalise: bool,
     /// True to derive conflicts and packet lengths from facts about terms.
     pub facts: bool,
@@ -24,13 +25,13 @@ pub struct SearchOptions {
     pub guess: bool,
     /// True to fold nogoods into the states of the dynamic program.
     pub fold: bool,
-    /// True to charge nogoods with Lagrange multipliers for better bounds.
+    /// True to improve bounds with Lagrange multipliers of nogoods.
     pub relax: bool,
     /// Schedule of input enumeration.
     pub inputs: InputEnumeration,
     /// Number of operations after which input enumeration gives up.
     pub max_operations: u64,
-    /// Component to search alone; `None` for all components together.
+    /// The only component to search; `None` for all components.
     pub only_component: Option<usize>,
 }
 

@@ -1,21 +1,21 @@
-//! Lagrangian bounds: bounds on the longest path without nogoods, without splitting.
+//! Lagrangian bounds on the longest path without nogoods, found without splitting subproblems.
 //!
 //! A path without the nogood `N` takes at most all but one of its arcs. The relaxation with the
-//! multiplier `p` subtracts `p` from the cost of each arc of `N`. It also adds a credit of `p *
-//! (|N| - 1)` to every path. No allowed path becomes cheaper, so the longest path at reduced cost
-//! bounds all allowed paths (Fisher, "The Lagrangian relaxation method for solving integer
-//! programming problems", Management Science 1981). If many unrelated nogoods overlap, this bound
-//! is close to the best allowed path, while splitting would try all combinations.
+//! multiplier `p` subtracts `p` from the cost of each arc of `N`. It also adds a credit of
+//! `p * (|N| - 1)` to every path. No allowed path becomes cheaper. So the longest path at reduced
+//! cost bounds the cost of all allowed paths (Fisher, "The Lagrangian relaxation method for solving
+//! integer programming problems", Management Science 1981). If many unrelated nogoods overlap, this
+//! bound is close to the cost of the longest allowed path; splitting would try all combinations.
 //!
-//! Multipliers are raised by dual coordinate ascent: one nogood at a time, as far as that lowers
-//! the bound. They are whole ticks, so there are no rounding errors.
+//! Multipliers are raised by dual coordinate ascent: one nogood at a time, as far as this lowers
+//! the bound. Multipliers are whole ticks, so there are no rounding errors.
 
 use crate::costs::{CostGraph, EXIT};
 use crate::nogood::Nogoods;
 use slowpath_exec::ArcId;
 use slowpath_stop::Stop;
 
-/// Maximum number of arcs of a nogood with a multiplier.
+/// Maximum number of arcs of a nogood that gets a multiplier.
 const MAX_ARCS: usize = 6;
 /// Maximum number of multipliers raised in one call.
 const MAX_RAISES: usize = 512;
@@ -23,7 +23,8 @@ const MAX_RAISES: usize = 512;
 /// Value of a state from which no exit can be reached.
 const UNREACHABLE: i64 = i64::MIN;
 
-/// Lagrange multipliers of nogoods for one component and size class, summed up by arc.
+/// Lagrange multipliers of nogoods for one component and size class; the multipliers of each arc's
+/// nogoods are added up.
 #[derive(Clone, Debug)]
 pub(crate) struct Relaxation {
     component: usize,
@@ -43,7 +44,7 @@ pub(crate) struct Ascent {
     patience: u32,
 }
 
-/// Maximum number of splits to wait for.
+/// Maximum value of [`Ascent::patience`].
 const MAX_PATIENCE: u32 = 1 << 16;
 
 impl Ascent {
@@ -52,20 +53,21 @@ impl Ascent {
         Ascent { relaxation: Relaxation::new(component, arcs), splits: 0, patience: 1 }
     }
 
-    /// Counts a split. Returns true if better multipliers should be looked for instead.
+    /// Counts a split. Returns true if the search should try to raise multipliers instead of
+    /// splitting.
     pub fn is_due(&mut self) -> bool {
         self.splits += 1;
         self.splits > self.patience
     }
 
-    /// Records whether an attempt found better multipliers, which sets the time of the next one.
+    /// Records whether an attempt raised multipliers; this determines the time of the next attempt.
     pub fn tried(&mut self, raised: bool) {
         self.splits = 0;
         self.patience = if raised { 1 } else { (4 * self.patience).min(MAX_PATIENCE) };
     }
 }
 
-/// Buffers of the dynamic programs.
+/// Buffers of the dynamic programs, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelaxationScratch {
     best: Vec<i64>,
@@ -90,8 +92,8 @@ impl Relaxation {
         Some(graph.overhead(self.component).saturating_add_signed(rest))
     }
 
-    /// Raises multipliers as long as that lowers the bound on the paths over allowed arcs, for
-    /// packets of `length` bytes, or until `stop` holds. Returns true if any was raised.
+    /// Raises multipliers as long as this lowers the bound on paths over allowed arcs, for packets
+    /// of `length` bytes, or until `stop` holds. Returns true if any multiplier was raised.
     pub fn tighten(
         &mut self,
         graph: &CostGraph,
@@ -122,7 +124,7 @@ impl Relaxation {
         raised
     }
 
-    /// Returns the cost of the longest path at reduced cost, overhead excluded.
+    /// Returns the longest path at reduced cost, as its cost without overhead.
     fn longest(
         &self,
         graph: &CostGraph,
@@ -154,14 +156,14 @@ impl Relaxation {
         Some(longest + self.credit)
     }
 
-    /// Returns the cost of a transition after the reduction for its arc.
+    /// Returns the cost of a transition minus the reduction for its arc.
     fn reduced_cost(&self, graph: &CostGraph, transition: usize, arc: ArcId) -> i64 {
         let cost = i64::try_from(graph.cost(self.component, transition)).unwrap_or(i64::MAX / 4);
         cost.min(i64::MAX / 4) - self.discount[arc.index()]
     }
 
-    /// Returns the increase of a nogood's multiplier that lowers the bound `longest` most. Beyond
-    /// it, another path becomes longest, whose cost may rise with the multiplier.
+    /// Returns the increase of a nogood's multiplier that lowers the bound `longest` most. At a
+    /// larger increase, another path is the longest, and its cost may rise with the multiplier.
     fn raise(
         &self,
         graph: &CostGraph,
@@ -170,7 +172,8 @@ impl Relaxation {
         longest: i64,
         scratch: &mut RelaxationScratch,
     ) -> i64 {
-        // Longest paths from each state, by the number of arcs of the nogood that they take.
+        // Cost of the longest path from each state, for each number of arcs of the nogood that the
+        // path takes.
         let counts = nogood.len() + 1;
         let best = &mut scratch.best;
         best.clear();
@@ -201,12 +204,12 @@ impl Relaxation {
             let other = *best.get(count).filter(|&&other| other != UNREACHABLE)? + self.credit;
             Some((longest - other) / (nogood.len() - count) as i64)
         });
-        // Without any other path the set is empty, which splitting detects.
+        // If no other path exists, the set of paths is empty, which splitting detects.
         limits.min().unwrap_or(0)
     }
 }
 
-/// Returns the path from the first state that the choices describe.
+/// Returns the path from the first state along the chosen transitions.
 fn path(graph: &CostGraph, choice: &[u32]) -> Vec<ArcId> {
     let mut path = Vec::new();
     let mut state = 0;

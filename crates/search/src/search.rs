@@ -1,16 +1,16 @@
 //! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
 //!
-//! A subproblem is a set of paths, bounded by the cost of its longest path. If nogoods overlap,
-//! Lagrange multipliers can lower this bound. Each step takes the subproblem with the slowest
-//! bound. If no packet takes its path, the reason becomes a nogood, which applies to all
-//! subproblems. The set is then split along the arcs of the nogood. So the bound falls
-//! monotonically and is valid at any time. It is exact once a path is satisfiable: the bound of a
-//! path without a nogood is its cost.
+//! A subproblem is a set of paths. Its bound is the cost of its longest path; if nogoods overlap,
+//! Lagrange multipliers can lower the bound. Each step takes the subproblem with the slowest bound.
+//! If no packet takes its path, the reason becomes a nogood, which applies to all subproblems. The
+//! set is then split along the arcs of the nogood. So the overall bound falls monotonically and is
+//! valid at any time. It is exact once a path is satisfiable, because the bound of a path without a
+//! nogood is its cost.
 //!
-//! Components and minimum packet sizes are several objectives that share their nogoods ("throughput
-//! guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit rates by cost / `s`,
-//! over the paths that no nogood excludes for packets of `s` bytes. New size lemmas create classes,
-//! and all classes compete in one queue.
+//! The components and the minimum packet sizes are separate objectives that share their nogoods
+//! ("throughput guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit rates by
+//! cost / `s`. It contains the paths that no nogood excludes for packets of `s` bytes. New size
+//! lemmas create classes, and all classes compete in one queue.
 
 mod branching;
 mod early_path;
@@ -38,19 +38,19 @@ use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 
-/// The quantity to bound.
+/// The metric whose worst case the search bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Packets per second.
     PacketRate,
-    /// Bits per second, for each path at its shortest packet.
+    /// Bits per second; each path counts with its shortest packet.
     BitRate,
-    /// Work per packet on one component, regardless of the other components.
+    /// Work per packet on this component, regardless of the other components.
     Component(usize),
 }
 
 impl Metric {
-    /// Returns the components that determine slowness; `all` is the number of components.
+    /// Returns the components whose cost counts; `all` is the number of components.
     fn components(self, all: usize) -> Range<usize> {
         match self {
             Metric::PacketRate | Metric::BitRate => 0..all,
@@ -59,19 +59,19 @@ impl Metric {
     }
 }
 
-/// A bound on all paths that have not been found yet.
+/// A bound on all paths that the search has not reported yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Slowness, in seconds per packet or per byte.
+    /// Slowness, in seconds per packet or seconds per byte.
     pub slowness: Slowness,
-    /// Component with this slowness.
+    /// Component that causes this slowness.
     pub component: usize,
     /// Least packet length of the size class, in bytes.
     pub length: u32,
-    /// Cost that corresponds to the bound, including overhead. On `component` it is an upper bound
-    /// for all paths; on the others it is the cost of `path`.
+    /// Cost that corresponds to the bound, including overhead. On `component`, an upper bound for
+    /// all remaining paths; on other components, the cost of `path`.
     pub cost: CostVector,
-    /// Example of a path with this cost or more. The path need not be satisfiable.
+    /// A path with at least this cost, as an example. It need not be satisfiable.
     pub path: Vec<ArcId>,
 }
 
@@ -80,15 +80,15 @@ pub struct Bound {
 pub enum Event {
     /// Nothing to report yet.
     Working,
-    /// A tighter bound on the paths that have not been found yet.
+    /// A tighter bound on the paths that have not been reported yet.
     Bound(Bound),
-    /// A satisfiable path, although slower ones may exist ([`Search::request_early_path`]).
+    /// A satisfiable path before the slowest one is known ([`Search::request_early_path`]).
     EarlyPath(Box<FoundPath>),
-    /// The slowest satisfiable path that was not reported before.
+    /// The slowest satisfiable path that was not reported earlier.
     Path(Box<FoundPath>),
     /// All satisfiable paths have been reported.
     Complete,
-    /// A path could not be decided, for this reason; the bound remains valid.
+    /// The solver could not decide a path, for this reason; the bound remains valid.
     GaveUp(String),
 }
 
@@ -99,16 +99,16 @@ pub struct Statistics {
     pub candidates: u64,
     /// Number of satisfiable paths.
     pub satisfiable: u64,
-    /// Number of paths found unsatisfiable (for their packet size).
+    /// Number of paths found unsatisfiable for their packet size.
     pub unsatisfiable: u64,
-    /// Number of runs of input enumeration.
+    /// Number of program runs by input enumeration.
     pub runs: u64,
 }
 
 /// The search for the slowest satisfiable paths of one program.
 pub struct Search<S> {
     unrolled: Unrolled,
-    /// Graph with the costs of all paths.
+    /// Graph of all paths with their costs.
     costs: CostGraph,
     /// Graph without the paths that folded nogoods exclude.
     folded: Folded,
@@ -117,7 +117,7 @@ pub struct Search<S> {
     options: SearchOptions,
     checker: PathChecker<S>,
     nogoods: Nogoods,
-    /// Lagrange multipliers, by component and by length of the size class.
+    /// Lagrange multipliers for each component and each length of a size class.
     ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
@@ -126,7 +126,7 @@ pub struct Search<S> {
     max_packet: u32,
     /// Paths found so far.
     known: HashSet<Vec<ArcId>>,
-    /// Tightest bound so far; classes created later start with looser ones.
+    /// Tightest bound so far. Classes that are created later start with looser bounds.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
@@ -135,18 +135,18 @@ pub struct Search<S> {
     status: Vec<ArcStatus>,
     allowed: Vec<bool>,
     stuck: Option<String>,
-    /// Enumeration of all paths, after [`enumerate_all`](Self::enumerate_all).
+    /// Enumeration of all paths, once [`enumerate_all`](Self::enumerate_all) was called.
     enumeration: Option<Enumeration>,
     /// Schedule of input enumeration.
     turns: Schedule,
-    /// Search for any satisfiable path.
+    /// State of the search for an early path.
     descent: EarlyPathSearch<S>,
 }
 
 impl<S: Solver> Search<S> {
     /// Creates a search: prices all arcs and computes the first bounds.
     ///
-    /// `packets` is the least and the greatest length of a packet in bytes.
+    /// `packets` is the minimum and maximum packet length in bytes.
     pub fn new(
         unrolled: Unrolled,
         model: &CostModel,
@@ -248,8 +248,8 @@ impl<S: Solver> Search<S> {
         self.checker.solver()
     }
 
-    /// Returns a bound on all paths that have not been found yet, or `None` if none remains. The
-    /// bound never rises.
+    /// Returns a bound on all paths that have not been reported yet, or `None` if no path remains.
+    /// The bound never rises.
     pub fn bound(&self) -> Option<Bound> {
         if let Some(bound) = self.closed_bound() {
             return bound;
@@ -269,7 +269,7 @@ impl<S: Solver> Search<S> {
         })
     }
 
-    /// Returns the components that determine slowness.
+    /// Returns the components whose cost counts.
     fn components(&self) -> Range<usize> {
         let all = self.metric.components(self.costs.components());
         self.options.only_component.map_or(all, |only| only..only + 1)
@@ -290,8 +290,8 @@ impl<S: Solver> Search<S> {
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) of a path that was found. Its
-    /// model is replaced by that of a run that relies on nothing else.
+    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) of a path that was found.
+    /// Replaces the path's model by the model of a run that relies on nothing else.
     ///
     /// # Errors
     /// Fails if execution or the solver fails.
@@ -302,8 +302,8 @@ impl<S: Solver> Search<S> {
         self.checker.reliances(&mut self.unrolled, found)
     }
 
-    /// Replaces the model of a path that was found by a run with the `wanted` values at its start.
-    /// Returns false if no such run was found.
+    /// Replaces the model of a path that was found by a run that starts with the values in
+    /// `wanted`. Returns false if no such run was found.
     ///
     /// # Errors
     /// Fails if the solver fails.
@@ -321,8 +321,8 @@ impl<S: Solver> Search<S> {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Processes one subproblem; or, after [`enumerate_all`](Self::enumerate_all), one arc of the
-    /// enumeration.
+    /// Processes one subproblem. After [`enumerate_all`](Self::enumerate_all), processes one arc of
+    /// the enumeration instead.
     ///
     /// # Errors
     /// Fails if execution or the solver fails.
@@ -354,7 +354,7 @@ impl<S: Solver> Search<S> {
         let Some(subproblem) = self.queue.pop() else { return Ok(Event::Complete) };
         if let Some(nogood) = self.nogoods.violated(&subproblem.path, subproblem.length) {
             if nogood.folded {
-                // The subproblem's bound is older than this folded nogood, so it is computed again.
+                // The bound was computed before this nogood was folded in, so it is computed again.
                 self.add(
                     subproblem.length,
                     subproblem.component,
@@ -388,8 +388,8 @@ impl<S: Solver> Search<S> {
                 self.statistics.satisfiable += 1;
                 self.known.insert(subproblem.path.clone());
                 let (path, cost) = (subproblem.path.clone(), subproblem.cost);
-                // Splitting is deferred until the subproblem comes up again, since no further path
-                // may be requested.
+                // The subproblem is split only when it reaches the front again, because the caller
+                // may not want further paths.
                 self.queue.push(subproblem);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
@@ -400,8 +400,8 @@ impl<S: Solver> Search<S> {
                     return Err(SearchError::Internal(what.into()));
                 }
                 self.learn(found);
-                // The path now violates a nogood, so the subproblem is split when it comes up
-                // again.
+                // The path now violates a nogood, so the subproblem is split when it reaches the
+                // front again.
                 self.queue.push(subproblem);
                 Ok(Event::Working)
             }

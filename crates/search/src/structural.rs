@@ -1,9 +1,9 @@
 //! A bound without unrolling: the heaviest path through each loop body, times its iterations.
 //!
 //! This is the tree-based calculation of worst-case execution times (Puschner and Koza,
-//! "Calculating the maximum execution time of real-time programs", 1989). Loops are summed up from
-//! the innermost outwards, in time linear in the number of blocks and the nesting depth. A cost
-//! that depends on preceding work counts as the largest in any possible context.
+//! "Calculating the maximum execution time of real-time programs", 1989). Costs of loops are added
+//! up from the innermost loop outwards, in time linear in the number of blocks and the nesting
+//! depth. If a cost depends on preceding work, the largest cost in any possible context counts.
 
 use crate::SearchError;
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// Returns an upper bound for the cost of any run on each component, overhead included. Returns
 /// `None` if no path leaves the program.
 ///
-/// `iterations` gives, for each loop of `flow`, the maximum number of executions of its header per
-/// entry into the loop.
+/// For each loop of `flow`, `iterations` has the maximum number of executions of the loop's header
+/// per entry into the loop.
 ///
 /// # Errors
 /// Fails when `stop` holds.
@@ -30,7 +30,7 @@ pub fn structural_bound(
     let nothing = model.zero();
     let mut bound = Structural { program, flow, edges, nothing, loops: Vec::new() };
     bound.loops.resize_with(flow.loops.len(), LoopCost::default);
-    // Outer loops have smaller numbers than the loops inside them.
+    // Inner loops have larger numbers than the loops around them.
     for id in (0..flow.loops.len()).rev() {
         stop.check().map_err(SearchError::Stopped)?;
         let around = LoopId::from(id);
@@ -48,11 +48,11 @@ pub fn structural_bound(
     }))
 }
 
-/// Returns an upper bound for the cost of a run of `instructions` instructions on each component,
-/// overhead included.
+/// Returns an upper bound for the cost, on each component, of a run that executes `instructions`
+/// instructions, overhead included.
 ///
-/// The cost of a block is divided among its instructions. A cost in a block without instructions
-/// makes the bound infinite (saturated).
+/// The cost of a block is divided evenly among its instructions. If a block has a cost but no
+/// instructions, the bound is infinite (saturated).
 ///
 /// # Errors
 /// Fails when `stop` holds.
@@ -82,16 +82,16 @@ pub fn instructions_bound(
     Ok(bound)
 }
 
-/// Cost of a loop from its entry.
+/// Cost of a loop, counted from its entry.
 #[derive(Default)]
 struct LoopCost {
-    /// Highest cost of an iteration that is followed by another.
+    /// Highest cost of an iteration that another iteration follows.
     iteration: Option<CostVector>,
-    /// Highest cost of all iterations, by destination after the loop.
+    /// Highest total cost of all iterations, for each destination after the loop.
     ways: BTreeMap<LoopExit, CostVector>,
 }
 
-/// Destination of control that leaves a loop.
+/// Destination of a run that leaves a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LoopExit {
     Block(BlockId),
@@ -101,15 +101,16 @@ enum LoopExit {
 struct Structural<'a> {
     program: &'a Program,
     flow: &'a FlowGraph,
-    /// Highest cost of each block with each of its edges; `None` if unreachable.
+    /// Highest cost of each block together with each of its edges; `None` if unreachable.
     edges: Vec<[Option<CostVector>; 2]>,
     nothing: CostVector,
-    /// Costs of the loops that are already summed up.
+    /// Costs of the loops that have been processed.
     loops: Vec<LoopCost>,
 }
 
 impl Structural<'_> {
-    /// Returns the heaviest paths through one iteration of a loop, or through the program.
+    /// Returns the heaviest paths through one iteration of a loop, or, without a loop, through the
+    /// program.
     fn walk(&self, scope: Option<LoopId>) -> LoopCost {
         let (blocks, header) = match scope {
             Some(id) => {
@@ -156,7 +157,7 @@ impl Structural<'_> {
         found
     }
 
-    /// Returns the loop directly inside `scope` whose header is `block`.
+    /// Returns the loop whose parent is `scope` and whose header is `block`.
     fn child(&self, scope: Option<LoopId>, block: BlockId) -> Option<LoopId> {
         let mut inner = self.flow.innermost[block.index()];
         while let Some(id) = inner.filter(|_| inner != scope) {
@@ -169,7 +170,7 @@ impl Structural<'_> {
         None
     }
 
-    /// Returns true if the block is part of a loop, or of the program.
+    /// Returns true if the block is part of the loop `scope`; without a loop, always true.
     fn is_inside(&self, block: BlockId, scope: Option<LoopId>) -> bool {
         let mut around = self.flow.innermost[block.index()];
         while around != scope {
@@ -180,7 +181,8 @@ impl Structural<'_> {
     }
 }
 
-/// Returns the highest cost of each block with each of its edges, over all reachable contexts.
+/// Returns the highest cost of each block together with each of its edges, over all reachable
+/// contexts.
 fn heaviest_edges(
     program: &Program,
     model: &CostModel,
@@ -214,7 +216,7 @@ fn heaviest_edges(
     Ok(heaviest)
 }
 
-/// Multiplies a cost, saturating.
+/// Multiplies a cost by `count`, saturating.
 fn times(cost: CostVector, count: u64) -> CostVector {
     let mut product = cost;
     for (component, &ticks) in cost.as_slice().iter().enumerate() {

@@ -19,18 +19,18 @@ pub enum ArcStatus {
 /// A decision about an arc, linked to the preceding decisions.
 #[derive(Debug)]
 pub struct Decision {
-    /// Arc decided.
+    /// Arc that the decision is about.
     pub arc: ArcId,
-    /// True if paths must take the arc, false if they must not.
+    /// True if paths must take the arc, false if they must not take it.
     pub required: bool,
-    /// Preceding decisions.
+    /// Earlier decisions.
     pub before: Decisions,
 }
 
 /// A list of decisions, latest first, that can share its tail with other lists.
 pub type Decisions = Option<Rc<Decision>>;
 
-/// Returns the list `before` with one more decision.
+/// Returns `before` with one more decision.
 pub fn decide(before: &Decisions, arc: ArcId, required: bool) -> Decisions {
     Some(Rc::new(Decision { arc, required, before: before.clone() }))
 }
@@ -53,25 +53,26 @@ impl Drop for Decision {
     }
 }
 
-/// A set of paths that may contain the slowest path, with a bound.
+/// A set of paths that may contain the slowest path, with a bound on their slowness.
 #[derive(Clone, Debug)]
 pub struct Subproblem {
-    /// Upper bound for the slowness of the paths on `component`, for packets of at least `length`
+    /// Upper bound on `component` for the slowness of the paths, for packets of at least `length`
     /// bytes.
     pub slowness: Slowness,
     /// Least packet length of the size class, in bytes.
     pub length: u32,
-    /// Component on which costs are counted.
+    /// Component whose cost counts.
     pub component: usize,
     /// Decisions that define the set.
     pub decisions: Decisions,
-    /// Longest path of the set, which may contain unfolded nogoods; empty if not computed yet.
+    /// Longest path of the set, which may contain unfolded nogoods; empty if it has not been
+    /// computed.
     pub path: Vec<ArcId>,
     /// Cost of `path`.
     pub cost: CostVector,
-    /// Upper bound for the cost on the component of all paths without a nogood, in ticks.
+    /// Upper bound for the cost on `component` of all paths in the set without a nogood, in ticks.
     pub ticks: u64,
-    /// Order among equally slow subproblems: later ones first, for a depth-first search.
+    /// Order among equally slow subproblems: later ones come first, for a depth-first search.
     pub serial: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Unrolling: symbolic execution of all paths together, with a node for each block instance.
+//! Unrolling: symbolic execution of all paths together. Each instance of a block is a node.
 //!
-//! A loop ends when the facts collected so far rule out its back edges. The kernel's verifier finds
-//! loop bounds in the same way (`kernel/bpf/verifier.c`, `is_branch_taken` and
-//! `check_cond_jmp_op`). Otherwise, a limit per loop cuts it ("throughput guarantees", § 5.2) and
-//! becomes an assumption of the result.
+//! A loop ends when the facts on the path rule out its back edges. The kernel's verifier finds loop
+//! bounds in the same way (`kernel/bpf/verifier.c`, `is_branch_taken` and `check_cond_jmp_op`).
+//! Otherwise, a limit cuts the loop ("throughput guarantees", § 5.2); the limit becomes an
+//! assumption of the result.
 
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
@@ -13,26 +13,27 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Maximum numbers of iterations, for loops without a derivable bound or with too high a bound.
+/// Maximum numbers of iterations, for loops whose bound cannot be derived or is too high.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
-    /// Limit of every loop whose bound cannot be derived and that is not listed in `at`.
+    /// Limit of every loop that is not listed in `at` and whose bound cannot be derived.
     pub every: Option<u32>,
-    /// Limits by the number of an instruction in the loop: pairs of instruction and limit. A limit
-    /// applies to the innermost loop around the instruction and to its inlined copies. It also cuts
-    /// loops that are known to run longer.
+    /// Pairs of an instruction in a loop and a limit. The limit applies to the innermost loop
+    /// around the instruction, and to all inlined copies of this loop. It also cuts loops whose
+    /// derived bound is higher.
     pub at: Vec<(u32, u32)>,
-    /// Instructions in loops whose bound is known to be underivable; the analysis skips the
-    /// attempt.
+    /// Instructions in loops whose bound is known to be underivable, so that the analysis does not
+    /// try to derive it.
     pub underivable: Vec<u32>,
 }
 
-/// A limit that the user states for one loop.
+/// A limit that the user stated for one loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatedLimit {
     /// Maximum number of iterations.
     pub count: u32,
-    /// True if the limit is for this loop in particular. It then also overrides a derived bound.
+    /// True if the user stated the limit for this particular loop. It then also overrides a
+    /// derived bound.
     pub explicit: bool,
 }
 
@@ -53,7 +54,7 @@ pub fn stated_limits(
 
 /// Maximum number of nodes; larger programs are rejected.
 const MAX_NODES: usize = 1_000_000;
-/// Number of iterations after which a loop without a limit counts as unbounded.
+/// Number of iterations after which a loop without a limit is considered unbounded.
 const MAX_ITERATIONS: u32 = 10_000;
 
 /// An unrolled program with the terms of its execution.
@@ -66,19 +67,19 @@ pub struct Unrolled {
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// The `assumptions` about loops that are known to run longer.
+    /// The entries of `assumptions` about loops whose derived bound is higher than the limit.
     pub cuts: Vec<String>,
 }
 
-/// Unrolls `program`. The work ends early when `stop` holds, and so does later work on the terms.
+/// Unrolls `program`. When `stop` holds, both unrolling and later work on the terms end early.
 ///
-/// For each loop, the analysis first tries to derive a bound, since most limits apply only to loops
-/// without one. If a loop has to be cut, unrolling starts again, and nothing of the failed attempt
-/// remains.
+/// The analysis first tries to derive a bound for each loop, because most limits apply only to
+/// loops without a derived bound. If a loop has to be cut, unrolling starts again, and nothing of
+/// the failed attempt remains.
 ///
 /// # Errors
-/// Fails for loops with several entries, loops without a bound, code that cannot be
-/// executed symbolically, and when `stop` holds.
+/// Fails for loops with several entries, for loops without a bound, for code that cannot be
+/// executed symbolically, and if `stop` holds.
 pub fn unroll(
     program: Rc<Program>,
     limits: &UnrollLimits,
@@ -127,12 +128,12 @@ pub fn unroll_from(
     }
 }
 
-/// The reason why a limit cuts a loop.
+/// The reason for cutting a loop at its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutReason {
     /// No bound could be derived.
     Unlimited,
-    /// The user states a lower limit than the derived number of iterations.
+    /// The user stated a limit below the derived number of iterations.
     Requested(u32),
 }
 
@@ -140,16 +141,17 @@ enum CutReason {
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
     count: Option<u32>,
-    /// True if the limit is for this loop in particular; it then overrides a derived bound.
+    /// True if the user stated the limit for this particular loop; it then overrides a derived
+    /// bound.
     explicit: bool,
-    /// Reason to apply the limit; `None` as long as a derived bound may suffice.
+    /// Reason to apply the limit; `None` as long as a derived bound may suffice instead.
     cut: Option<CutReason>,
 }
 
-/// The reason why unrolling ended early.
+/// The reason for ending unrolling early.
 enum UnrollAbort {
     Error(SearchError),
-    /// The loop has to be cut.
+    /// This loop must be cut.
     Cut(LoopId, CutReason),
 }
 
@@ -177,7 +179,7 @@ fn per_loop(
     for (location, limit) in own.chain(limits.underivable.iter().map(|&at| (at, None))) {
         // An instruction in a delay slot belongs to several blocks.
         let holds = |block: &&BlockId| {
-            // Blocks of a helper's loop have no instructions of their own.
+            // Blocks of a helper's loop contain no instructions.
             let block = program.block(**block);
             block.first.0 == location || block.insns.iter().any(|insn| insn.0 == location)
         };
@@ -198,10 +200,10 @@ fn per_loop(
     Ok(result)
 }
 
-/// Head of an arc whose target has no node yet.
+/// Temporary head of an arc whose target has no node yet.
 const PROVISIONAL: Head = Head::Node(NodeId(u32::MAX));
 
-/// A branch condition with the value that it must have.
+/// A branch condition, and the value that it must have; `None` if there is no condition.
 type Condition = Option<(TermId, bool)>;
 
 type Arrivals = Vec<(ArcId, SymbolicState)>;
@@ -213,19 +215,19 @@ struct Unroller<'a> {
     executor: Executor,
     exits: Vec<(ArcId, SymbolicState)>,
     dag: Dag,
-    /// Arriving states of each block that has no node for them yet.
+    /// States that arrive at each block and for which no node exists yet.
     pending: Vec<Arrivals>,
-    /// Headers of the loops being unrolled, innermost last, with the states that arrive for the
-    /// next iteration.
+    /// Headers of the loops being unrolled, innermost last. For each, the states that arrive for
+    /// the next iteration.
     back: Vec<(BlockId, Arrivals)>,
-    /// The same loops with the number of iterations started.
+    /// Loops being unrolled, innermost last, each with the number of iterations started.
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
 }
 
 impl Unroller<'_> {
-    /// Unrolls the blocks of one loop iteration, or of the whole program, once.
+    /// Unrolls the blocks of one loop iteration once, or, without a loop, of the whole program.
     fn scope(&mut self, scope: Option<LoopId>) -> Result<(), UnrollAbort> {
         let flow = Rc::clone(&self.flow);
         let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
@@ -246,7 +248,8 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the loop directly inside `scope` that contains the loop `inner`.
+    /// Returns the loop whose parent is `scope` and which contains the loop `inner` or is `inner`
+    /// itself.
     fn child(&self, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
         let mut current = inner?;
         loop {
@@ -299,7 +302,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// Records that a limit cuts a loop, once for all iterations of an outer loop.
+    /// Records that a limit cuts a loop; only one entry for all iterations of an outer loop.
     fn note(&mut self, location: u32, count: u32, why: CutReason) {
         let sentence = match why {
             CutReason::Unlimited => {
@@ -318,9 +321,10 @@ impl Unroller<'_> {
         }
     }
 
-    /// Returns the loop to cut after unrolling failed, if a limit helps. An unbounded loop is cut
-    /// itself if it has reached its unapplied limit. Else the outermost running loop that has
-    /// reached its limit is cut, since an inner loop may fail only because this loop repeats it.
+    /// Returns the loop to cut after unrolling failed, if a limit can help. An unbounded loop is
+    /// cut itself if it has reached its limit and the limit is not applied yet. Otherwise, the
+    /// outermost running loop that has reached its limit is cut, because an inner loop may fail
+    /// only because this loop repeats it.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
@@ -335,7 +339,7 @@ impl Unroller<'_> {
         found.or_else(|| self.running.iter().find(beyond)).map(|&(id, _)| id)
     }
 
-    /// Returns the result once all blocks are unrolled.
+    /// Returns the result after all blocks are unrolled.
     fn finish(mut self) -> Result<Unrolled, SearchError> {
         if let Some(block) = self.pending.iter().position(|arrivals| !arrivals.is_empty()) {
             let location = self.program.blocks[block].first.0;
@@ -384,8 +388,8 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the possible successors of a block: index of the edge, state, and condition. A
-    /// condition is kept only if both edges are possible.
+    /// Returns the possible successors of a block: index of the edge, state, and condition. The
+    /// condition is `None` unless both edges are possible.
     fn ways(
         &self,
         state: SymbolicState,
@@ -404,7 +408,7 @@ impl Unroller<'_> {
         ways
     }
 
-    /// Removes the arcs that limits have cut from the graph.
+    /// Removes the arcs without a target, which limits have cut, from the graph.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
         let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;

@@ -1,4 +1,4 @@
-//! The search compared with enumeration of every path, on random small programs.
+//! Compares the search with enumeration of every path, on random small programs.
 
 use crate::common;
 
@@ -21,7 +21,7 @@ fn unrolled(program: &Program) -> Unrolled {
     unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Runs the witness of a path, which must take this path at this cost.
+/// Runs the witness of a path; the run must take this path at this cost.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let executor = &unrolled.executor;
     let program = executor.program();
@@ -56,7 +56,7 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     assert_eq!(cost, found.cost, "the witness costs something else");
 }
 
-/// Order of the paths after the first one.
+/// Order in which the search reports the paths after the first one.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     SlowestFirst,
@@ -125,7 +125,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     }
 }
 
-/// Schedule of input enumeration.
+/// Generates a schedule of input enumeration.
 fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
     prop_oneof![
         Just(InputEnumeration::Never),

@@ -1,4 +1,4 @@
-//! The cost automaton compared with pricing every path event by event.
+//! Compares the cost automaton with pricing each path event by event.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::rc::Rc;
 
-/// Prices a path without the automaton.
+/// Prices a path, event by event, without the automaton.
 fn price(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let program = unrolled.executor.program();
     let mut cost = model.overhead();

@@ -1,5 +1,5 @@
-//! The example programs compared with enumeration. If a program has few paths, the slowest path of
-//! the search must be the slowest of all paths, each checked separately.
+//! Compares the search with enumeration on the example programs. If a program has few paths, the
+//! slowest path of the search must be the slowest of all paths, each checked separately.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -14,9 +14,9 @@ use slowpath_smt::{BitSolver, Proof};
 use slowpath_stop::Stop;
 use slowpath_target::Target;
 
-/// Least and greatest length of packets, in bytes.
+/// Minimum and maximum packet length, in bytes.
 const PACKETS: (u32, u32) = (14, 190);
-/// Maximum number of paths of a program to enumerate.
+/// Maximum number of paths of an enumerated program; programs with more paths are skipped.
 const AFFORDABLE: u64 = 400;
 
 /// Returns the example programs with the names of their objects.
@@ -69,7 +69,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
     let target = Target::builtin("ebpf").and_then(Result::ok);
     let target = target.unwrap_or_else(|| panic!("there is no target ebpf"));
     let (mut compared, mut skipped) = (Vec::new(), Vec::new());
-    // Enumeration and search use the same solver; its answers "unsatisfiable" are proved.
+    // Enumeration and search use the same solver; each "unsatisfiable" answer is proved.
     let proof = Proof::new();
     let solver = || BitSolver::traced(proof.trace());
     for (name, lifted) in programs() {

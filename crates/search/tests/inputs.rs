@@ -1,4 +1,4 @@
-//! Input enumeration compared with concrete runs on every input, and programs with 16 input bits
+//! Compares input enumeration with concrete runs on every input. Also programs with 16 input bits
 //! that only input enumeration can decide.
 
 use crate::common;
@@ -20,10 +20,11 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
 
-/// Programs with more runs are skipped; these draw values in every iteration of a loop.
+/// Maximum number of runs of a program. Programs that draw values in every iteration of a loop
+/// exceed it and are skipped.
 const MOST_RUNS: usize = 3_000;
 
-/// Cost and least packet length of each path.
+/// Cost and minimum packet length of each path, in bytes.
 type Paths = BTreeMap<Vec<ArcId>, (CostVector, u32)>;
 
 fn model(program: &Program) -> (Target, CostModel) {
@@ -72,7 +73,7 @@ fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, u
         for length in shape.packets.0..=shape.packets.1 {
             let mut drawn: Vec<Vec<u64>> = vec![Vec::new()];
             while let Some(unknowns) = drawn.pop() {
-                // Bytes outside the masks do not matter, so any filling will do.
+                // Bytes outside the masks do not matter, so the fill value is arbitrary.
                 let mut environment = Environment::with_fill(program, 0xa5);
                 environment.inputs.insert(InputId(1), length.into());
                 for (offset, &byte) in packet.iter().enumerate() {
@@ -106,7 +107,7 @@ fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, u
     Some((found, runs))
 }
 
-/// Returns statements that read the packet's first bytes and mask them.
+/// Returns statements that read and mask the first bytes of the packet.
 fn reads(masks: &[u8]) -> Vec<Stmt> {
     let read = |(dst, &mask): (usize, &u8)| {
         let and = BinaryOp::And;
@@ -136,7 +137,7 @@ fn cond() -> impl Strategy<Value = Cond> {
     ]
 }
 
-/// A statement that draws only outside loops, where each draw is a single input.
+/// Generates a statement that draws values only outside loops, where each draw is a single input.
 fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     let value = || 0..VALUES;
     let draw = move |dst| match loops {
@@ -154,7 +155,7 @@ fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     ]
 }
 
-/// Statements that only read and mix values.
+/// Generates statements that only read and mix values.
 fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     let leave = cond().prop_map(|cond| Stmt::Leave { cond });
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
@@ -202,11 +203,11 @@ fn searched(
     Search::with_options(start, &model, target, metric, shape.packets, solver, options)
 }
 
-/// Compares the paths of a search with those of the runs; without `exhaust`, the slowest must come
-/// first. Returns the number of runs of the trial if it tried all inputs.
+/// Compares the paths of a search with the paths of the runs. Unless `exhaust` is set, the slowest
+/// paths must come first. Returns the number of runs of the trial if it tried all inputs.
 fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Option<u64> {
     let mut missing = expected.clone();
-    // Number of missing paths by slowness.
+    // Number of missing paths for each slowness.
     let mut rates: BTreeMap<Slowness, usize> = BTreeMap::new();
     for (cost, length) in missing.values() {
         *rates.entry(search.slowness(cost, *length).1).or_default() += 1;
@@ -249,7 +250,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-/// Returns limits that cut every loop after `rounds` iterations, if given.
+/// Returns limits that cut every loop after `rounds` iterations, or no limits if `rounds` is
+/// `None`.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");
     let header = |inside: &Loop| program.block(inside.header).first.0;
@@ -271,7 +273,7 @@ proptest! {
     ) {
         let mut statements = reads(&masks);
         statements.extend(body);
-        // With more draws, the estimate of inputs is too high for a trial.
+        // With more draws, the estimated number of inputs is too high for a trial.
         prop_assume!(draws(&statements) <= 4);
         let program = compile(&statements, shape);
         let limits = limits(&program, rounds);
@@ -306,7 +308,7 @@ proptest! {
     }
 }
 
-/// Number of steps after which a search counts as endless; most steps are slices of a trial.
+/// Number of steps after which a search counts as endless; most steps are turns of a trial.
 const PATIENCE: usize = 2_000;
 
 /// Checks that the slowest path found costs as much as the slowest run over all packets.

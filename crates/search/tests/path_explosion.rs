@@ -13,9 +13,9 @@ use std::rc::Rc;
 /// Cost of one counter step: five events of two cycles.
 const WORK: [usize; 5] = [1; 5];
 
-/// Returns a program with a step for each of `bits` bits that counts if this bit of r0 is set. A
-/// last step counts `bits` times if r0 is zero. No packet counts in both parts, so 2^bits - 1
-/// unsatisfiable paths are slower than any satisfiable one.
+/// Returns a program with one step for each of the lowest `bits` bits of r0; a step counts if its
+/// bit is set. A last step counts `bits` times if r0 is zero. No packet counts in both parts, so
+/// 2^bits - 1 unsatisfiable paths are slower than any satisfiable path.
 fn explosion(bits: u8) -> Vec<BlockSpec> {
     let block = |ops, end, costs: &[usize]| BlockSpec {
         ops,
@@ -62,7 +62,7 @@ fn is_solved_with_few_nogoods() {
                 Event::Working | Event::Bound(_) | Event::EarlyPath(_) => {}
             }
         };
-        // Either all steps of the first part count (10 cycles each), or the last step does.
+        // Either all steps of the first part count (10 cycles each), or the last step counts.
         let overhead = 7;
         assert_eq!(found.cost[0], overhead + 10 * u64::from(bits), "{bits} bits");
         assert!(search.nogoods() <= 2 * usize::from(bits) + 2, "{} nogoods", search.nogoods());

@@ -1,4 +1,4 @@
-//! Programs on which the search failed in the past, or might fail.
+//! Programs for which the search failed in the past, or for which it could fail.
 
 use crate::common;
 use crate::structured;
@@ -24,7 +24,7 @@ fn search(program: &Program, shape: Shape) -> Result<Search<BitSolver>, SearchEr
     Ok(Search::new(unrolled, &model, target, Metric::BitRate, shape.packets, solver))
 }
 
-/// Returns the packet lengths of all satisfiable paths, slowest first.
+/// Returns the least packet length of each satisfiable path, slowest path first.
 fn lengths(program: &Program, shape: Shape) -> Result<Vec<u32>, SearchError> {
     let mut search = search(program, shape)?;
     let mut found = Vec::new();
@@ -48,8 +48,8 @@ fn work(times: usize) -> Vec<Stmt> {
 
 #[test]
 fn the_bound_never_rises_when_a_size_class_opens() {
-    // The slowest branches exclude each other for packets of every size. The search learns this for
-    // the least size, and again for the size class that the second check creates.
+    // The slowest branches exclude each other for packets of every size. The search learns this
+    // first for the least size, and again for the size class that the second check creates.
     let is = |a| Cond::Constant { op: BinaryOp::Eq, a, constant: 0, byte: false };
     let branch = |cond, then, otherwise| Stmt::If { cond, then, otherwise };
     let one = Cond::Constant { op: BinaryOp::Ult, a: 0, constant: 1, byte: false };
@@ -134,7 +134,7 @@ fn an_inner_loop_that_is_cut_is_mentioned_once() {
 
 #[test]
 fn reading_behind_many_merges_does_not_exhaust_the_stack() {
-    // 200 * 100 merges of memory before the final read.
+    // Memory has 200 * 100 merges before the final read.
     let cond = equals(0, 1);
     let write = vec![Stmt::Write { src: 1, offset: 5, bytes: 1 }];
     let branch = Stmt::If { cond, then: write, otherwise: Vec::new() };
@@ -151,7 +151,7 @@ fn reading_behind_many_merges_does_not_exhaust_the_stack() {
 #[test]
 fn a_path_that_no_packet_takes_may_read_anywhere() {
     // The pointer becomes null if value 0 is below value 1, and is dereferenced if value 1 is below
-    // value 0. No interval shows that these exclude each other.
+    // value 0. Intervals alone do not show that these conditions exclude each other.
     let below = |a, b| Cond::Values { op: BinaryOp::Ult, a, b };
     let statements = [
         Stmt::If {
@@ -169,7 +169,7 @@ fn a_path_that_no_packet_takes_may_read_anywhere() {
         },
     ];
     let mut program = compile(&statements, SHAPE);
-    // Replaces the spill of the pointer by setting the pointer to null.
+    // Instead of spilling the pointer, the changed program sets it to null.
     let spill = program.blocks.iter_mut().flat_map(|block| &mut block.ops);
     let mut changed = 0;
     for origin in spill {
@@ -184,8 +184,8 @@ fn a_path_that_no_packet_takes_may_read_anywhere() {
 
 #[test]
 fn a_pointer_that_was_spilled_survives_a_store_to_one_of_two_regions() {
-    // For all paths together, the store may hit any address; on each single path it misses the
-    // slot.
+    // For all paths together, the store may hit any address. On each single path, it misses the
+    // slot of the spilled pointer.
     let point = |stack| vec![Stmt::Point { pointer: 0, stack, a: 1 }];
     let statements = [
         Stmt::If { cond: equals(0, 0), then: point(false), otherwise: point(true) },
@@ -196,6 +196,6 @@ fn a_pointer_that_was_spilled_survives_a_store_to_one_of_two_regions() {
         Stmt::ReadVia { dst: 1, pointer: 1, bytes: 1 },
         Stmt::Leave { cond: equals(1, 3) },
     ];
-    // The value read back is value 0, which is 0 in the packet and may be 3 on the stack.
+    // The value that is read back is value 0: 0 in the packet, and possibly 3 on the stack.
     assert_eq!(lengths(&compile(&statements, SHAPE), SHAPE).expect("searches").len(), 3);
 }

@@ -1,4 +1,4 @@
-//! The structural bound compared with the longest path of the unrolled program.
+//! Compares the structural bound with the longest path of the unrolled program.
 
 use crate::common;
 
@@ -21,7 +21,7 @@ proptest! {
         let target = Target::parse(TARGET, "test").expect("the target is valid");
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let flow = FlowGraph::of(&program).expect("loops have one entry");
-        // Loops are not nested here, so each is entered once.
+        // These loops are not nested, so each is entered once.
         let instances = |block| {
             unrolled.dag.nodes.iter().filter(|node| node.block == block).count() as u64
         };

@@ -1,4 +1,4 @@
-//! The search on random structured programs, compared with enumeration of every path and with
+//! Compares the search on random structured programs with enumeration of every path and with
 //! concrete runs of random packets. The bounds must be valid at any time.
 
 use crate::common;
@@ -23,7 +23,8 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Shape, Stmt, compile, statements};
 
-/// Maximum number of paths of a program; enumeration of more takes too long.
+/// Maximum number of paths of a program. Programs with more paths are skipped, because enumeration
+/// would take too long.
 const MOST_PATHS: u64 = 150;
 /// Number of concrete runs of each program.
 const RUNS: usize = 60;
@@ -45,7 +46,7 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     paths.first().copied().unwrap_or(0)
 }
 
-/// Returns the environment of a witness.
+/// Returns the environment in which a witness runs.
 fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     let executor = &unrolled.executor;
     let mut environment = Environment::with_fill(executor.program(), 0x5a);
@@ -85,7 +86,7 @@ fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u
             environment.memory.insert((RegionId(region), offset), byte);
         }
     }
-    // Keys get the lowest numbers first.
+    // Keys get the lowest numbers first, so these elements are in use.
     for element in 0..4 {
         for (place, most) in [(0, 2), (9, 4), (10, 2)] {
             let key = (RegionId(3), 16 * element + place);
@@ -105,7 +106,7 @@ fn cost_of(run: &Run, model: &CostModel) -> CostVector {
     cost
 }
 
-/// Returns the arcs of a run, or `None` if a step has no arc.
+/// Returns the arcs of a run, or `None` if a step of the run has no arc.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -170,7 +171,8 @@ fn examine(
     let mut found = BTreeMap::new();
     let mut tightest = None;
     loop {
-        // The bound must cover all paths not found yet, whenever the search is interrupted.
+        // Whenever the search is interrupted, the bound must cover all paths that were not reported
+        // yet.
         let worst = missing.values().map(|&(.., slowness)| slowness).max();
         let bound = search.bound().map(|bound| bound.slowness);
         assert!(bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
@@ -232,12 +234,12 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-/// Maximum number of iterations of every loop, if limited.
+/// Generates the maximum number of iterations of every loop, or `None` for no limit.
 fn rounds() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)]
 }
 
-/// Returns a separate limit for each loop, since a common limit does not cut loops with a derived
+/// Returns a separate limit for each loop, because a common limit does not cut loops with a derived
 /// bound.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");

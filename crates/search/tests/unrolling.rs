@@ -1,4 +1,4 @@
-//! Loop bounds: derived, stated and missing ones.
+//! Loop bounds: derived, stated by the user, and missing.
 
 use crate::common;
 
@@ -46,8 +46,8 @@ fn a_limit_above_the_derived_bound_changes_nothing() {
 
 #[test]
 fn the_packet_bounds_a_loop_over_it() {
-    // Each iteration increments r0, and the loop repeats while r0 is 3. The first repetition fixes
-    // r0, so the second comparison is decided.
+    // Each iteration increments r0; the loop repeats while r0 is 3. The first repetition fixes r0,
+    // so facts decide the second comparison.
     let advance = OpSpec::WithConstant { op: BinaryOp::Add, dst: 0, a: 0, constant: 1 };
     let specs = [
         block(vec![], EndSpec::Next),
@@ -121,7 +121,7 @@ fn loops_are_cut_where_they_have_no_limit_and_nowhere_else() {
     assert_eq!(counts, [7, 2, 5]);
     assert_eq!(result.assumptions, ["the loop at .1 runs at most 2 times (--unroll)"]);
     assert!(result.cuts.is_empty());
-    // The result is the same if the analysis does not try to derive a bound.
+    // The result is equal if the analysis does not try to derive a bound.
     let known = UnrollLimits { underivable: vec![1], ..limits };
     let result = unrolled(&specs, known).expect("the limit bounds it");
     assert_eq!([0, 1, 2].map(|at| instances(&result, at)), counts);

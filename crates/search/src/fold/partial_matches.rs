@@ -1,27 +1,28 @@
-//! Partial matches: the nogoods of which a path contains the first arcs, with the numbers of these
-//! arcs. Equal sets are stored once.
+//! Partial matches: nogoods whose first arcs a path contains, each with the number of these arcs.
+//! Equal sets are stored once.
 
 use crate::dag::Dag;
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
-/// Partly matched nogoods, ascending by number, with the number of arcs taken of each.
+/// Partly matched nogoods in ascending order, each with the number of its arcs that the path has
+/// taken.
 pub(super) type PartialMatches = [(u32, u32)];
 
-/// Number of a set of partial matches.
+/// Identifier of a set of partial matches.
 pub(super) type MatchesId = u32;
 
-/// Number of the empty set.
+/// Identifier of the empty set.
 pub(super) const NO_MATCHES: MatchesId = 0;
 
 /// All sets of partial matches in use.
 #[derive(Debug)]
 pub(super) struct MatchSets {
-    /// Each set with the number of states that use it.
+    /// Each set, and the number of states that use it.
     all: Vec<(Rc<PartialMatches>, u32)>,
     numbers: FxHashMap<Rc<PartialMatches>, MatchesId>,
-    /// Unused numbers.
+    /// Numbers that can be reused.
     free: Vec<MatchesId>,
 }
 
@@ -65,7 +66,7 @@ impl MatchSets {
         self.all[set as usize].1 += 1;
     }
 
-    /// Counts one use of a set less and frees unused sets.
+    /// Counts one use of a set less, and frees the set if no use is left.
     pub fn release(&mut self, set: MatchesId) {
         let (matches, uses) = &mut self.all[set as usize];
         *uses -= 1;
@@ -77,12 +78,12 @@ impl MatchSets {
     }
 }
 
-/// Nogoods as patterns to match paths against.
+/// Nogoods as patterns that paths are matched against.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     /// Arcs of each nogood, in the order in which paths take them.
     arcs: Vec<Vec<ArcId>>,
-    /// Nogoods by first arc.
+    /// Nogoods, listed by their first arc.
     starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
@@ -122,7 +123,7 @@ impl Patterns {
             let arcs = &self.arcs[number as usize];
             let taken = if arcs[taken as usize] == arc { taken + 1 } else { taken };
             let Some(&wanted) = arcs.get(taken as usize) else { return false };
-            // A path that has passed the tail of a wanted arc can no longer take it.
+            // A path that has passed the tail of the next arc can no longer take this arc.
             if dag[wanted].tail >= after {
                 next.push((number, taken));
             }

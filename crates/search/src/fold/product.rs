@@ -1,9 +1,10 @@
-//! Product of the plain graph with nogoods as patterns. A state is a state of the plain graph with
-//! a set of partial matches.
+//! Product of the plain graph with nogoods as patterns. A state of the product is a state of the
+//! plain graph with a set of partial matches.
 //!
-//! A nogood affects only paths between its first arc and the point where it can no longer match. So
-//! existing states are kept, and only new states are explored. Each state counts the transitions
-//! that lead to it; unreachable states are removed. Nogoods that need too many states are undone.
+//! A nogood affects only paths between its first arc and the node after which it can no longer
+//! match. So existing states are kept, and only new states are explored. Each state counts its
+//! incoming transitions; unreachable states are removed. If nogoods need too many states, their
+//! addition is undone.
 
 use super::partial_matches::{MatchSets, MatchesId, NO_MATCHES, Patterns};
 use crate::costs::{CostGraph, EXIT, Transition};
@@ -20,11 +21,12 @@ struct ProductState {
     /// State of the plain graph.
     plain: u32,
     matches: MatchesId,
-    /// Index of its first transition. It has as many transitions as `plain`, in the same order.
+    /// Index of the state's first transition. The state has as many transitions as `plain`, in the
+    /// same order.
     first: u32,
-    /// Number of transitions that lead to it.
+    /// Number of transitions into the state.
     uses: u32,
-    /// False once the state has been removed as unreachable.
+    /// False if the state has been removed as unreachable.
     alive: bool,
 }
 
@@ -36,7 +38,7 @@ pub(super) struct Product {
     states: Vec<ProductState>,
     /// Target state of each transition.
     next: Vec<u32>,
-    /// States by state of the plain graph, including removed ones.
+    /// States of the product for each state of the plain graph, including removed states.
     of_plain: Vec<Vec<u32>>,
     numbers: FxHashMap<(u32, MatchesId), u32>,
     /// Node of each state of the plain graph.
@@ -47,7 +49,7 @@ pub(super) struct Product {
     live: usize,
 }
 
-/// Changes made while adding nogoods, for undo.
+/// Changes made by adding nogoods, recorded so that they can be undone.
 #[derive(Default)]
 struct Changes {
     /// Buffer for a set of partial matches.
@@ -104,8 +106,8 @@ impl Product {
         product
     }
 
-    /// Adds nogoods with at least one arc each, unless that needs more than `max_states` states.
-    /// Returns true if it did.
+    /// Adds nogoods with at least one arc each. Returns true on success. If they need more than
+    /// `max_states` states, changes nothing and returns false.
     pub fn add(
         &mut self,
         dag: &Dag,
@@ -119,7 +121,7 @@ impl Product {
         for arcs in nogoods {
             self.redirect(dag, plain, arcs[0], &mut changes);
         }
-        // Some states become unreachable at the end, so a temporary excess is permitted.
+        // Some states become unreachable only at the end, so a temporary excess is permitted.
         let most = max_states + max_states / 4;
         while let Some(state) = changes.new.pop() {
             if self.live > most {
@@ -144,7 +146,7 @@ impl Product {
         true
     }
 
-    /// Updates the transitions over the first arc of a nogood in all states.
+    /// Updates, in all states, the transitions over the first arc of a nogood.
     fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: ArcId, changes: &mut Changes) {
         let node = dag[arc].tail;
         let from = self.nodes.partition_point(|&other| other < node);
@@ -162,7 +164,7 @@ impl Product {
         }
     }
 
-    /// Updates the target of a transition for the current nogoods.
+    /// Recomputes the target of a transition for the current nogoods.
     fn retarget(
         &mut self,
         dag: &Dag,
@@ -198,7 +200,7 @@ impl Product {
         self.count(before, false, changes);
     }
 
-    /// Returns the state with these partial matches, which is created if necessary.
+    /// Returns the state with these partial matches; creates it if necessary.
     fn state(
         &mut self,
         plain: &CostGraph,
@@ -220,7 +222,7 @@ impl Product {
         number
     }
 
-    /// Adds or removes one use of a state.
+    /// Adds one use of a state if `more` is true, else removes one.
     fn count(&mut self, state: u32, more: bool, changes: &mut Changes) {
         if state == EXIT || state == RULED_OUT {
             return;
@@ -251,7 +253,8 @@ impl Product {
         }
     }
 
-    /// Undoes changes, back to these numbers of states, transitions and nogoods.
+    /// Undoes changes. The tuple is the number of states, transitions and nogoods before the
+    /// changes.
     fn undo(&mut self, changes: Changes, (states, transitions, nogoods): (usize, usize, usize)) {
         for state in changes.gone {
             self.states[state as usize].alive = true;
@@ -273,7 +276,7 @@ impl Product {
         self.nogoods.truncate(nogoods);
     }
 
-    /// Returns the product as a graph.
+    /// Returns the product as a graph, without removed states.
     pub fn graph(&mut self, plain: &CostGraph) -> CostGraph {
         let mut numbers = vec![EXIT; self.states.len()];
         let mut order = Vec::with_capacity(self.live);

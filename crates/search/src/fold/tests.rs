@@ -6,8 +6,8 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use std::collections::BTreeMap;
 
-/// Builds a graph with one state per node. Each arc is given by the number of nodes that it skips
-/// and its cost.
+/// Builds a graph with one state per node. For each arc, `heads` has the number of nodes that it
+/// skips, and its cost.
 fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     let mut dag = Dag::default();
     let (mut first, mut costs, mut next) = (Vec::new(), Vec::new(), Vec::new());
@@ -53,13 +53,13 @@ fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     paths
 }
 
-/// Up to two outgoing arcs per node: the number of nodes skipped, and the cost.
+/// Generates up to two outgoing arcs per node: the number of nodes skipped, and the cost.
 fn any_graph() -> impl Strategy<Value = Vec<Vec<(usize, u64)>>> {
     let ways = || prop::collection::vec((0usize..3, 0u64..100), 1..=2);
     prop::collection::vec(ways(), 1..10)
 }
 
-/// Batches of nogoods; numbers are taken modulo the number of arcs.
+/// Generates batches of nogoods. Arcs are indices modulo the number of arcs.
 fn any_nogoods() -> impl Strategy<Value = Vec<Vec<Vec<u32>>>> {
     let nogood = prop::collection::btree_set(any::<u32>(), 1..4);
     let nogood = nogood.prop_map(|arcs| arcs.into_iter().collect());
@@ -71,8 +71,8 @@ proptest! {
         cases: 500, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// The folded graph contains exactly the paths without a folded nogood, each once, and its
-    /// longest path is the longest of them.
+    /// The folded graph contains exactly the paths without a folded nogood, each once. Its longest
+    /// path is the longest among these.
     #[test]
     fn what_is_left_is_without_the_nogoods_taken_in(
         ways in any_graph(), batches in any_nogoods(), room in prop_oneof![Just(10_000usize), 0usize..20],

@@ -1,9 +1,9 @@
-//! Classes of input values that the program can distinguish. Values are in one class if no observed
-//! result of a computation on this input alone differs between them.
+//! Classes of input values that the program can distinguish. Two values belong to one class if
+//! every observed result of computations on this input alone is equal for both.
 //!
 //! For example, a byte that is only compared for equality with two constants has three classes. A
-//! packet length that is only compared with 34 has two. Bytes that are only used together, such as
-//! those of a field, count as one input.
+//! packet length that is only compared with 34 has two classes. Bytes that are only used together,
+//! such as the bytes of a field, count as one input.
 
 use super::computation::{Computation, Contents};
 use super::slice::Slice;
@@ -16,9 +16,9 @@ use std::cell::Cell;
 
 /// Maximum number of values of one input.
 const MAX_VALUES: u64 = 1 << 16;
-/// Maximum number of operations to distinguish values.
+/// Maximum number of operations for distinguishing values.
 const MAX_WORK: u64 = 1 << 23;
-/// Maximum number of relevant inputs.
+/// Maximum number of relevant inputs; with more, inputs are not tried.
 const MAX_INPUTS: usize = 64;
 
 /// A relevant input: an unknown, a byte, or several bytes together.
@@ -31,7 +31,8 @@ pub(super) struct Leaf {
 }
 
 /// Returns the relevant inputs in the order of their terms, for packets of at most `most` bytes.
-/// Returns `None` if an input has too many values, or values that cannot be chosen.
+/// Returns `None` if there are too many inputs, if an input has too many values, or if its values
+/// cannot be chosen.
 pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let leaf = |index| {
@@ -41,8 +42,9 @@ pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Ve
     (0..inputs.terms.len()).map(leaf).collect()
 }
 
-/// Estimates the number of combinations of values, in bits, without distinguishing values. Returns
-/// `None` in the same cases as [`leaves`].
+/// Returns a quick estimate of the number of combinations of values, as a base-2 logarithm. Does
+/// not distinguish values: all candidates of an input count, or none if only computations on this
+/// input alone use it. Returns `None` in the same cases as [`leaves`].
 pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<f64> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let bits = |index| {
@@ -63,7 +65,7 @@ struct Inputs<'a> {
     terms: Vec<TermId>,
     /// Maximum length of packets, in bytes.
     most: u64,
-    /// Remaining number of operations to distinguish values.
+    /// Remaining number of operations for distinguishing values.
     work: Cell<u64>,
 }
 
@@ -87,7 +89,8 @@ impl<'a> Inputs<'a> {
 /// Uses of the terms of a slice.
 struct Uses {
     by: HashMap<TermId, Vec<TermId>>,
-    /// Conditions, and values that flow into merged variables.
+    /// Terms that affect the path themselves: conditions, and values that flow into merged
+    /// variables.
     observed: HashSet<TermId>,
 }
 
@@ -114,8 +117,8 @@ impl Uses {
     }
 }
 
-/// Returns the inputs. Adjacent bytes that are only used together are replaced by their
-/// concatenation.
+/// Returns the terms of the inputs. Adjacent bytes that are only used together are replaced by
+/// their concatenation.
 fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
     let pool = &unrolled.executor.pool;
     let mut whole = HashSet::default();
@@ -149,11 +152,12 @@ fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermI
     whole
 }
 
-/// Terms computed from one input alone.
+/// Terms that are computed from a single input.
 struct Cones {
-    /// By input, ascending and without the input itself.
+    /// Terms that depend only on this input, for each input, in ascending order and without the
+    /// input itself.
     of_leaf: Vec<Vec<TermId>>,
-    /// The input of each term that depends on one input only.
+    /// Input of each term that depends on a single input.
     single: HashMap<TermId, usize>,
 }
 
@@ -184,13 +188,13 @@ impl Cones {
     }
 }
 
-/// Values of an input that include the least of every class.
+/// Values of an input; they include the least value of every class.
 enum Candidates {
-    /// All values whose set bits are among these.
+    /// All values whose set bits are among the given bits.
     Parts(u64),
     /// All members of a domain.
     Members(Domain),
-    /// These values, ascending.
+    /// The given values, in ascending order.
     Listed(Vec<u64>),
 }
 
@@ -216,7 +220,7 @@ impl Candidates {
     }
 }
 
-/// Distinguishes the values of one input.
+/// Classifier that distinguishes the values of one input.
 struct ValueClassifier<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,
@@ -236,7 +240,8 @@ impl ValueClassifier<'_> {
         if self.is_observed(self.term) {
             return Some(candidates.list());
         }
-        // Out of work budget: all candidates are kept, which are probably too many to try.
+        // If the work budget is used up, all candidates are kept; these are probably too many to
+        // try.
         let Some(left) = self.inputs.work.get().checked_sub(work) else {
             return Some(candidates.list());
         };
@@ -272,8 +277,8 @@ impl ValueClassifier<'_> {
         (domain.hi() - domain.lo() < MAX_VALUES).then_some(Candidates::Members(domain))
     }
 
-    /// Returns the thresholds of an input that is only compared with constants: the least values
-    /// from which a comparison changes.
+    /// Returns the thresholds of an input that is only compared with constants: each value at which
+    /// the result of a comparison changes.
     fn thresholds(&self, domain: &Domain) -> Option<Vec<u64>> {
         let uses = &self.inputs.uses;
         if uses.observed.contains(&self.term) {
@@ -297,19 +302,21 @@ impl ValueClassifier<'_> {
         changes.retain(|value| (domain.lo()..=domain.hi()).contains(value));
         changes.sort_unstable();
         changes.dedup();
-        // All values between two thresholds are equivalent, but the threshold itself must be
+        // All values between two thresholds are equivalent, but each threshold itself must be
         // possible.
         changes.iter().all(|&value| domain.contains(value)).then_some(changes)
     }
 
-    /// Returns true if a condition, a merged variable, or a term with other inputs uses the term.
+    /// Returns true if the term is used by a condition, a merged variable, or a term with other
+    /// inputs.
     fn is_observed(&self, term: TermId) -> bool {
         let Inputs { uses, cones, .. } = self.inputs;
         let single = |user: &TermId| cones.single.get(user) == Some(&self.index);
         uses.observed.contains(&term) || !uses.by(term).iter().all(single)
     }
 
-    /// Returns the first of each set of values that the rest of the program cannot distinguish.
+    /// Returns the first value of each set of values that the rest of the program cannot
+    /// distinguish.
     fn distinct(&self, candidates: Vec<u64>) -> Option<Vec<u64>> {
         let (pool, cone) = (self.pool(), &self.inputs.cones.of_leaf[self.index]);
         // Table position 0 is for irrelevant terms, position 1 for the input.

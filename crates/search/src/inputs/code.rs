@@ -1,8 +1,8 @@
-//! The conditions of an unrolled program as straight-line code: computations of each node, the
-//! branch at its end, and values copied along each arc.
+//! The conditions of an unrolled program as straight-line code. Each node has computations and a
+//! branch at its end; each arc copies values.
 //!
-//! A term is computed at most once per path, at the last node that dominates all its uses (the late
-//! schedule of Click, "Global code motion, global value numbering", 1995).
+//! A term is computed at most once per path, at the last node that dominates all its uses (late
+//! scheduling: Click, "Global code motion, global value numbering", 1995).
 
 use super::classes::Leaf;
 use super::computation::{Computation, Contents};
@@ -17,36 +17,37 @@ use std::cell::Cell;
 /// Source of a value.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// An input by number.
+    /// An input, by its index among the inputs.
     Input(u32),
     /// A computation from other values.
     Computation(Computation),
 }
 
-/// End of a node.
+/// Branch at the end of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Branch {
-    /// No arc, because a limit cut all of them.
+    /// No arc, because a loop limit cut all arcs.
     Nowhere,
     /// A single arc.
     Always(ArcId),
-    /// A single arc because the other is cut: position of the condition, and its value on this arc.
+    /// A single arc, because a limit cut the other one. Has the table position of the condition,
+    /// and the value for which the run takes the arc.
     Only { arc: ArcId, condition: u32, holds: bool },
-    /// Two arcs: position of the condition, the arc if it holds, and the arc if not.
+    /// Two arcs: table position of the condition, the arc if it holds, and the arc if it does not.
     Both { condition: u32, arcs: [ArcId; 2] },
 }
 
 /// Code for all nodes and arcs.
 #[derive(Debug)]
 pub(super) struct Code {
-    /// Table positions and how to compute them, node by node.
+    /// Table positions and the source of each value, node by node.
     computed: Vec<(u32, Source)>,
-    /// Index of each node's first computation, with one more entry at the end.
+    /// Index of each node's first computation. One more entry marks the end.
     first: Vec<u32>,
     branches: Vec<Branch>,
-    /// Index of each arc's first copy, with one more entry at the end.
+    /// Index of each arc's first copy. One more entry marks the end.
     first_carried: Vec<u32>,
-    /// Copies: target and source position.
+    /// Copies: target and source position in the table.
     carried: Vec<(u32, u32)>,
     /// Destination of each arc.
     heads: Vec<Head>,
@@ -55,8 +56,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Generates the code for a slice. Returns `None` if a value would be needed on a path that
-    /// does not compute it.
+    /// Generates the code for a slice. Returns `None` if some path would use a value without
+    /// computing it.
     pub fn new(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Code> {
         let nodes = scheduled(unrolled, slice, leaves)?;
         let (places, mut contents) = (Places::new(unrolled, slice), Contents::default());
@@ -73,7 +74,7 @@ impl Code {
                 }
                 continue;
             }
-            // The parts of a multi-byte input have no uses of their own.
+            // The bytes of a multi-byte input have no uses of their own.
             let Some(&node) = nodes.get(&term) else { continue };
             let source = match leaves.binary_search_by_key(&term, |leaf| leaf.term) {
                 Ok(leaf) => Source::Input(leaf as u32),
@@ -99,12 +100,12 @@ impl Code {
         &self.computed[self.first[node] as usize..self.first[node + 1] as usize]
     }
 
-    /// Returns the end of a node.
+    /// Returns the branch at the end of a node.
     pub fn branch(&self, node: NodeId) -> Branch {
         self.branches[node.index()]
     }
 
-    /// Returns the copies along an arc: target and source position.
+    /// Returns the copies along an arc: target and source position in the table.
     pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
         let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
@@ -116,7 +117,8 @@ impl Code {
     }
 }
 
-/// Concatenates lists. Returns the start of each, with one more entry at the end.
+/// Concatenates lists. Returns the start index of each list, plus the total length, and the
+/// elements.
 fn flat<T>(lists: Vec<Vec<T>>) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0];
     let mut all = Vec::new();
@@ -142,7 +144,7 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
                 let arcs = if holds { [taken, other] } else { [other, taken] };
                 Branch::Both { condition: places.of(condition), arcs }
             }
-            // Two arcs always have a condition, so this case does not occur.
+            // Nodes with two arcs always have a condition, so this case does not occur.
             None => Branch::Nowhere,
         },
     }
@@ -189,7 +191,7 @@ impl Places {
     }
 }
 
-/// Returns the node at which each term is computed: the last node that dominates all uses.
+/// Returns the node at which each term is computed: the last node that dominates all its uses.
 fn scheduled(
     unrolled: &Unrolled,
     slice: &Slice,
@@ -216,8 +218,7 @@ fn scheduled(
         if let Some(Varying::Merged { node: at, incoming }) =
             unrolled.executor.path_dependence(term)
         {
-            // A merged variable is defined at its node, so it can only be used where that node
-            // dominates.
+            // A merged variable is defined at its node, so this node must dominate all uses.
             if let Some(&used) = nodes.get(&term)
                 && dominators.meet(at, used)? != at
             {
@@ -243,14 +244,15 @@ fn scheduled(
 /// The dominator tree of the graph (Cooper, Harvey and Kennedy, "A simple, fast dominance
 /// algorithm", 2001). One pass is enough because the graph has no cycles.
 struct Dominators {
-    /// Immediate dominator of each node; the entry's is itself. `None` if the node is unreachable.
+    /// Immediate dominator of each node; for the entry, the entry itself. `None` if unreachable.
     immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
-    /// Remaining number of steps upwards.
+    /// Remaining number of steps up the tree.
     fuel: Cell<u64>,
 }
 
-/// Maximum number of steps upwards. Programs that need more would run too long.
+/// Maximum number of steps up the tree. Trials of programs that need more steps would take too
+/// long.
 const MAX_FUEL: u64 = 1 << 23;
 
 impl Dominators {
@@ -262,7 +264,8 @@ impl Dominators {
             *entry = Some(Dag::ENTRY);
         }
         for (index, node) in unrolled.dag.numbered_nodes() {
-            // In topological order, all arcs into this node have been processed.
+            // Nodes are visited in topological order, so all arcs into this node have been
+            // processed.
             let Some(above) = dominators.immediate[index.index()] else { continue };
             if index != Dag::ENTRY {
                 dominators.depth[index.index()] = dominators.depth[above.index()] + 1;
@@ -279,8 +282,8 @@ impl Dominators {
         Some(dominators)
     }
 
-    /// Returns the closest common dominator. Returns `None` if a node is unreachable or the steps
-    /// are used up.
+    /// Returns the closest common dominator. Returns `None` if a node is unreachable or no steps
+    /// remain.
     fn meet(&self, mut a: NodeId, mut b: NodeId) -> Option<NodeId> {
         while a != b {
             self.fuel.set(self.fuel.get().checked_sub(1)?);

@@ -12,13 +12,13 @@ pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 pub(super) enum Computation {
     /// An operator.
     Operation(Operation),
-    /// A look-up in known content, with the table position of the index.
+    /// A lookup in known content; the number is the table position of the index.
     Content(Rc<[u8]>, u32),
 }
 
 impl Computation {
-    /// Creates the computation of a term from the table positions of its operands. Returns `None`
-    /// for constants, unknowns, and bytes of unknown content.
+    /// Creates the computation of a term; `place` returns the table position of each operand.
+    /// Returns `None` for constants, unknowns, and bytes of unknown content.
     pub fn of(
         pool: &TermPool,
         contents: &mut Contents,
@@ -35,14 +35,14 @@ impl Computation {
         })
     }
 
-    /// Computes the value.
+    /// Computes the value from the values in `table`.
     #[inline]
     pub fn value(&self, table: &[u64]) -> u64 {
         match self {
             Computation::Operation(operation) => operation.value(table),
             Computation::Content(content, index) => {
                 let index = usize::try_from(table[*index as usize]).ok();
-                // Bytes after the known content are zero.
+                // Bytes beyond the known content are zero.
                 index.and_then(|index| content.get(index)).copied().unwrap_or(0).into()
             }
         }

@@ -1,12 +1,12 @@
-//! Input enumeration: concludes a search by trying every input, if only few inputs matter.
+//! Input enumeration: completes a search by trying every input, if only few inputs matter.
 //!
-//! Conflicts do not help with some programs. If iterations of a loop mix two bytes of the packet,
-//! no small set of arcs explains why a path is unsatisfiable. But if the inputs that branches
-//! depend on ([`mod@slice`]) have few distinguishable values ([`classes`]), all of these can be
-//! tried. The program runs as code that computes only conditions ([`code`]). The first run uses the
-//! first value of each input that it reads; later runs proceed to the next values, last input
-//! first. Inputs that a path does not read are not varied on it. The result is exactly the set of
-//! satisfiable paths, each with its shortest packet.
+//! Some programs need this because conflicts do not help. If iterations of a loop mix two bytes of
+//! the packet, no small set of arcs explains why a path is unsatisfiable. But if the inputs that
+//! branches depend on ([`mod@slice`]) have few distinguishable values ([`classes`]), all values can
+//! be tried. The program runs as code that computes only conditions ([`code`]). The first run uses
+//! the first value of each input that it reads. Later runs proceed to the next values; the input
+//! read last changes first. Inputs that a path does not read are not varied on this path. The
+//! result is exactly the set of satisfiable paths, each with its shortest packet.
 
 mod classes;
 mod code;
@@ -22,7 +22,7 @@ use slice::Slice;
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
-/// Maximum number of combinations of values, in bits. Not all of them need to occur.
+/// Maximum number of combinations of values, as a base-2 logarithm. Not all of them need to occur.
 const MAX_BITS: f64 = 28.0;
 /// Maximum number of 64-bit words stored for paths.
 const MAX_KEPT: usize = 1 << 23;
@@ -30,7 +30,7 @@ const MAX_KEPT: usize = 1 << 23;
 /// A satisfiable path.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumeratedPath {
-    /// Branches of the path at nodes with two arcs, one bit each.
+    /// Decision at each node of the path with two arcs, one bit each.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
@@ -46,20 +46,20 @@ impl EnumeratedPath {
 /// The shortest packet that takes a path.
 #[derive(Clone, Debug)]
 struct Shortest {
-    /// Length that the conditions require, in bytes.
+    /// Length that the conditions of the path require, in bytes.
     length: u32,
-    /// Inputs that the path reads, by number, with their values.
+    /// Inputs that the path reads, by index, with their values.
     values: Box<[(u32, u64)]>,
 }
 
-/// Result of one part of the trial.
+/// State of a trial after a part of its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More combinations remain.
     Working,
     /// All combinations have been tried.
     Complete,
-    /// The trial takes too long.
+    /// The trial exceeds its limit of operations or memory.
     TooExpensive,
 }
 
@@ -68,11 +68,11 @@ pub(crate) enum Progress {
 pub(crate) struct Trial {
     code: Code,
     leaves: Vec<Leaf>,
-    /// Number of the packet length among the inputs.
+    /// Index of the packet length among the inputs.
     length: Option<u32>,
-    /// Length of packets on paths that do not depend on it, in bytes.
+    /// Length of packets on paths that do not read the length, in bytes.
     least: u32,
-    /// Inputs in the order in which the current run reads them, with the numbers of their values.
+    /// Inputs in the order in which the current run reads them, with the indices of their values.
     trail: Vec<(u32, u32)>,
     /// Position of each input in the trail.
     position: Vec<Option<u32>>,
@@ -90,8 +90,8 @@ pub(crate) struct Trial {
     pub runs: u64,
 }
 
-/// Estimates quickly, without distinguishing values, whether only few inputs may matter for packets
-/// of at most `most` bytes.
+/// Returns true if, by a quick estimate, only few inputs matter for packets of at most `most` bytes.
+/// The estimate does not distinguish values.
 pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
     let bits = Slice::of(unrolled).and_then(|slice| least_bits(unrolled, &slice, most.into()));
     bits.is_some_and(|bits| bits <= MAX_BITS)
@@ -132,7 +132,7 @@ impl Trial {
         })
     }
 
-    /// Runs until about this number of operations is done.
+    /// Executes runs until about this number of further operations is done.
     pub fn advance(&mut self, operations: u64) -> Progress {
         let end = self.work.saturating_add(operations);
         while self.work < end {
@@ -208,7 +208,8 @@ impl Trial {
         self.decided += 1;
     }
 
-    /// Stores the path of the finished run if its packet is the shortest for the path so far.
+    /// Stores the path of the finished run, unless a run with an equally short or shorter packet
+    /// took the same path.
     fn keep(&mut self) {
         let value = |&(input, value): &(u32, u32)| {
             (input, self.leaves[input as usize].values[value as usize])
@@ -276,7 +277,7 @@ impl Trial {
         }
     }
 
-    /// Returns values of inputs that take a path.
+    /// Returns values of inputs for which the program takes a path.
     pub fn model(&self, pool: &TermPool, possible: &EnumeratedPath) -> Model {
         let mut model = Model::new();
         for &(input, value) in &possible.shortest.values {
@@ -286,7 +287,7 @@ impl Trial {
     }
 }
 
-/// Assigns an input: an unknown, a byte, or several bytes together.
+/// Assigns a value to an input: an unknown, a byte, or several bytes together.
 fn assign(pool: &TermPool, model: &mut Model, term: TermId, value: u64) {
     match *pool.node(term) {
         Node::Var(var) => model.set_var(var, value),

@@ -1,10 +1,10 @@
 //! Backward slice of the branch conditions of an unrolled program: relevant terms, and the relevant
 //! bits of each.
 //!
-//! The analysis starts at the conditions. Each operator determines which bits of its operands its
-//! own relevant bits depend on. A merged variable depends on its value for each arc. The conditions
-//! of these arcs are in the slice already. Bits outside the slice cannot change the path. Terms
-//! that the analysis does not support make it fail.
+//! The analysis starts at the conditions. For each operator, it determines the bits of the operands
+//! that the operator's relevant bits depend on. A merged variable depends on its value for each
+//! arc; the conditions of these arcs are already in the slice. Bits outside the slice cannot change
+//! the path. Terms that the analysis does not support make it fail.
 
 use crate::unroll::Unrolled;
 use rustc_hash::FxHashMap as HashMap;
@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 /// Maximum number of relevant terms; with more, inputs are not tried.
 const MAX_TERMS: usize = 200_000;
 
-/// A slice: the terms that conditions depend on.
+/// A backward slice: the terms that conditions depend on.
 #[derive(Debug, Default)]
 pub(super) struct Slice {
     /// Relevant terms, operands before their users.
@@ -71,7 +71,7 @@ impl Slice {
 struct SliceBuilder<'a> {
     unrolled: &'a Unrolled,
     slice: Slice,
-    /// Relevant terms still to be processed; the one with the largest id comes first.
+    /// Relevant terms still to be processed; the term with the largest id comes first.
     heap: BinaryHeap<TermId>,
 }
 
@@ -163,7 +163,7 @@ fn constant(pool: &TermPool, term: TermId) -> Option<u64> {
     pool.as_const(term)
 }
 
-/// Returns all bits up to the highest set bit, since carries come from lower bits.
+/// Returns a mask up to the highest set bit: a carry into a bit comes from lower bits.
 fn up_to_highest(bits: u64) -> u64 {
     u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0)
 }

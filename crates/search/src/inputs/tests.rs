@@ -1,5 +1,5 @@
-//! Bits outside the slice do not affect the path: random programs run concretely twice, with all
-//! these bits changed.
+//! Bits outside the slice do not affect the path. Random programs run concretely twice; between the
+//! two runs, all these bits change.
 
 #[path = "../../tests/structured/mod.rs"]
 mod structured;
@@ -23,7 +23,7 @@ const RUNS: usize = 20;
 const REGIONS: u32 = 3;
 const BYTES: u64 = 16;
 
-/// Returns the relevant bits of the packet length and of every byte.
+/// Returns the relevant bits of the packet length and of every byte of memory.
 fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64), u8>) {
     let executor = &unrolled.executor;
     let mut bytes = HashMap::new();
@@ -40,7 +40,7 @@ fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64
     (executor.packet_length().map_or(0, |length| slice.bits(length)), bytes)
 }
 
-/// Returns an environment that differs from the given one in irrelevant bits only.
+/// Returns an environment that differs from `environment` in irrelevant bits only.
 fn changed(
     environment: &Environment,
     (length, bytes): &(u64, HashMap<(RegionId, u64), u8>),
@@ -56,7 +56,7 @@ fn changed(
         let fixed = bytes.get(place).copied().unwrap_or(0);
         other.memory.insert(*place, value & fixed | rng.random::<u8>() & !fixed);
     }
-    // Relevant bits of bytes that come from the filling must keep their values.
+    // Relevant bits of bytes that have the fill value must stay as they are.
     for (place, &fixed) in bytes {
         if !environment.memory.contains_key(place) {
             let value = environment.fill & fixed | rng.random::<u8>() & !fixed;

@@ -1,4 +1,4 @@
-//! Branching and bounding: splitting of subproblems, propagation of decisions, and longest paths.
+//! Branch and bound: splits subproblems, propagates decisions, and computes longest paths.
 
 use super::{Metric, Search};
 use crate::dag::Head;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 impl<S: Solver> Search<S> {
     /// Queues a subproblem again with a better bound, if an attempt is due and Lagrange multipliers
-    /// yield one. Returns true if they did.
+    /// yield such a bound. Returns true if the subproblem was queued.
     pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
-        // Reduced costs are signed, so very large costs get no multipliers.
+        // Reduced costs are signed, so components with very large costs get no multipliers.
         if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
             return false;
         }
@@ -40,8 +40,7 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Queues all paths of a size class with a trivial bound; most classes are never examined
-    /// further.
+    /// Queues all paths of a size class with a trivial bound. Most classes need no better bound.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -60,7 +59,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Computes the longest paths of subproblems at the front of the queue.
+    /// Computes the longest paths of the subproblems at the front of the queue that have none yet.
     pub(super) fn bound_front(&mut self) {
         while self.queue.peek().is_some_and(|subproblem| subproblem.path.is_empty()) {
             let Some(subproblem) = self.queue.pop() else { break };
@@ -73,23 +72,23 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Splits a subproblem so that no part contains a path with all of `arcs`. Arcs in most nogoods
-    /// come first, because deciding them has the greatest effect.
+    /// Splits a subproblem so that no part contains a path with all of `arcs`. Arcs that occur in
+    /// most nogoods come first, because decisions about them have the greatest effect.
     pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
         self.split(subproblem, &arcs);
     }
 
-    /// Splits a subproblem so that only its current path is excluded.
+    /// Splits a subproblem so that its parts contain all paths except its current path.
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
         let mut arcs = subproblem.path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
         self.split(subproblem, &arcs);
     }
 
-    /// Queues the parts of a subproblem that lack at least one of `arcs`: each part forbids one arc
-    /// and requires those before it. If the stop condition holds, the undivided subproblem is
-    /// queued too.
+    /// Queues the parts of a subproblem whose paths lack at least one of `arcs`: each part forbids
+    /// one arc and requires those before it. If the stop condition holds, queues the undivided
+    /// subproblem too.
     fn split(&mut self, subproblem: &Subproblem, arcs: &[ArcId]) {
         let required: BTreeSet<ArcId> =
             decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
@@ -105,7 +104,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Queues a set of paths unless it is empty. `limit` is a bound of a larger set.
+    /// Queues a set of paths unless it is empty. `limit` is the bound of a set that contains it.
     pub(super) fn add(
         &mut self,
         length: u32,
@@ -144,8 +143,8 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Computes the arcs that the decisions allow for packets of `length` bytes. Considers one
-    /// nogood at a time. Returns false if certainly no path is left.
+    /// Computes the arcs that the decisions allow for packets of `length` bytes, from each nogood
+    /// separately. Returns false if no path can be left.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
@@ -176,10 +175,10 @@ impl<S: Solver> Search<S> {
     }
 
     /// Allows the arcs of paths that take all required arcs. Nodes are in topological order, so
-    /// such a path cannot contain an arc that skips the tail of a required arc.
+    /// such a path cannot skip the tail of a required arc.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
-        // Number of required arcs with tails before each node.
+        // Number of required arcs whose tail comes before each node.
         let mut before = vec![0u32; dag.nodes.len() + 1];
         for &arc in required {
             before[dag[arc].tail.index() + 1] += 1;

@@ -1,9 +1,10 @@
-//! A satisfiable path that is reported before the slowest one is found. It is a lower bound while
-//! the search continues.
+//! An early path: a satisfiable path that is reported before the slowest path is found. Its cost is
+//! a lower bound while the search continues.
 //!
-//! The descent follows the heavier arc of each node unless no packet that reaches the node takes
-//! it. Every prefix is satisfiable, so the first descent ends with a path. It uses a solver and
-//! nogoods of its own and thus does not affect the results of the search.
+//! The descent is a depth-first search that follows the heavier arc of each node first. It skips an
+//! arc if no packet that reaches the node takes it. Every prefix is satisfiable, so the first
+//! descent ends with a path. The descent has its own solver and nogoods and thus does not affect
+//! the results of the search.
 
 use super::early_path_search::{EarlyPathSearch, Going};
 use super::{Event, Search};
@@ -15,13 +16,13 @@ use crate::nogood::Nogoods;
 use slowpath_smt::Solver;
 
 impl<S: Solver> Search<S> {
-    /// Requests an early satisfiable path ([`Event::EarlyPath`]) if the search has checked
-    /// `checked` paths without finding one. Only the descent uses `solver`.
+    /// Requests an early satisfiable path ([`Event::EarlyPath`]), in case the search checks
+    /// `checked` paths without finding a satisfiable path. Only the descent uses `solver`.
     pub fn request_early_path(&mut self, solver: S, checked: u64) {
         self.descent = EarlyPathSearch::Waiting(solver, checked);
     }
 
-    /// Runs one step of the descent if it is its turn.
+    /// Runs one step of the descent, if the descent gets this turn.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
             self.descent = EarlyPathSearch::Over;
@@ -37,7 +38,7 @@ impl<S: Solver> Search<S> {
             }
             EarlyPathSearch::Going(going) => going,
         };
-        // If the search is stuck at an undecided path, every turn is the descent's.
+        // If the search is stuck at an undecided path, the descent gets every turn.
         if going.waits && self.stuck.is_none() {
             going.waits = false;
             self.descent = EarlyPathSearch::Going(going);

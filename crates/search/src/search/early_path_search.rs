@@ -1,5 +1,5 @@
-//! State of the descent, which looks for any satisfiable path while the search looks for the
-//! slowest.
+//! State of the descent, which looks for any satisfiable path while the main search looks for the
+//! slowest one.
 
 use crate::check::PathChecker;
 use crate::enumerate::Enumeration;
@@ -7,11 +7,11 @@ use crate::nogood::Nogoods;
 
 /// Phase of the descent.
 pub(super) enum EarlyPathSearch<S> {
-    /// Not requested, or finished.
+    /// The descent was not requested, or it has ended.
     Over,
-    /// Starts once the search has checked this number of paths.
+    /// The descent starts once the search has checked this number of paths.
     Waiting(S, u64),
-    /// Alternates with the search.
+    /// The descent alternates with the search.
     Going(Box<Going<S>>),
 }
 
@@ -20,6 +20,6 @@ pub(super) struct Going<S> {
     pub enumeration: Enumeration,
     pub checker: PathChecker<S>,
     pub nogoods: Nogoods,
-    /// True if the next turn is the search's.
+    /// True if the search gets the next turn.
     pub waits: bool,
 }

@@ -1,18 +1,18 @@
-//! Schedule of the search and the trial of inputs.
+//! Order in which the search and the trial of inputs take turns.
 //!
-//! Turns are measured in steps, so results are reproducible, and neither takes much more than twice
-//! its time alone. If the solver cannot decide a path quickly, the trial continues alone. Then
-//! either the path is too hard for the solver, or there are too many inputs to try, which the trial
-//! soon detects.
+//! The length of a turn is measured in steps, so results are reproducible. Neither search nor trial
+//! takes much more than twice the time that it would take alone. If the solver cannot decide a path
+//! quickly, the trial continues alone. Then either the path is too hard for the solver, or there
+//! are too many inputs to try; the trial soon detects the latter.
 
 use crate::inputs::{EnumeratedPath, Trial};
 use slowpath_target::{CostVector, Slowness};
 
-/// Effort of the search between two slices of the trial.
+/// Effort of the search between two turns of the trial.
 pub(super) const TURN: u64 = 16;
-/// Effort of the search before the trial begins.
+/// Effort of the search before the first turn of the trial.
 const HEAD_START: u64 = 8 * TURN;
-/// Effort counted for the check of a path and for each solver call.
+/// Effort that counts for one check of a path, and for each solver call.
 const CHECK: u64 = TURN;
 
 /// A satisfiable path with its cost.
@@ -29,17 +29,17 @@ pub(super) struct Priced {
 /// Phase of the trial.
 #[derive(Debug)]
 pub(super) enum TrialPhase {
-    /// Not estimated yet whether only few inputs matter.
+    /// Not yet estimated whether only few inputs matter.
     Unplanned,
-    /// Given up: too many inputs matter.
+    /// No trial: too many inputs matter, or the trial took too long.
     Never,
     /// Few inputs may matter; the trial has not begun.
     Promising,
-    /// Inputs are being tried.
+    /// The trial is running.
     Trying(Box<Trial>),
-    /// All inputs have been tried, and the costs of their paths are being computed.
+    /// The trial is complete; the costs of its paths are being computed.
     Pricing { trial: Box<Trial>, found: std::vec::IntoIter<EnumeratedPath>, priced: Vec<Priced> },
-    /// The remaining paths are known, slowest first.
+    /// All remaining paths are known, slowest first.
     Closed { trial: Box<Trial>, left: std::vec::IntoIter<Priced> },
 }
 
@@ -47,11 +47,11 @@ pub(super) enum TrialPhase {
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub closing: TrialPhase,
-    /// Effort of the search since the last slice of the trial.
+    /// Effort of the search since the last turn of the trial.
     pub effort: u64,
-    /// Effort after which the next slice is due.
+    /// Effort after which the trial gets its next turn.
     pub allowance: u64,
-    /// True if the search waits for the trial to end.
+    /// True if the search waits until the trial ends.
     pub trial_only: bool,
 }
 
@@ -65,7 +65,7 @@ impl Schedule {
         }
     }
 
-    /// Returns true if the next turn is the trial's.
+    /// Returns true if the trial gets the next turn.
     pub fn due(&self) -> bool {
         match self.closing {
             TrialPhase::Unplanned | TrialPhase::Never => false,
@@ -76,23 +76,23 @@ impl Schedule {
         }
     }
 
-    /// Returns true before the estimate of the number of inputs.
+    /// Returns true if it has not been estimated yet whether only few inputs matter.
     pub fn is_unplanned(&self) -> bool {
         matches!(self.closing, TrialPhase::Unplanned)
     }
 
-    /// Makes the search wait for the trial to end. Returns false if there is no trial.
+    /// Makes the search wait until the trial ends. Returns false if there is no trial.
     pub fn wait(&mut self) -> bool {
         self.trial_only = self.trying();
         self.trial_only
     }
 
-    /// Returns true if inputs are being tried or will be.
+    /// Returns true if the trial is running or has yet to begin.
     pub fn trying(&self) -> bool {
         matches!(self.closing, TrialPhase::Promising | TrialPhase::Trying(_))
     }
 
-    /// Adds the effort of a path check with this number of solver calls.
+    /// Adds the effort of a path check that made `questions` solver calls.
     pub fn checked(&mut self, questions: u64) {
         self.effort += CHECK * (1 + questions);
     }

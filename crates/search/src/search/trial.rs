@@ -1,4 +1,4 @@
-//! Conclusion of a search by input enumeration: one slice of the trial, and use of its result.
+//! Completion of a search by input enumeration: runs turns of the trial, and uses its result.
 
 use super::schedule::{Priced, TURN, TrialPhase};
 use super::{Bound, Event, Search};
@@ -10,13 +10,13 @@ use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use std::cmp::Reverse;
 
-/// Operations per slice, some milliseconds.
+/// Number of operations per turn of the trial. A turn takes some milliseconds.
 const SLICE: u64 = 1 << 21;
-/// Arcs of paths that are priced per step.
+/// Number of arcs of paths that one step prices.
 const PRICED: usize = 1 << 18;
 
 impl<S: Solver> Search<S> {
-    /// Estimates once whether only few inputs matter.
+    /// Estimates whether only few inputs matter, unless this was done before.
     pub(super) fn plan(&mut self) {
         if !self.turns.is_unplanned() {
             return;
@@ -28,12 +28,12 @@ impl<S: Solver> Search<S> {
         self.checker.set_brief(self.turns.trying());
     }
 
-    /// Returns true if all relevant inputs have been tried, so all remaining paths are known.
+    /// Returns true if all relevant inputs have been tried. All remaining paths are then known.
     pub fn has_tried_all(&self) -> bool {
         matches!(self.turns.closing, TrialPhase::Closed { .. })
     }
 
-    /// Runs a slice of the trial if one is due, or reports a path that the trial found.
+    /// Runs a turn of the trial if one is due, or reports a path that the trial found.
     pub(super) fn run_trial(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;
@@ -79,18 +79,18 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Continues without the trial.
+    /// Ends the trial; the search continues without it.
     fn give_up_trying(&mut self) {
         self.turns.trial_only = false;
         self.checker.set_brief(false);
         if self.enumeration.as_ref().is_some_and(Enumeration::is_undecided) {
-            // Paths undecided under brief checks may be decided now; paths already found are in
+            // Paths that brief checks left undecided may be decided now. Paths already found are in
             // `known`.
             self.enumeration = Some(Enumeration::new(&self.unrolled));
         }
     }
 
-    /// Computes the costs of some of the paths that the trial found.
+    /// Computes the costs of further paths that the trial found.
     fn price(
         &mut self,
         trial: Box<Trial>,
@@ -100,7 +100,7 @@ impl<S: Solver> Search<S> {
         let (mut path, mut arcs) = (Vec::new(), 0);
         while arcs < PRICED {
             let Some(possible) = found.next() else {
-                // The sort is stable, so equally slow paths stay in order.
+                // The sort is stable, so equally slow paths keep their order.
                 priced.sort_by_key(|path| Reverse(path.slowness));
                 self.turns.closing = TrialPhase::Closed { trial, left: priced.into_iter() };
                 return self.bound().map_or(Event::Complete, Event::Bound);
@@ -119,7 +119,8 @@ impl<S: Solver> Search<S> {
         Event::Working
     }
 
-    /// Returns the bound on the remaining paths once all of them are known, else `None`.
+    /// Returns the bound on the remaining paths if all of them are known, else `None`. The inner
+    /// `None` means that no path remains.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {
         let TrialPhase::Closed { trial, left } = &self.turns.closing else { return None };
         Some(left.as_slice().first().map(|next| {
@@ -130,7 +131,7 @@ impl<S: Solver> Search<S> {
         }))
     }
 
-    /// Returns a path of the trial with a verified packet for it.
+    /// Returns the event that reports a path of the trial, with a verified packet.
     fn possible(&mut self, trial: &Trial, priced: &Priced) -> Result<Event, SearchError> {
         let mut path = Vec::new();
         trial.arcs(&priced.possible, &mut path);

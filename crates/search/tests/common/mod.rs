@@ -1,4 +1,4 @@
-//! Random small programs and a small target for them.
+//! Random small programs, and a small target that prices them.
 
 // Each test file uses only some of these items.
 
@@ -9,7 +9,7 @@ use slowpath_ir::{
     RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
-/// Least and greatest packet length of the programs.
+/// Minimum and maximum packet length of the programs, in bytes.
 pub const PACKETS: (u32, u32) = (60, 68);
 /// Number of general registers of the programs, 8 bits each.
 const REGISTERS: usize = 4;
@@ -101,7 +101,7 @@ pub enum EndSpec {
         index: usize,
         ahead: usize,
     },
-    /// Repeats the block until a counter reaches `times`.
+    /// Repeats the block until a counter reaches the value `times`.
     Repeat {
         times: u8,
     },
@@ -180,7 +180,7 @@ struct Registers {
     length: Reg,
 }
 
-/// Builds the program. Blocks and instructions have the same numbers.
+/// Builds a program. Each block has one instruction, with the block's number.
 pub fn program(specs: &[BlockSpec]) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: &str, width| {

@@ -1,4 +1,4 @@
-//! Compiler from statements to IR.
+//! Compiler from statements to IR programs.
 
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
@@ -8,10 +8,10 @@ use slowpath_ir::{
     Region, RegionId, RegionKind, Terminator,
 };
 
-/// Environment of a program.
+/// Packet lengths of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Least and greatest packet length, in bytes.
+    /// Minimum and maximum packet length, in bytes.
     pub packets: (u32, u32),
     /// True if the program can read the packet length.
     pub has_length: bool,
@@ -49,7 +49,7 @@ pub(super) struct Compiler {
 
 const CLASSES: [&str; 5] = ["plain", "marks", "sensitive", "spaced", "far"];
 
-/// Builds the program. Blocks and instructions have the same numbers.
+/// Builds the program. Each block has one instruction, with the block's number.
 pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: String, width| {
@@ -121,8 +121,8 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     program
 }
 
-/// Returns the prologue. It loads values from the packet, sets pointers to packet and stack, and
-/// spills the pointers to their slots.
+/// Returns the prologue. It loads values from the packet, sets pointers to the packet and the
+/// stack, and spills the pointers to their slots.
 fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec<OriginOp> {
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(regs, &mut ops, InsnIdx(0));
@@ -133,7 +133,7 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     } else {
         build.copy(registers.length, Operand::constant(14, shape.packets.0.into()));
     }
-    // Addresses in the map are wider than the register with the base, as on the device.
+    // Addresses in the map are wider than the register that holds the base, as on the device.
     let base = build.input(InputId(3), 32);
     let base = build.binary(BinaryOp::Concat, base, Operand::constant(8, 0));
     build.copy(registers.map, base);
@@ -183,8 +183,8 @@ impl Compiler {
         (BlockBuilder::new(&mut self.regs, &mut self.ops, insn), &self.registers)
     }
 
-    /// Ends the current block with a jump to `target`, or with a branch to `target` or the block
-    /// `next`.
+    /// Ends the current block. Without `cond`, jumps to `target`; otherwise branches to `target` or
+    /// the block `next`.
     pub(super) fn finish(&mut self, cond: Option<Reg>, target: Destination, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
@@ -250,7 +250,7 @@ impl Compiler {
         temp
     }
 
-    /// Counts an iteration and repeats or leaves the loop.
+    /// Counts an iteration, and then repeats or leaves the loop.
     fn again(&mut self, inner: usize, next: usize) {
         let Loop { header, exit, times } = self.loops[inner];
         let (mut build, registers) = self.build();

@@ -1,5 +1,5 @@
-//! Statements on a hash map whose elements are found by the number of their key, on a table with
-//! known content, and on drawn values.
+//! Statements on a hash map, on a table with known content, and on drawn values. The number of a
+//! key determines the address of its element.
 
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
@@ -28,7 +28,7 @@ pub enum Element {
     Draw { dst: usize },
 }
 
-/// Random statements.
+/// Generates a random statement.
 pub fn element() -> impl Strategy<Value = Element> {
     let (v, h) = (|| 0..VALUES, || 0..HANDLES);
     let second = || prop_oneof![3 => Just(None), 1 => v().prop_map(Some)];
@@ -45,7 +45,7 @@ pub fn element() -> impl Strategy<Value = Element> {
     ]
 }
 
-/// Returns the address of a 16-byte element: byte 0 is set if the element is present, the value
+/// Returns the address of a 16-byte element. Byte 0 is set if the element is present; the value
 /// begins at byte 8.
 fn address(build: &mut BlockBuilder<'_>, hash: Reg, a: Reg, b: Option<Reg>) -> Operand {
     let first = build.zero_extend(a, 64);
@@ -70,7 +70,7 @@ impl Compiler {
         }
     }
 
-    /// Branches to a new block if the pointer is null, and returns this block.
+    /// Branches to a new block if the pointer is null, and returns this block's number.
     fn unless_null(&mut self, handle: usize) -> usize {
         let (mut build, registers) = self.build();
         let handle = registers.handles[handle];

@@ -1,4 +1,4 @@
-//! Random structured programs with nested loops that have several back edges and exits. They use
+//! Random structured programs. Their nested loops have several back edges and exits. They use
 //! several regions, multi-byte values, spilled pointers, hash maps and drawn values.
 
 // Each test file uses only some of these items.
@@ -28,7 +28,7 @@ pub enum Cond {
     Constant { op: BinaryOp, a: usize, constant: u8, byte: bool },
     /// A comparison of two values.
     Values { op: BinaryOp, a: usize, b: usize },
-    /// True if the packet is shorter than `length`.
+    /// True if the packet is shorter than `length` bytes.
     Shorter { length: u16 },
     /// True if the packet is shorter than `base + (value & 3)` bytes.
     ShorterThanSum { base: u16, a: usize },
@@ -51,9 +51,9 @@ pub enum Stmt {
     ReadVia { dst: usize, pointer: usize, bytes: u8 },
     /// Writes 1 or 2 bytes through a pointer register.
     WriteVia { src: usize, pointer: usize, bytes: u8 },
-    /// Stores a pointer register in one of two slots of the stack.
+    /// Stores a pointer register in one of two stack slots.
     Spill { pointer: usize, slot: u8 },
-    /// Loads a pointer register from one of these slots.
+    /// Loads a pointer register from one of the two stack slots.
     Fill { pointer: usize, slot: u8 },
     /// Reads a byte of the map at `value & 3`.
     MapRead { dst: usize, a: usize },
@@ -65,7 +65,7 @@ pub enum Stmt {
     WithConstant { op: BinaryOp, dst: usize, a: usize, constant: u8 },
     /// Uses the hash map, the table or a drawn value.
     Element(Element),
-    /// Costs an event of a class.
+    /// Causes a cost event of this class.
     Work { class: usize },
     /// Branches on a condition.
     If { cond: Cond, then: Vec<Stmt>, otherwise: Vec<Stmt> },
@@ -79,7 +79,8 @@ pub enum Stmt {
     Leave { cond: Cond },
 }
 
-/// Operators between values. Products and remainders of unknowns would take the solver too long.
+/// Generates an operator between values. Products and remainders of unknowns would take the solver
+/// too long.
 fn operator() -> impl Strategy<Value = BinaryOp> {
     use BinaryOp::{Add, And, Ashr, Lshr, Or, Shl, Sub, Xor};
     prop::sample::select(vec![Add, Sub, And, Or, Xor, Lshr, Shl, Ashr])
@@ -132,7 +133,7 @@ fn simple() -> impl Strategy<Value = Stmt> {
     ]
 }
 
-/// A list of statements inside `loops` loops, nested at most `depth` deep.
+/// Generates a list of statements inside `loops` loops, nested at most `depth` deep.
 fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     let leave = cond().prop_map(|cond| Stmt::Leave { cond });
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
@@ -157,8 +158,8 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 0..most).boxed()
 }
 
-/// A list that writes and reads through a pointer into the packet or the stack. Only on single
-/// paths is it known where the pointer points.
+/// Generates statements that write and read through a pointer into the packet or the stack. The
+/// region of the pointer is known only on single paths.
 fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     let value = 0..VALUES;
     let parts = (cond(), value.clone(), cond(), simple(), simple(), list(0, 1));
@@ -179,7 +180,7 @@ fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     })
 }
 
-/// Random programs.
+/// Generates a random program.
 pub fn statements() -> impl Strategy<Value = Vec<Stmt>> {
     prop_oneof![2 => list(0, 3), 1 => deferred()]
 }
