@@ -4,16 +4,18 @@ use crate::domain::Domain;
 use crate::pool::{Array, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Most table bytes that are joined for the domain of a read. Longer ranges get the full domain.
+/// Maximum number of table bytes that are joined for the domain of a read. Larger ranges of indices
+/// get the full domain.
 const MAX_JOINED: u64 = 4096;
 
 impl TermPool {
-    /// Creates an unconstrained array, distinct from all earlier ones even if the name is the same.
+    /// Creates an unconstrained array. It differs from all earlier arrays, even from arrays with
+    /// the same name.
     pub fn array(&mut self, name: &str, index_width: u8) -> ArrayId {
         self.add_array(Array { name: name.to_owned(), index_width, content: None })
     }
 
-    /// Creates an array that holds `bytes` from index zero on, followed by zeros.
+    /// Creates an array with the bytes `bytes` from index zero on, and zeros after them.
     pub fn constant_array(&mut self, name: &str, index_width: u8, bytes: &[u8]) -> ArrayId {
         let content = Some(bytes.to_owned());
         self.add_array(Array { name: name.to_owned(), index_width, content })
@@ -25,19 +27,19 @@ impl TermPool {
         id
     }
 
-    /// Returns name and index width in bits of an array.
+    /// Returns the name of an array, and the width of its indices in bits.
     pub fn array_info(&self, array: ArrayId) -> (&str, u8) {
         let array = &self.arrays[array.index()];
         (&array.name, array.index_width)
     }
 
-    /// Returns the first bytes of an array with known content (all later bytes are zero), or `None`
-    /// for an unconstrained array.
+    /// Returns the first bytes of an array with known content, or `None` for an unconstrained
+    /// array. All later bytes are zero.
     pub fn array_content(&self, array: ArrayId) -> Option<&[u8]> {
         self.arrays[array.index()].content.as_deref()
     }
 
-    /// Returns the byte of a table at an index.
+    /// Returns the byte at an index of a table; `content` is its first bytes.
     pub(crate) fn table_byte(content: &[u8], index: u64) -> u8 {
         usize::try_from(index).ok().and_then(|index| content.get(index)).copied().unwrap_or(0)
     }
@@ -50,7 +52,7 @@ impl TermPool {
         self.store(Node::Select { array, index }, domain)
     }
 
-    /// Joins the bytes of an array at all indices of a domain.
+    /// Returns the join of the bytes of an array at all indices of a domain.
     pub(crate) fn select_domain(&self, array: ArrayId, index: Domain) -> Domain {
         let Some(content) = self.array_content(array) else { return Domain::full(8) };
         if let Some(index) = index.as_constant() {

@@ -1,5 +1,6 @@
 //! The crate's own solver back end: terms become circuits, circuits become clauses (`engine`), and
-//! a SAT solver decides them. It needs no external library, and its setup cannot fail.
+//! a SAT solver decides the clauses. The back end needs no external library, and its setup cannot
+//! fail.
 
 mod blast;
 mod circuits;
@@ -17,7 +18,7 @@ use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 pub(crate) use engine::Engine;
 
-/// Decides conditions by bit-blasting.
+/// A solver that decides conditions by bit-blasting.
 #[derive(Debug)]
 pub struct BitSolver {
     layers: Layered<Engine>,

@@ -1,5 +1,5 @@
-//! A solver that compares two solvers, for tests. It returns the answers of the first and fails if
-//! the second contradicts one.
+//! A solver for tests that compares two solvers. It returns the answers of the first solver, and
+//! fails if the second solver contradicts an answer.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::pool::TermPool;
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 
-/// Returns the answers of `first` and compares them with `second`. A contradiction is
-/// "unsatisfiable" from one solver where the other has a model, or a model for a core of the first.
-/// If the second answers "unknown", that is not a contradiction.
+/// A solver that returns the answers of `first` and compares them with `second`. It fails if one
+/// solver finds a model and the other answers "unsatisfiable". It also fails if `second` finds a
+/// model of the core from `first`. An answer "unknown" contradicts nothing.
 #[derive(Debug)]
 pub struct CrossCheck<A, B> {
     /// Solver whose answers are returned.
     pub first: A,
-    /// Solver for comparison.
+    /// Solver that the answers are compared with.
     pub second: B,
 }
 

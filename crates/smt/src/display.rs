@@ -1,15 +1,15 @@
-//! Terms as text for messages and tests: infix notation with names like SMT-LIB's.
+//! Terms as text for messages and tests: infix notation, with operator names as in SMT-LIB.
 
 use std::fmt::Write;
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum length in bytes, approximately. Text repeats shared subterms and can be exponentially
-/// larger than the term.
+/// Approximate maximum length in bytes. The text repeats shared subterms, so it can be
+/// exponentially larger than the term.
 const MAX_LENGTH: usize = 4_000;
 
-/// An item of the output stack.
+/// An item on the stack of text that is still to be written.
 enum Piece {
     Text(&'static str),
     Owned(String),
@@ -17,7 +17,7 @@ enum Piece {
 }
 
 impl TermPool {
-    /// Returns `t` as text, truncated with `…` if very long. Constants appear as `value:width`,
+    /// Returns `t` as text; very long text ends with `…`. Constants appear as `value:width`,
     /// unknowns as their names, bytes as `array[index]`, extracts as `term{high:low}`.
     pub fn display(&self, t: TermId) -> String {
         let mut out = String::new();

@@ -1,15 +1,15 @@
-//! Failures of a solver, as opposed to answers.
+//! Failures of a solver. A check that ends undecided is an answer, not a failure.
 
-/// A failure of a solver back end. An exhausted limit is an answer instead:
+/// A failure of a solver back end. A check that reaches a limit does not fail; its answer is
 /// [`Outcome::Unknown`](crate::Outcome::Unknown).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolverError {
     /// An assumption is not a single bit.
     #[error("assumption {index} is {width} bits wide; a condition must have 1 bit")]
     NotACondition {
-        /// Position among the assumptions.
+        /// Position in the list of assumptions.
         index: usize,
-        /// Its width in bits.
+        /// Width of the assumption in bits.
         width: u8,
     },
     /// The back end could not be set up.
@@ -17,7 +17,7 @@ pub enum SolverError {
     Unavailable {
         /// Name of the back end.
         backend: &'static str,
-        /// The SMT-LIB logic asked for.
+        /// SMT-LIB logic that the back end was asked to support.
         logic: &'static str,
     },
     /// The back end returned a model that violates an assumption. This is a defect of the back end
@@ -26,12 +26,12 @@ pub enum SolverError {
     WrongModel {
         /// Name of the back end.
         backend: &'static str,
-        /// Position among the assumptions.
+        /// Position in the list of assumptions.
         index: usize,
-        /// The assumption, shortened.
+        /// Text of the assumption, shortened.
         term: String,
     },
-    /// Two compared solvers contradict each other: a defect of one of them.
+    /// Two compared solvers contradict each other, so one of them has a defect.
     #[error(
         "internal error: solvers disagree whether these conditions can hold together, the first \
          says {}:\n{conditions}",
@@ -43,12 +43,12 @@ pub enum SolverError {
         /// Conditions of the check, one per line.
         conditions: String,
     },
-    /// The back end answered without the model or value that the answer requires.
+    /// The answer of the back end lacks the model or value that it should contain.
     #[error("internal error: {backend} answered without {missing}")]
     Incomplete {
         /// Name of the back end.
         backend: &'static str,
-        /// Missing part of the answer.
+        /// The missing part.
         missing: &'static str,
     },
 }

@@ -1,5 +1,5 @@
 //! Traversals of terms without recursion: evaluation under a model, and lists of subterms. Terms
-//! can be a hundred thousand levels deep, too deep for the call stack.
+//! can be a hundred thousand levels deep; recursion would exhaust the stack.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -11,7 +11,7 @@ use crate::term::{Node, TermId};
 
 type Hasher = BuildHasherDefault<NodeHasher>;
 
-/// Evaluates terms under one model and shares the values of common subterms.
+/// An evaluator of terms under one model. It computes the value of each subterm once.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     pool: &'a TermPool,
@@ -19,7 +19,7 @@ pub struct Evaluator<'a> {
     values: HashMap<TermId, u64, Hasher>,
 }
 
-/// Values of terms under one model.
+/// Values of terms under one model, for later evaluators of this model.
 #[derive(Debug, Default)]
 pub struct EvaluatorCache(HashMap<TermId, u64, Hasher>);
 
@@ -29,18 +29,18 @@ impl<'a> Evaluator<'a> {
         Evaluator { pool, model, values: HashMap::default() }
     }
 
-    /// Creates an evaluator with values cached by an earlier evaluator for this model.
+    /// Creates an evaluator with values that an earlier evaluator computed for this model.
     pub fn with_cache(pool: &'a TermPool, model: &'a Model, cache: EvaluatorCache) -> Self {
         Evaluator { pool, model, values: cache.0 }
     }
 
-    /// Returns the values computed so far.
+    /// Returns all values computed so far.
     pub fn into_cache(self) -> EvaluatorCache {
         EvaluatorCache(self.values)
     }
 
-    /// Creates an evaluator in which the terms of `known` have these values, regardless of their
-    /// operands.
+    /// Creates an evaluator in which the terms of `known` have the given values, whatever their
+    /// operands are.
     pub(crate) fn with_values(
         pool: &'a TermPool,
         model: &'a Model,
@@ -78,7 +78,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Computes the value of a term under a model, given the values of its operands.
+/// Computes the value of a term under a model from the values of its operands.
 pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64; 3]) -> u64 {
     let node = pool.node(t);
     match *node {
@@ -106,7 +106,8 @@ impl TermPool {
         Evaluator::new(self, model).value(t)
     }
 
-    /// Returns every distinct subterm of `roots`, the roots included, operands before their users.
+    /// Returns every distinct subterm of `roots`, including the roots, with operands before their
+    /// users.
     pub fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
         let mut seen: HashSet<TermId, Hasher> = HashSet::default();
         let mut stack: Vec<TermId> = Vec::new();
@@ -120,7 +121,7 @@ impl TermPool {
             all.push(t);
             stack.extend(self.children(t).filter(|&c| seen.insert(c)));
         }
-        // Operands are created before the terms that use them, so order of ids suffices.
+        // Operands are created before the terms that use them, so sorting by id yields this order.
         all.sort_unstable();
         all
     }

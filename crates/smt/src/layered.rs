@@ -1,16 +1,16 @@
-//! A layered solver around an engine that decides conditions; cheap layers come first.
+//! A layered solver: cheap layers come first, and an engine decides the remaining conditions.
 //!
 //! Conditions are split into groups without common inputs (`components`), and outcomes of groups
-//! are cached (`query_cache`). On a cache miss, an engine is asked (`session`), about a few
-//! conditions at a time (`refinement`). At first, terms that hash their inputs (`mixing`) are
-//! opaque: unknowns to the engine. A contradiction then also holds for the original conditions. If
-//! a model violates an original condition, the inputs of opaque terms get concrete values
-//! (`concretisation`). If no such values are found, an engine decides the original conditions.
-//! These two methods alternate with increasing effort, since either can be slow where the other is
-//! quick.
+//! are cached (`query_cache`). On a cache miss, an engine is asked (`session`), with a few
+//! conditions at a time (`refinement`). At first, terms that hash their inputs are opaque
+//! (`mixing`): the engine treats them as unknowns. If the engine finds a contradiction, it also
+//! holds for the original conditions. If a model violates an original condition, the inputs of
+//! opaque terms get concrete values (`concretisation`). If this does not lead to a model, an engine
+//! decides the original conditions. These two methods alternate with increasing effort, because
+//! either method can be slow where the other is quick.
 //!
-//! Bytes of arrays and numbers of pairs are independent unknowns. Constraints between them are
-//! added only when a model violates them (`ackermann`).
+//! The engine also treats bytes of arrays and numbers of pairs as independent unknowns. Constraints
+//! between them are added only when a model violates them (`ackermann`).
 
 mod ackermann;
 pub(crate) mod budget;
@@ -45,23 +45,23 @@ use refinement::Answer;
 use session::Session;
 use view::View;
 
-/// A layered solver around an engine.
+/// A layered solver that uses an engine.
 pub(crate) struct Layered<E> {
     /// Session in which opaque terms are unknowns.
     coarse: Session<E>,
     /// Session without opaque terms; created on first use.
     exact: Option<Session<E>>,
     inputs: Inputs,
-    /// Arrays with a byte whose value has differed between the models of two groups.
+    /// Arrays for which the models of two groups assigned different values to a byte.
     conflicting_arrays: BTreeSet<ArrayId>,
     cache: QueryCache,
     concretiser: Concretiser,
-    /// Opaque terms of conditions that the exact session has decided; the quick coarse turn skips
-    /// them.
+    /// Opaque terms of conditions that the exact session has decided. Checks with these terms skip
+    /// the quick coarse attempt.
     decided_exactly: FastSet<TermId>,
     time_limit: Option<Duration>,
     step_limit: Option<u64>,
-    /// True to give up on conditions that are not decided quickly.
+    /// True to give up on conditions that cannot be decided quickly.
     brief: bool,
     statistics: SolverStatistics,
 }
@@ -76,7 +76,7 @@ impl<E: Engine> std::fmt::Debug for Layered<E> {
 }
 
 impl<E: Engine> Layered<E> {
-    /// Creates a solver around a new engine.
+    /// Creates a layered solver around a new engine.
     pub(crate) fn new(engine: E) -> Self {
         Layered {
             coarse: Session::new(engine, View::with_opaque_terms()),
@@ -144,7 +144,8 @@ impl<E: Engine> Layered<E> {
                     Outcome::Unsat(core) => {
                         return Ok(Outcome::Unsat(core.iter().map(|&n| group[n]).collect()));
                     }
-                    // A later group may still be contradictory, which decides all.
+                    // The check continues, because a contradiction in a later group decides the
+                    // whole check.
                     Outcome::Unknown(why) => {
                         undecided.get_or_insert(why);
                     }
@@ -155,8 +156,8 @@ impl<E: Engine> Layered<E> {
             }
             match components::join(&models) {
                 Ok(model) => return Ok(Outcome::Sat(model)),
-                // These arrays are new in the set: bytes of arrays in the set are always in one
-                // group.
+                // These arrays are not in the set yet: all bytes of an array in the set belong to
+                // one group.
                 Err(arrays) => self.conflicting_arrays.extend(arrays),
             }
         }
@@ -238,8 +239,8 @@ impl<E: Engine> Layered<E> {
         Ok(Outcome::Unknown("gave up".to_owned()))
     }
 
-    /// Tries to decide with opaque terms as unknowns and with a few concrete values for their
-    /// inputs.
+    /// Tries to decide conditions with opaque terms as unknowns. If the model is wrong, tries a few
+    /// concrete values for the inputs of opaque terms. Returns `None` if both fail.
     fn search_coarsely(
         &mut self,
         pool: &mut TermPool,
@@ -267,14 +268,14 @@ impl<E: Engine> Layered<E> {
 /// Converts the answer of a session without opaque terms.
 fn decided(answer: Answer) -> Outcome {
     match answer {
-        // `verify` reports a model that violates a condition.
+        // If the model violates a condition, `verify` reports this.
         Answer::Candidate(model, _) => Outcome::Sat(model),
         Answer::Unsat(core) => Outcome::Unsat(core),
         Answer::Unknown(why) => Outcome::Unknown(why),
     }
 }
 
-/// Checks by evaluation that a model satisfies the assumptions.
+/// Evaluates the assumptions under a model, and fails if one of them does not hold.
 fn verify<E: Engine>(
     pool: &TermPool,
     model: &Model,

@@ -1,13 +1,13 @@
 //! Bit-vector terms of 1 to 64 bits, and solvers for conditions over them.
 //!
-//! Terms are hash-consed in a [`TermPool`] and simplified on construction. Each term carries known
-//! bits and an interval of its value ([`Domain`]), which answer most questions of the executor. The
-//! rest goes to a [`Solver`]: [`BitSolver`] needs no other library; `Z3Solver` (feature `z3`)
-//! serves for comparison.
+//! Terms are hash-consed in a [`TermPool`] and simplified on construction. The pool knows the
+//! possible values of each term as known bits and an interval ([`Domain`]), which decide most
+//! conditions in the executor. All other conditions go to a [`Solver`]: [`BitSolver`] needs no
+//! other library; `Z3Solver` (feature `z3`) serves for comparison.
 //!
-//! The semantics are those of SMT-LIB's `QF_BV`, as in `slowpath-ir`. Two extensions are bytes of
-//! arrays (unconstrained, or with known content) and unique numbers for pairs of values. The crate
-//! depends on no programs, memory, paths or costs.
+//! The semantics of operators are those of SMT-LIB's `QF_BV`, as in `slowpath-ir`. Two extensions
+//! are bytes of arrays (unconstrained, or with known content) and unique numbers for pairs of
+//! values. The crate does not know programs, memory, paths or costs.
 
 mod array;
 mod bit_solver;

@@ -1,9 +1,10 @@
-//! Local search for a model close to a given one. For each violated condition, the search computes
-//! backwards from the wanted value to an input that can produce it, and changes that input.
+//! Local search for a model close to a given model. For each violated condition, the search
+//! computes backwards from the required value to an input that can produce it, and changes this
+//! input.
 //!
 //! After Niemetz, Preiner and Biere, "Propagation based local search for bit-precise reasoning"
-//! (FMSD 2017), but deterministic and with few rounds. It suits models that violate only a few
-//! conditions and usually need one or two changes. It cannot show that no model exists.
+//! (FMSD 2017), but deterministic and with few rounds. The search suits models that violate few
+//! conditions and usually need one or two changes. It cannot prove that no model exists.
 
 mod descent;
 mod input;
@@ -19,17 +20,17 @@ use descent::Descent;
 use network::Network;
 use std::collections::BTreeSet;
 
-/// Minimum number of rounds, for any number of violated conditions.
+/// Minimum number of rounds, even if few conditions are violated.
 const FEW_ROUNDS: usize = 16;
 
 /// Returns a model of all `conditions` (1-bit terms) that differs little from `start` and assigns
-/// each input of the conditions. `domain` returns a set that contains all permitted values of an
-/// unknown or a byte of an array. Inputs that `start` leaves unassigned, or assigns outside this
-/// set, begin with its least value.
+/// each input of the conditions. `domain` returns a superset of the permitted values of an unknown
+/// or a byte of an array. If `start` does not assign an input a value in this set, the search
+/// begins with the least member.
 ///
-/// Returns `None` if the rounds do not suffice or the pool's stop condition holds. The running time
-/// is linear in the size of the conditions, plus, for each change, the number of terms that depend
-/// on the changed input.
+/// Returns `None` if no model is found within the number of rounds, or if the pool's stop condition
+/// holds. The running time is linear in the size of the conditions. Each change also takes time
+/// linear in the number of terms that depend on the changed input.
 pub fn nearby_model(
     pool: &TermPool,
     start: &Model,
@@ -54,7 +55,7 @@ pub fn nearby_model(
         if pool.stop().reason().is_some() {
             return None;
         }
-        // Conditions late on a path are the ones added last.
+        // The last violated condition is the latest one on the path.
         let Some(&worst) = violated.last() else { return Some(network.into_model()) };
         let changes = (0..2).find_map(|other| {
             Descent { pool, domain, network: &network, attempt: round + other }

@@ -1,13 +1,13 @@
-//! Models: concrete values for unknowns, for bytes of arrays and for numbers of pairs.
+//! Models: concrete values of unknowns and of bytes of arrays, and concrete numbers of pairs.
 
 use std::collections::BTreeMap;
 
 use crate::term::{ArrayId, VarId};
 
-/// Values of unknowns and of bytes of unconstrained arrays, and numbers of pairs. Evaluation takes
-/// unassigned unknowns and bytes as zero. An unassigned pair gets a number that depends on the pair
-/// alone and differs from all numbers assigned here. Two such pairs get the same number only if
-/// their 32-bit hashes collide.
+/// Values of unknowns and of bytes of unconstrained arrays, and numbers of pairs. Unassigned
+/// unknowns and bytes are evaluated as zero. The number of an unassigned pair depends on the pair,
+/// and differs from all numbers that the model assigns. Two unassigned pairs have the same number
+/// only if their 32-bit hashes collide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     vars: BTreeMap<VarId, u64>,
@@ -21,12 +21,12 @@ impl Model {
         Self::default()
     }
 
-    /// Returns the value of an unknown.
+    /// Returns the value of an unknown, or `None` if it is not assigned.
     pub fn var(&self, var: VarId) -> Option<u64> {
         self.vars.get(&var).copied()
     }
 
-    /// Returns the byte of an array at a concrete index.
+    /// Returns the byte of an array at a concrete index, or `None` if it is not assigned.
     pub fn byte(&self, array: ArrayId, index: u64) -> Option<u8> {
         self.bytes.get(&(array, index)).copied()
     }
@@ -41,7 +41,7 @@ impl Model {
         self.bytes.insert((array, index), value);
     }
 
-    /// Returns the assigned number of a pair of values.
+    /// Returns the number of a pair of values, or `None` if no number is assigned.
     pub fn interned(&self, pair: (u64, u64)) -> Option<u32> {
         self.interned.get(&pair).copied()
     }
@@ -51,12 +51,12 @@ impl Model {
         self.interned.insert(pair, number);
     }
 
-    /// Returns all pairs with an assigned number.
+    /// Returns all pairs that have an assigned number, with this number.
     pub fn interned_pairs(&self) -> impl Iterator<Item = ((u64, u64), u32)> + '_ {
         self.interned.iter().map(|(&pair, &number)| (pair, number))
     }
 
-    /// Returns the assigned number of a pair, or its default number if none is assigned.
+    /// Returns the assigned number of a pair, or a default number if no number is assigned.
     pub(crate) fn number_of(&self, (a, b): (u64, u64)) -> u32 {
         if let Some(number) = self.interned((a, b)) {
             return number;
@@ -87,7 +87,8 @@ impl Model {
     }
 }
 
-/// Mixes all bits of a value (the finaliser of MurmurHash3, a bijection).
+/// Mixes all bits of a value, as the finaliser of MurmurHash3 does. Different values have different
+/// results.
 pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

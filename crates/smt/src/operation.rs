@@ -1,11 +1,11 @@
-//! Operators that read their operands from a table. They serve to evaluate the same terms thousands
-//! of times.
+//! Operators that read their operands from a table, for evaluating the same terms thousands of
+//! times.
 
 use crate::pool::TermPool;
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId};
 
-/// An operator with the table positions of its operands.
+/// An operator, and the table positions of its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     node: Node,
@@ -15,8 +15,8 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Creates the operator of a term whose operands are at the table positions given by `place`.
-    /// Returns `None` for constants, unknowns, bytes of arrays and numbers of pairs.
+    /// Creates the operator of a term; `place` returns the table position of each operand. Returns
+    /// `None` for constants, unknowns, bytes of arrays and numbers of pairs.
     pub fn new(
         pool: &TermPool,
         term: TermId,
@@ -33,7 +33,7 @@ impl Operation {
         Some(Operation { node, width: pool.width(term), widths, places })
     }
 
-    /// Computes the value of the term.
+    /// Computes the value of the term from the values in `table`.
     ///
     /// # Panics
     /// Panics if a position lies outside the table.
@@ -41,7 +41,7 @@ impl Operation {
     pub fn value(&self, table: &[u64]) -> u64 {
         let values = self.places.map(|place| table[place as usize]);
         let operands = Operands { values, widths: self.widths };
-        // `new` accepts only operators that `apply` gives a value.
+        // `new` accepts only operators for which `apply` returns a value.
         semantics::apply(&self.node, self.width, &operands).unwrap_or(0)
     }
 }

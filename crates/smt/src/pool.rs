@@ -1,4 +1,4 @@
-//! The term pool: storage, hash-consing and look-ups. Equal nodes get equal ids, and a term with
+//! The term pool: storage, hash-consing and lookups. Equal nodes get equal ids. A term with only
 //! one possible value becomes a constant. All other simplification is in `simplify`.
 
 use std::collections::{HashMap, HashSet};
@@ -10,21 +10,21 @@ use crate::domain::{Domain, mask, transfer};
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId, VarId};
 
-/// A term as stored.
+/// Stored data of a term.
 #[derive(Clone, Debug)]
 struct Entry {
     node: Node,
     domain: Domain,
 }
 
-/// An unknown as stored.
+/// Stored data of an unknown.
 #[derive(Clone, Debug)]
 struct Unknown {
     name: String,
     domain: Domain,
 }
 
-/// An array as stored.
+/// Stored data of an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) name: String,
@@ -33,7 +33,8 @@ pub(crate) struct Array {
     pub(crate) content: Option<Vec<u8>>,
 }
 
-/// All terms of one analysis. Constructors simplify. Ids are stable, and terms are never removed.
+/// All terms of one analysis. The constructors simplify. Ids are stable, and terms are never
+/// removed.
 ///
 /// Operands of a constructor must come from this pool and have the widths that the constructor's
 /// documentation requires. The caller ensures this; only debug builds check it.
@@ -43,13 +44,13 @@ pub struct TermPool {
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
     pub(crate) arrays: Vec<Array>,
-    /// Results of the constructors for nodes that are not in normal form.
+    /// Cached results of constructors, for nodes that are not in normal form.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
-    /// Current nesting of simplifying constructors; see `simplify`.
+    /// Current nesting depth of simplifying constructors; see `simplify`.
     pub(crate) depth: u32,
-    /// Constructor calls that the outermost call may still make; see `simplify`.
+    /// Number of constructor calls that the outermost call may still make; see `simplify`.
     pub(crate) fuel: u32,
-    /// Condition that ends work on the terms early.
+    /// Condition that ends solver checks and searches for models early.
     stop: Stop,
 }
 
@@ -59,44 +60,44 @@ impl TermPool {
         Self::default()
     }
 
-    /// Sets the condition that ends work on these terms: solver checks and searches for models.
+    /// Sets the condition that ends solver checks and searches for models on these terms early.
     /// Creating terms remains possible.
     pub fn set_stop(&mut self, stop: Stop) {
         self.stop = stop;
     }
 
-    /// Returns the condition that ends work on these terms.
+    /// Returns the condition that ends solver checks and searches for models early.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Returns the number of distinct terms made so far, including intermediate results of
+    /// Returns the number of distinct terms created so far, including intermediate results of
     /// simplification.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns true if the pool has no term yet.
+    /// Returns true if the pool contains no term yet.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns the width in bits, 1 to 64.
+    /// Returns the width of a term in bits, 1 to 64.
     pub fn width(&self, t: TermId) -> u8 {
         self.entries[t.index()].domain.width()
     }
 
-    /// Returns the operator and operands.
+    /// Returns the operator of a term with its operands.
     pub fn node(&self, t: TermId) -> &Node {
         &self.entries[t.index()].node
     }
 
-    /// Returns the set of values that the term can have, as known without a solver.
+    /// Returns a superset of the values that the term can have, computed without a solver.
     pub fn domain(&self, t: TermId) -> Domain {
         self.entries[t.index()].domain
     }
 
-    /// Returns the value of a constant term.
+    /// Returns the value of a constant term, or `None` if the term is not constant.
     pub fn as_const(&self, t: TermId) -> Option<u64> {
         match *self.node(t) {
             Node::Const(value) => Some(value),
@@ -104,7 +105,8 @@ impl TermPool {
         }
     }
 
-    /// Returns the operands in order: none for constants and variables, the index for a `Select`.
+    /// Returns the operands of a term in order: none for constants and variables, the index for a
+    /// `Select`.
     pub fn children(&self, t: TermId) -> impl Iterator<Item = TermId> + use<> {
         self.node(t).operands().into_iter().flatten()
     }
@@ -116,13 +118,13 @@ impl TermPool {
         self.insert(Node::Const(value), Domain::constant(width, value))
     }
 
-    /// Returns the 1-bit constant of a truth value.
+    /// Returns the 1-bit constant for a truth value.
     pub fn bool(&mut self, value: bool) -> TermId {
         self.constant(1, u64::from(value))
     }
 
-    /// Creates an unknown, distinct from all earlier ones even if the name is the same. If `domain`
-    /// has a single member, the returned term is that constant, but models still assign the
+    /// Creates an unknown. It differs from all earlier unknowns, even from unknowns with the same
+    /// name. If `domain` has a single member, returns this constant; models still assign the
     /// unknown.
     pub fn var(&mut self, name: &str, domain: Domain) -> TermId {
         let id = VarId(self.unknowns.len() as u32);
@@ -136,7 +138,7 @@ impl TermPool {
         (&unknown.name, unknown.domain)
     }
 
-    /// Returns the number of unknowns. Their ids are the numbers from zero up to this count.
+    /// Returns the number of unknowns; their ids are consecutive from zero.
     pub fn var_count(&self) -> usize {
         self.unknowns.len()
     }
@@ -149,7 +151,8 @@ impl TermPool {
 
     /// Stores a node whose value is known to lie in `domain`.
     pub(crate) fn store(&mut self, node: Node, domain: Domain) -> TermId {
-        // Rules match on `Const` only, so every term with one possible value is stored as `Const`.
+        // Simplification rules match only on `Const`, so each term with one possible value is
+        // stored as `Const`.
         match domain.as_constant() {
             Some(value) => self.constant(domain.width(), value),
             None => self.insert(node, domain),
@@ -157,8 +160,8 @@ impl TermPool {
     }
 
     fn insert(&mut self, node: Node, domain: Domain) -> TermId {
-        // Operands exist already, so ids ascend from operands to users. Traversals rely on this
-        // order.
+        // Operands are created first, so their ids are smaller than the ids of their users.
+        // Traversals rely on this order.
         let next = TermId(self.entries.len() as u32);
         let id = *self.ids.entry((node, domain.width())).or_insert(next);
         if id == next {
@@ -167,17 +170,17 @@ impl TermPool {
         id
     }
 
-    /// Returns the earlier result of the constructors for this node.
+    /// Returns the cached result of the constructors for this node.
     pub(crate) fn cached_simplification(&self, node: &Node, width: u8) -> Option<TermId> {
         self.simplified.get(&(*node, width)).copied()
     }
 
-    /// Stores the result of the constructors for this node.
+    /// Caches the result of the constructors for this node.
     pub(crate) fn cache_simplification(&mut self, node: Node, width: u8, term: TermId) {
         self.simplified.insert((node, width), term);
     }
 
-    /// Computes the value of an operator whose operands are all constant.
+    /// Computes the value of an operator. Returns `None` unless all operands are constant.
     pub(crate) fn fold(&self, node: &Node, width: u8) -> Option<u64> {
         let mut operands = Operands { values: [0; 3], widths: [1; 3] };
         for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
@@ -224,19 +227,20 @@ impl TermPool {
     }
 }
 
-/// A map with keys that are small tuples of program-generated integers, such as terms.
+/// A map whose keys are small tuples of program-generated integers, such as terms.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<NodeHasher>>;
-/// A set with such keys.
+/// A set of small tuples of program-generated integers, such as terms.
 pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<NodeHasher>>;
 
-/// Multiply-and-rotate hashing. Keys are small tuples of integers that this program generates, so
-/// the standard hasher's protection against chosen collisions has no benefit.
+/// A hasher that multiplies and rotates. Keys are small tuples of integers that this program
+/// generates, so protection against chosen collisions has no benefit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeHasher(u64);
 
 impl Hasher for NodeHasher {
     fn finish(&self) -> u64 {
-        // Multiplication carries entropy upwards only, but hash tables index by the low bits.
+        // Multiplication moves entropy only to higher bits, but hash tables use the low bits as an
+        // index.
         self.0 ^ (self.0 >> 32)
     }
 

@@ -1,15 +1,14 @@
-//! Proofs for answers "unsatisfiable" of the SAT solver, for tests and benchmarks (feature
-//! `proof`).
+//! Proofs of the SAT solver's "unsatisfiable" answers, for tests and benchmarks (feature `proof`).
 //!
-//! A [`Trace`] receives the solver's events: clauses given, learnt and forgotten, checks and
+//! A [`Trace`] receives the solver's events: given, learnt and forgotten clauses, checks and
 //! answers. [`Proof`] provides traces that verify every event with a [`Checker`], which shares no
 //! code with the solver. Each learnt clause must follow from earlier clauses by unit propagation.
-//! At an answer "unsatisfiable", the clause that negates the failed assumptions must follow in the
-//! same way. The answer then depends on the given clauses alone, not on the solver.
+//! For an answer "unsatisfiable", the clause that negates the failed assumptions must follow in the
+//! same way. The answer then depends only on the given clauses, not on the solver.
 //!
-//! A proof does not cover the translation of terms into clauses (circuits and domains); the tests
-//! in `bit_solver/tests.rs` and the comparison with Z3 do. Nor does it cover the mapping of failed
-//! assumptions to terms in the layers above; the comparison with Z3 does.
+//! A proof does not cover the translation of terms into clauses (circuits and domains). The tests
+//! in `bit_solver/tests.rs` and the comparison with Z3 cover it. A proof does not cover the mapping
+//! of failed assumptions to terms in the layers above either; the comparison with Z3 covers it.
 //!
 //! Sources: Goldberg and Novikov, "Verification of Proofs of Unsatisfiability for CNF Formulas"
 //! (DATE 2003), for the check; the DRUP format (Heule, Hunt, Wetzler, FMCAD 2013) for forgotten
@@ -29,7 +28,7 @@ pub use event::{Event, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Verifies any number of solvers and counts the verified steps.
+/// A proof for any number of solvers, with counts of the verified steps.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     counts: Arc<Counts>,
@@ -47,7 +46,8 @@ impl Proof {
         Self::default()
     }
 
-    /// Returns a trace for a new solver. The trace panics at the first step that does not follow.
+    /// Returns a trace for a new solver. The trace panics at the first step that does not follow
+    /// from earlier steps.
     pub fn trace(&self) -> Box<dyn Trace> {
         Box::new(Checked { checker: Checker::new(), proof: self.clone() })
     }

@@ -1,4 +1,4 @@
-//! Substitution in terms, for other crates.
+//! Substitution in terms.
 
 use std::collections::HashMap;
 
@@ -41,8 +41,8 @@ impl TermPool {
         }
     }
 
-    /// Replaces every subterm of `t` that is in `map` by its image and simplifies the result.
-    /// Results are added to `map`, so later calls reuse them.
+    /// Replaces every subterm of `t` that is a key of `map` by its value there, and simplifies the
+    /// result. Adds all results to `map`, so later calls reuse them.
     pub fn substitute(&mut self, t: TermId, map: &mut HashMap<TermId, TermId>) -> TermId {
         let mut stack = vec![t];
         let mut children = Vec::new();

@@ -1,11 +1,11 @@
-//! A satisfiability solver for clauses over Boolean variables, by conflict-driven clause learning.
+//! A SAT solver for clauses over Boolean variables, with conflict-driven clause learning.
 //!
-//! It is built for many small checks on one growing set of clauses. Each check passes assumptions
-//! and the variables relevant to it. Only relevant variables are decided, so the cost of a check
-//! does not depend on earlier checks. Learnt clauses are kept for later checks.
+//! The solver is designed for many small checks on one growing set of clauses. Each check passes
+//! assumptions, and the variables that are relevant to it. Only relevant variables are decided, so
+//! the cost of a check does not depend on earlier checks. Learnt clauses are kept for later checks.
 //!
-//! The solver depends on neither terms nor gates. Effort is counted in steps, never in time, so
-//! equal histories give equal answers.
+//! The solver does not know terms or gates. Effort is counted in steps, never in time, so equal
+//! sequences of calls give equal answers.
 //!
 //! Sources: Eén and Sörensson, "An Extensible SAT-solver" (SAT 2003), for structure and
 //! assumptions; Sörensson and Biere, "Minimizing Learned Clauses" (SAT 2009); Audemard and Simon,
@@ -35,16 +35,17 @@ use order::Order;
 use restart_schedule::RestartSchedule;
 use watch::Watch;
 
-/// State of a variable besides its value.
+/// State of a variable, without its value.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
-    /// Decision level: number of decisions made before or with its assignment.
+    /// Decision level: number of decisions on the trail when the variable was assigned, including
+    /// its own.
     level: u32,
-    /// The clause that assigned it, or [`ClauseId::NONE`].
+    /// The clause that implied the value, or [`ClauseId::NONE`].
     reason: ClauseId,
-    /// Last value assigned.
+    /// Last value of the variable.
     phase: bool,
-    /// Number of the last check to which the variable is relevant.
+    /// Number of the last check that lists the variable as relevant.
     query: u32,
 }
 
@@ -52,9 +53,9 @@ struct Variable {
 #[derive(Debug)]
 pub(crate) struct Sat {
     clauses: Arena,
-    /// Watches to visit when a literal becomes true, by that literal.
+    /// For each literal, the watches to visit when this literal becomes true.
     watches: Vec<Vec<Watch>>,
-    /// Value by literal: 1 for true, -1 for false, 0 for unassigned.
+    /// Value of each literal: 1 for true, -1 for false, 0 for unassigned.
     values: Vec<i8>,
     variables: Vec<Variable>,
     order: Order,
@@ -65,16 +66,17 @@ pub(crate) struct Sat {
     /// Length of the propagated prefix of the trail.
     propagated: usize,
     learnt: Vec<ClauseId>,
-    /// Assumptions that are decided on the trail. The next check reuses a common prefix.
+    /// Assumptions that are decisions on the trail. If the next check begins with the same
+    /// assumptions, these decisions are kept.
     assumed: Vec<Lit>,
     failed: Vec<Lit>,
-    /// True if the clauses are contradictory without assumptions.
+    /// True if the clauses contradict each other without any assumption.
     contradictory: bool,
     query: u32,
     restart_schedule: RestartSchedule,
-    /// Number of assignments so far, the measure of effort.
+    /// Number of assignments so far; measures effort.
     steps: u64,
-    /// Marks of conflict analysis, by variable.
+    /// Marks of variables during conflict analysis.
     marks: Vec<u8>,
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,
@@ -124,8 +126,8 @@ impl Sat {
     /// Adds a clause permanently. Discards the current assignment.
     pub(crate) fn clause(&mut self, literals: &[Lit]) {
         self.hook.given(literals);
-        // At level 0 all values are permanent, so true clauses can be skipped and false literals
-        // removed.
+        // At level 0, all values are permanent. So clauses that are true can be skipped, and
+        // literals that are false can be removed.
         self.backtrack(0);
         let mut kept: Vec<Lit> = Vec::with_capacity(literals.len());
         for &lit in literals {
@@ -138,8 +140,8 @@ impl Sat {
         }
         match *kept.as_slice() {
             [] => self.contradictory = true,
-            // At level 0 the assignment is permanent. Propagating now simplifies later clauses
-            // further.
+            // At level 0, the assignment is permanent. Propagating it at once simplifies later
+            // clauses.
             [lit] => {
                 self.assign(lit, ClauseId::NONE);
                 self.contradictory |= self.propagate().is_some();
@@ -160,13 +162,13 @@ impl Sat {
         }
     }
 
-    /// Returns the contradictory assumptions after [`Answer::Contradiction`]; empty if the clauses
-    /// are contradictory by themselves.
+    /// Returns the assumptions that contradict each other, after [`Answer::Contradiction`]. Empty
+    /// if the clauses are contradictory without assumptions.
     pub(crate) fn failed(&self) -> &[Lit] {
         &self.failed
     }
 
-    /// Returns the effort so far: number of variables plus number of assignments.
+    /// Returns the effort so far: the number of variables plus the number of assignments.
     pub(crate) fn steps(&self) -> u64 {
         self.steps + self.variables.len() as u64
     }
@@ -186,7 +188,7 @@ impl Sat {
         self.steps += 1;
     }
 
-    /// Undoes the decisions above `level` and all assignments that followed from them.
+    /// Undoes the decisions above `level`, and all assignments after them.
     fn backtrack(&mut self, level: usize) {
         let Some(&length) = self.decisions.get(level) else { return };
         for at in (length..self.trail.len()).rev() {
@@ -194,10 +196,11 @@ impl Sat {
             self.values[lit.index()] = 0;
             self.values[(!lit).index()] = 0;
             let variable = &mut self.variables[lit.variable()];
-            // Phase saving (Pipatsrisawat and Darwiche, SAT 2007): the next decision repeats the
-            // value.
+            // Phase saving (Pipatsrisawat and Darwiche, SAT 2007): the next decision on the
+            // variable repeats its value.
             variable.phase = !lit.is_negative();
-            // Variables irrelevant to this check are never decided; the next check lists its own.
+            // Variables that are irrelevant to this check are never decided. The next check lists
+            // its own relevant variables.
             if variable.query == self.query {
                 self.order.insert(lit.variable());
             }

@@ -1,18 +1,18 @@
-//! Semantics of operators on concrete values (SMT-LIB `QF_BV`), for both constant folding and
+//! Semantics of operators on concrete values (SMT-LIB `QF_BV`), used for constant folding and for
 //! evaluation. Leaves (constants, unknowns, bytes of arrays, numbers of pairs) are evaluated
 //! elsewhere.
 
 use crate::domain::{mask, sign_extend};
 use crate::term::Node;
 
-/// The operand values and widths of one node.
+/// Values and widths of the operands of one node.
 pub(crate) struct Operands {
     pub(crate) values: [u64; 3],
     pub(crate) widths: [u8; 3],
 }
 
-/// Computes an operator of `width` bits. Returns `None` for a leaf, a byte of an array or the
-/// number of a pair.
+/// Computes an operator whose result has `width` bits. Returns `None` for constants, unknowns,
+/// bytes of arrays and numbers of pairs.
 #[inline]
 pub(crate) fn apply(node: &Node, width: u8, operands: &Operands) -> Option<u64> {
     let [a, b, c] = operands.values;

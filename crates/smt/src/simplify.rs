@@ -1,11 +1,11 @@
-//! Simplification on construction. The constructors of all operators are here. A constructor orders
-//! operands, folds constants, and applies the rules of its operator family (one submodule each) to
-//! reach a normal form.
+//! Simplification on construction. This file has the constructors of all operators. A constructor
+//! orders operands, folds constants, and applies the rules of its operator family to reach a normal
+//! form. Each family has a submodule.
 //!
-//! Rules call constructors in turn. Two limits keep each construction at near constant time:
-//! nesting of at most [`MAX_DEPTH`], and at most [`FUEL`] constructor calls within an outermost
-//! call. Beyond a limit the plain node is stored, which is always correct. Results are cached.
-//! Rules recurse only through constructors.
+//! Rules call constructors in turn. Two limits keep the time of a construction nearly constant: a
+//! maximum nesting depth ([`MAX_DEPTH`]) and a maximum number of constructor calls within an
+//! outermost call ([`FUEL`]). Beyond a limit, the node is stored as it is, which is always correct.
+//! Results are cached. Rules recurse only through constructors.
 
 mod bitwise;
 mod boolean;
@@ -27,7 +27,7 @@ use crate::term::{Node, TermId};
 
 /// Maximum nesting of constructors.
 const MAX_DEPTH: u32 = 32;
-/// Maximum number of constructor calls within one outermost call.
+/// Maximum number of constructor calls during one outermost call.
 const FUEL: u32 = 600;
 
 impl TermPool {
@@ -49,7 +49,7 @@ impl TermPool {
         self.depth += 1;
         let term = self.simplify(node, width);
         self.depth -= 1;
-        // With fresh fuel the result may be simpler, so results that ran out of fuel are not
+        // A later call with new fuel may simplify further, so results that ran out of fuel are not
         // cached.
         if self.fuel > 0 {
             self.cache_simplification(node, width, term);
@@ -91,7 +91,8 @@ impl TermPool {
         }
     }
 
-    /// Orders operands of a commutative operator: constants last, other operands by age.
+    /// Orders the operands of a commutative operator: a constant comes last, other operands are in
+    /// order of their ids.
     fn ordered(&self, a: TermId, b: TermId) -> (TermId, TermId) {
         debug_assert_eq!(self.width(a), self.width(b), "operand widths");
         match (self.as_const(a).is_some(), self.as_const(b).is_some()) {
@@ -111,144 +112,151 @@ impl TermPool {
         self.as_const(a) == Some(crate::domain::mask(self.width(a)))
     }
 
-    /// Returns true if one term is stored as the complement of the other.
+    /// Returns true if one of the terms is a `Not` of the other.
     fn complementary(&self, a: TermId, b: TermId) -> bool {
         *self.node(a) == Node::Not(b) || *self.node(b) == Node::Not(a)
     }
 
-    /// Bitwise complement.
+    /// Returns the bitwise complement.
     pub fn not(&mut self, a: TermId) -> TermId {
         self.build(Node::Not(a), self.width(a))
     }
 
-    /// Two's complement.
+    /// Returns the two's complement.
     pub fn neg(&mut self, a: TermId) -> TermId {
         self.build(Node::Neg(a), self.width(a))
     }
 
-    /// Bitwise and; equal widths.
+    /// Returns the bitwise and. `a` and `b` have the same width.
     pub fn and(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::And(a, b), self.width(a))
     }
 
-    /// Bitwise or; equal widths.
+    /// Returns the bitwise or. `a` and `b` have the same width.
     pub fn or(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::Or(a, b), self.width(a))
     }
 
-    /// Bitwise exclusive or; equal widths.
+    /// Returns the bitwise exclusive or. `a` and `b` have the same width.
     pub fn xor(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::Xor(a, b), self.width(a))
     }
 
-    /// Sum modulo 2^width; equal widths.
+    /// Returns the sum modulo 2^width. `a` and `b` have the same width.
     pub fn add(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::Add(a, b), self.width(a))
     }
 
-    /// Difference modulo 2^width; equal widths.
+    /// Returns the difference modulo 2^width. `a` and `b` have the same width.
     pub fn sub(&mut self, a: TermId, b: TermId) -> TermId {
         let negated = self.neg(b);
         self.add(a, negated)
     }
 
-    /// Product modulo 2^width; equal widths.
+    /// Returns the product modulo 2^width. `a` and `b` have the same width.
     pub fn mul(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::Mul(a, b), self.width(a))
     }
 
-    /// Unsigned quotient, all ones when `b` is zero; equal widths.
+    /// Returns the unsigned quotient, or all bits set if `b` is zero. `a` and `b` have the same
+    /// width.
     pub fn udiv(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Udiv(a, b), self.width(a))
     }
 
-    /// Unsigned remainder, `a` when `b` is zero; equal widths.
+    /// Returns the unsigned remainder, or `a` if `b` is zero. `a` and `b` have the same width.
     pub fn urem(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Urem(a, b), self.width(a))
     }
 
-    /// Signed quotient rounded towards zero; by zero it is 1 for a negative `a`, else -1.
+    /// Returns the signed quotient, rounded towards zero. If `b` is zero, the result is 1 for a
+    /// negative `a`, else -1. `a` and `b` have the same width.
     pub fn sdiv(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Sdiv(a, b), self.width(a))
     }
 
-    /// Signed remainder with the sign of `a`, `a` when `b` is zero; equal widths.
+    /// Returns the signed remainder, with the sign of `a`, or `a` if `b` is zero. `a` and `b` have
+    /// the same width.
     pub fn srem(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Srem(a, b), self.width(a))
     }
 
-    /// Left shift, zero when `b` is the width or more; equal widths.
+    /// Returns `a` shifted left by `b`, or zero if `b` is at least the width. `a` and `b` have the
+    /// same width.
     pub fn shl(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Shl(a, b), self.width(a))
     }
 
-    /// Logical right shift, zero when `b` is the width or more; equal widths.
+    /// Returns `a` shifted right by `b`, filled with zeros, or zero if `b` is at least the width.
+    /// `a` and `b` have the same width.
     pub fn lshr(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Lshr(a, b), self.width(a))
     }
 
-    /// Arithmetic right shift, copies of the sign when `b` is the width or more; equal widths.
+    /// Returns `a` shifted right by `b`, filled with the sign bit. If `b` is at least the width,
+    /// all bits are the sign bit. `a` and `b` have the same width.
     pub fn ashr(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Ashr(a, b), self.width(a))
     }
 
-    /// 1 bit: `a == b`; equal widths.
+    /// Returns the 1-bit term `a == b`. `a` and `b` have the same width.
     pub fn eq(&mut self, a: TermId, b: TermId) -> TermId {
         let (a, b) = self.ordered(a, b);
         self.build(Node::Eq(a, b), 1)
     }
 
-    /// 1 bit: `a < b`, unsigned; equal widths.
+    /// Returns the 1-bit term `a < b`, unsigned. `a` and `b` have the same width.
     pub fn ult(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Ult(a, b), 1)
     }
 
-    /// 1 bit: `a <= b`, unsigned; equal widths.
+    /// Returns the 1-bit term `a <= b`, unsigned. `a` and `b` have the same width.
     pub fn ule(&mut self, a: TermId, b: TermId) -> TermId {
         let greater = self.ult(b, a);
         self.not(greater)
     }
 
-    /// 1 bit: `a < b`, signed; equal widths.
+    /// Returns the 1-bit term `a < b`, signed. `a` and `b` have the same width.
     pub fn slt(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!(self.width(a), self.width(b));
         self.build(Node::Slt(a, b), 1)
     }
 
-    /// 1 bit: `a <= b`, signed; equal widths.
+    /// Returns the 1-bit term `a <= b`, signed. `a` and `b` have the same width.
     pub fn sle(&mut self, a: TermId, b: TermId) -> TermId {
         let greater = self.slt(b, a);
         self.not(greater)
     }
 
-    /// Concatenation with `hi` as the upper bits; at most 64 bits in total.
+    /// Returns the concatenation with `hi` as the upper bits; at most 64 bits in total.
     pub fn concat(&mut self, hi: TermId, lo: TermId) -> TermId {
         let width = self.width(hi) + self.width(lo);
         debug_assert!(width <= 64, "concat of {width} bits");
         self.build(Node::Concat(hi, lo), width)
     }
 
-    /// The unique number (32 bits) of a pair of values (64 bits each). Numbers are equal exactly if
-    /// the pairs are.
+    /// Returns the unique number (32 bits) of a pair of values (64 bits each). Numbers are equal if
+    /// and only if the pairs are equal.
     pub fn intern(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!((self.width(a), self.width(b)), (64, 64));
         self.store(Node::Intern(a, b), Domain::full(32))
     }
 
-    /// `width` bits of `t` from bit `lo` upwards; `lo + width` is at most the width of `t`.
+    /// Returns `width` bits of `t`, from bit `lo` upwards; `lo + width` is at most the width of
+    /// `t`.
     pub fn extract(&mut self, t: TermId, lo: u8, width: u8) -> TermId {
         debug_assert!(width >= 1 && lo + width <= self.width(t), "extract {lo}+{width}");
         if width == self.width(t) {
@@ -257,7 +265,7 @@ impl TermPool {
         self.build(Node::Extract { src: t, lo }, width)
     }
 
-    /// Zero extension to `width` bits, at least the width of `t`.
+    /// Returns `t`, zero-extended to `width` bits; `width` is at least the width of `t`.
     pub fn zext(&mut self, t: TermId, width: u8) -> TermId {
         let own = self.width(t);
         debug_assert!(width >= own, "zext from {own} to {width}");
@@ -268,7 +276,7 @@ impl TermPool {
         self.concat(zeros, t)
     }
 
-    /// Sign extension to `width` bits, at least the width of `t`.
+    /// Returns `t`, sign-extended to `width` bits; `width` is at least the width of `t`.
     pub fn sext(&mut self, t: TermId, width: u8) -> TermId {
         debug_assert!(width >= self.width(t));
         if width == self.width(t) {
@@ -277,7 +285,7 @@ impl TermPool {
         self.build(Node::Sext(t), width)
     }
 
-    /// `t` if the bit `c` is set, else `e`; `t` and `e` have equal widths.
+    /// Returns `t` if the bit `c` is set, else `e`; `t` and `e` have equal widths.
     pub fn ite(&mut self, c: TermId, t: TermId, e: TermId) -> TermId {
         debug_assert_eq!(self.width(c), 1);
         debug_assert_eq!(self.width(t), self.width(e));

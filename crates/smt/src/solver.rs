@@ -1,5 +1,5 @@
 //! The interface of solver back ends. A back end receives 1-bit terms and decides whether all of
-//! them can be set at once; it needs no knowledge of programs.
+//! them can be 1 together; it does not know programs.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::term::TermId;
 /// The answer to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Satisfiable. The model sets all assumptions, as verified by evaluation.
+    /// Satisfiable. Evaluation has confirmed that all assumptions are 1 in the model.
     Sat(Model),
     /// Unsatisfiable. The assumptions at these positions (in increasing order) cannot hold
     /// together. The set need not be minimal; see [`minimise_core`](crate::minimise_core).
     Unsat(Vec<usize>),
-    /// Undecided because of a limit or an interruption, with the reason. Must be treated as
-    /// possibly satisfiable.
+    /// Undecided because of a limit or an interruption, with the reason. Callers must treat the
+    /// assumptions as possibly satisfiable.
     Unknown(String),
 }
 
-/// Counts and time of all checks of a solver.
+/// Counts and total time of all checks of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverStatistics {
     /// Number of checks.
@@ -32,7 +32,7 @@ pub struct SolverStatistics {
     pub unsat: u64,
     /// Number of checks that ended undecided.
     pub unknown: u64,
-    /// Solver steps in all checks; see [`Solver::set_step_limit`].
+    /// Number of solver steps in all checks; see [`Solver::set_step_limit`].
     pub steps: u64,
     /// Wall-clock time spent in checks, in seconds.
     pub seconds: f64,
@@ -40,11 +40,11 @@ pub struct SolverStatistics {
 
 /// A decision procedure for conjunctions of 1-bit terms.
 ///
-/// A solver belongs to one pool: the terms of all checks must come from that pool.
+/// A solver belongs to one pool: the terms of all its checks must come from this pool.
 pub trait Solver {
-    /// Decides whether some values of the unknowns, within their domains, set all `assumptions`. A
-    /// solver keeps learnt facts for later checks. The answer is [`Outcome::Unknown`] once the
-    /// pool's stop condition holds ([`TermPool::stop`]).
+    /// Decides whether all `assumptions` are 1 for some values of the unknowns within their
+    /// domains. The solver keeps learnt facts for later checks. The answer is [`Outcome::Unknown`]
+    /// if the pool's stop condition ([`TermPool::stop`]) holds before the check is decided.
     ///
     /// # Errors
     ///
@@ -62,10 +62,10 @@ pub trait Solver {
     /// of nanoseconds. Unlike a time limit, a step limit has the same effect in every run.
     fn set_step_limit(&mut self, limit: Option<u64>);
 
-    /// Enables or disables brief checks, which end undecided after some tens of milliseconds. The
+    /// Enables or disables brief checks, which end undecided after some tens of milliseconds. Their
     /// limit is counted in solver steps, so results are reproducible. Disabled by default.
     fn set_brief(&mut self, brief: bool);
 
-    /// Returns counts and time since the solver was created.
+    /// Returns counts and time of all checks since the solver was created.
     fn statistics(&self) -> SolverStatistics;
 }

@@ -1,34 +1,34 @@
-//! Term identifiers and operators. The pool stores widths and domains.
+//! Term identifiers and operators. Widths and domains of terms are stored in the pool.
 
-/// A term: an index into the [`TermPool`](crate::TermPool) that made it. Equal ids mean equal
-/// terms. Ids are in order of creation, so operands come before the terms that use them.
+/// A term, as its index in the [`TermPool`](crate::TermPool) that created it. Equal ids mean equal
+/// terms. Ids are in order of creation, so operands have smaller ids than the terms that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub(crate) u32);
 
-/// An unknown (free variable) of fixed width.
+/// An unknown (free variable) with a fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarId(pub(crate) u32);
 
-/// An array of bytes, unconstrained or with known content.
+/// An array of bytes, either unconstrained or with known content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArrayId(pub(crate) u32);
 
 impl TermId {
-    /// Returns the position in the pool: consecutive, from zero.
+    /// Returns the index in the pool; indices are consecutive from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl VarId {
-    /// Returns the position among the variables of the pool: consecutive, from zero.
+    /// Returns the index among the variables of the pool; indices are consecutive from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ArrayId {
-    /// Returns the position among the arrays of the pool: consecutive, from zero.
+    /// Returns the index among the arrays of the pool; indices are consecutive from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -36,7 +36,7 @@ impl ArrayId {
 
 /// An operator and its operands. The pool keeps normal forms. If normalisation takes too many
 /// steps, the pool stores the plain operator instead. So code may match on these forms for
-/// precision, but must not depend on them for soundness:
+/// precision, but its soundness must not depend on them:
 ///
 /// - a term known to have only one value is a `Const`, and operators on constants are folded;
 /// - commutative operators have the constant on the right, other operands in order of their ids;
@@ -72,41 +72,41 @@ pub enum Node {
     Add(TermId, TermId),
     /// Product modulo 2^width.
     Mul(TermId, TermId),
-    /// Unsigned quotient; all ones when the divisor is zero.
+    /// Unsigned quotient; all bits set if the divisor is zero.
     Udiv(TermId, TermId),
-    /// Unsigned remainder; the dividend when the divisor is zero.
+    /// Unsigned remainder; the dividend if the divisor is zero.
     Urem(TermId, TermId),
     /// Signed quotient, rounded towards zero.
     Sdiv(TermId, TermId),
     /// Signed remainder, with the sign of the dividend.
     Srem(TermId, TermId),
-    /// Left shift; zero when the amount is the width or more.
+    /// Left shift; zero if the amount is at least the width.
     Shl(TermId, TermId),
-    /// Logical right shift; zero when the amount is the width or more.
+    /// Logical right shift; zero if the amount is at least the width.
     Lshr(TermId, TermId),
-    /// Arithmetic right shift; copies of the sign when the amount is the width or more.
+    /// Arithmetic right shift; all bits are the sign bit if the amount is at least the width.
     Ashr(TermId, TermId),
-    /// 1 bit: equality.
+    /// Equality, as 1 bit.
     Eq(TermId, TermId),
-    /// 1 bit: less than, unsigned.
+    /// Unsigned less-than, as 1 bit.
     Ult(TermId, TermId),
-    /// 1 bit: less than, signed.
+    /// Signed less-than, as 1 bit.
     Slt(TermId, TermId),
     /// Concatenation with the first operand as the upper bits; at most 64 bits in total.
     Concat(TermId, TermId),
-    /// Bits of `src` from bit `lo` upwards, as many as this term is wide.
+    /// Bits of `src` from bit `lo` upwards; the width of this term is their number.
     Extract {
-        /// The source.
+        /// The term that bits are taken from.
         src: TermId,
-        /// Lowest bit taken.
+        /// Lowest bit of `src` that is taken.
         lo: u8,
     },
-    /// A number (32 bits) for a pair of values (64 bits each). Numbers are equal exactly if the
-    /// pairs are; the number of a given pair is unknown.
+    /// A number (32 bits) for a pair of values (64 bits each). Numbers are equal if and only if the
+    /// pairs are equal; the number of a given pair is unknown.
     Intern(TermId, TermId),
     /// Sign extension to the width of this term.
     Sext(TermId),
-    /// The second operand if the first (1 bit) is set, else the third.
+    /// The second operand if the first operand (1 bit) is set, else the third.
     Ite(TermId, TermId, TermId),
 }
 

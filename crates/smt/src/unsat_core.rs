@@ -1,5 +1,5 @@
-//! Minimisation of unsat cores by deletion. It removes one assumption at a time, and keeps the
-//! removal if the rest is still contradictory.
+//! Minimisation of unsat cores by deletion: drops one assumption at a time, and keeps it dropped if
+//! the others still contradict each other.
 
 use crate::error::SolverError;
 use crate::pool::TermPool;
@@ -7,7 +7,7 @@ use crate::solver::{Outcome, Solver};
 use crate::term::TermId;
 
 /// Returns a contradictory subset of `core`, a set of positions in `assumptions` that cannot hold
-/// together. It makes at most `budget` checks and stops at the first undecided one. Unless it stops
+/// together. Makes at most `budget` checks and stops at the first undecided check. Unless it stops
 /// early, every assumption of the result is necessary. Positions are in increasing order; positions
 /// outside `assumptions` are dropped.
 ///
@@ -24,8 +24,8 @@ pub fn minimise_core(
     let mut kept: Vec<usize> = core.iter().copied().filter(|&i| i < assumptions.len()).collect();
     kept.sort_unstable();
     kept.dedup();
-    // Later positions are tried first: conditions late on a path tend to be specific, and the
-    // conditions before them tend to be necessary for the contradiction.
+    // Later positions are tried first. Conditions late on a path tend to be specific; earlier
+    // conditions tend to be necessary for the contradiction.
     let mut tried: Vec<usize> = Vec::new();
     for _ in 0..budget {
         if kept.len() <= 1 {
@@ -35,10 +35,10 @@ pub fn minimise_core(
         let rest: Vec<usize> = kept.iter().copied().filter(|&i| i != candidate).collect();
         let terms: Vec<TermId> = rest.iter().map(|&i| assumptions[i]).collect();
         match solver.check(pool, &terms)? {
-            // The solver may return a smaller core than the one it was asked about.
+            // The solver may return a core that is smaller than `rest`.
             Outcome::Unsat(positions) => kept = positions.iter().map(|&p| rest[p]).collect(),
             Outcome::Sat(_) => tried.push(candidate),
-            // After a timeout or an interruption the next check would be undecided too.
+            // After a timeout or an interruption, the next check would be undecided as well.
             Outcome::Unknown(_) => break,
         }
     }

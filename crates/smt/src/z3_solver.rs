@@ -1,5 +1,5 @@
-//! The Z3 back end. It has the same semantics and layers as the crate's own back end and serves as
-//! its test oracle.
+//! The Z3 back end. It has the same semantics and layers as the crate's own back end, and serves as
+//! a test oracle for it.
 //!
 //! All Z3 objects belong to a thread-local context of the binding, so a solver cannot move to
 //! another thread.
@@ -19,7 +19,7 @@ use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 use engine::Engine;
 
-/// Decides conditions with the Z3 library.
+/// A solver that decides conditions with the Z3 library.
 #[derive(Debug)]
 pub struct Z3Solver {
     layers: Layered<Engine>,

@@ -1,5 +1,5 @@
-//! Answers on hash functions of few inputs, compared with exhaustive enumeration. An exact check is
-//! the solver's last resort, so these tests cover the layers before it.
+//! Compares answers on hash functions of few inputs with exhaustive enumeration. Exact checks are
+//! the solver's last resort, so these tests cover the layers before them.
 
 use crate::common;
 
@@ -11,9 +11,9 @@ use slowpath_smt::{
 /// Number of values of each input.
 const VALUES: u64 = 24;
 
-/// Rounds of a hash function: operator and number.
+/// Rounds of a hash function: an operator and a number for each round.
 type Rounds = Vec<(u8, u64)>;
-/// A condition: subject, comparison and number.
+/// A condition: subject, comparison, and number to compare with.
 type Condition = (u8, u8, u64);
 
 struct Inputs {
@@ -47,7 +47,7 @@ fn hash(pool: &mut TermPool, inputs: &Inputs, rounds: &Rounds) -> TermId {
     state
 }
 
-/// Builds a condition on the hash, on an input, or on a map element selected by one of them.
+/// Builds a condition on the hash, on an input, or on a map element that one of these selects.
 fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -> TermId {
     let (about, comparison, number) = c;
     let low = pool.extract(hash, (number % 9) as u8, 8);
@@ -74,8 +74,8 @@ fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -
     }
 }
 
-/// Returns true if the conditions can hold for some inputs and some content of the map. All inputs
-/// are tried. A solver finds the content of the map, with concrete values in place of hashes.
+/// Returns true if the conditions can hold for some inputs and some content of the map. Tries all
+/// inputs. With concrete values in place of hashes, a solver finds the content of the map.
 fn possible(pool: &mut TermPool, inputs: &Inputs, conditions: &[TermId]) -> bool {
     for x in 0..VALUES {
         for y in 0..VALUES {
@@ -131,7 +131,7 @@ proptest! {
         let conditions: Vec<TermId> =
             wanted.iter().map(|&c| condition(&mut pool, &inputs, hash, c)).collect();
         let mut solver = BitSolver::new();
-        // The sets grow, so facts learnt in earlier checks are used.
+        // The sets of conditions grow, so later checks use facts learnt in earlier checks.
         for count in 1..=conditions.len() {
             match solver.check(&mut pool, &conditions[..count]).expect("no error") {
                 Outcome::Sat(model) => {

@@ -1,5 +1,5 @@
-//! Sums of large multiples of large values. As mathematical integers they exceed 128 bits, and
-//! interval arithmetic must detect that.
+//! Sums of large multiples of large values. As mathematical integers, the sums exceed 128 bits;
+//! interval arithmetic must detect this.
 
 use proptest::prelude::*;
 use slowpath_smt::{Domain, Evaluator, Model, Node, TermId, TermPool};
@@ -22,7 +22,7 @@ enum Step {
     Low(usize, u8),
 }
 
-/// Numbers with large magnitude as unsigned or signed numbers.
+/// Generates numbers with a large magnitude, as unsigned or as signed numbers.
 fn extreme() -> impl Strategy<Value = u64> {
     let near = |base: u64| (0..4_u64).prop_map(move |by| base.wrapping_add(by).wrapping_sub(2));
     prop_oneof![near(0), near(1 << 63), near(1 << 62), near(31), near(3 << 62), any::<u64>()]
@@ -57,7 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// A term with its expected value.
+/// A term, and the value that it must have.
 type Known = (TermId, u64);
 
 fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) -> Vec<Known> {
@@ -100,7 +100,7 @@ fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) ->
 
 type Vars = (u8, Vec<(Domain, u64)>);
 
-/// Variables of one width, each with a domain and a member of it.
+/// Generates variables of one width, each with a domain and a member of the domain.
 fn vars() -> impl Strategy<Value = Vars> {
     let width = prop_oneof![3 => Just(64_u8), 1 => Just(63), 1 => Just(32), 1 => 2..64_u8];
     width.prop_flat_map(|width| {
@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// The form of a hash in a program: each round adds a multiple and a shifted copy.
+/// A hash as in programs: each round adds a multiple and a shifted copy of the sum.
 #[test]
 fn rounds_of_a_hash_are_followed() {
     let mut pool = TermPool::new();

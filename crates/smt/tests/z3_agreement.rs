@@ -1,7 +1,7 @@
-//! Agreement with Z3. Simplified terms equal a direct translation of their original expressions for
-//! *all* values. The solver's answers agree with brute force, with Z3 on the direct translation,
-//! or with the crate's Z3 back end. The direct translation uses Z3 arrays for bytes; the crate does
-//! not.
+//! Agreement with Z3. A simplified term equals the direct translation of its original expression
+//! for *all* values. The solver's answers agree with brute force, with Z3 on the direct
+//! translation, or with the crate's Z3 back end. The direct translation uses Z3 arrays for bytes;
+//! the crate does not.
 
 use crate::common;
 
@@ -51,7 +51,7 @@ fn table(index: &BV) -> BV {
     full.select(index).as_bv().expect("a byte")
 }
 
-/// Returns the number of a pair as an uninterpreted function.
+/// Returns the number of a pair, as an application of an uninterpreted function.
 fn intern(a: &BV, b: &BV) -> BV {
     let pair = [Sort::bitvector(64), Sort::bitvector(64)];
     let numbers = FuncDecl::new("intern", &[&pair[0], &pair[1]], &Sort::bitvector(32));
@@ -107,7 +107,7 @@ fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
     }
 }
 
-/// Translates a simplified term into a Z3 bit-vector over the same unknowns.
+/// Translates a simplified term into a Z3 bit-vector over the unknowns of the raw nodes.
 fn simplified(pool: &TermPool, root: TermId) -> BV {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
     let mut done: HashMap<TermId, BV> = HashMap::new();
@@ -157,7 +157,7 @@ fn within(x: &BV, d: Domain) -> Bool {
     Bool::and(&[bits, x.bvuge(k(d.lo())), x.bvule(k(d.hi()))])
 }
 
-/// Creates a Z3 solver that asserts the domains, and different numbers for different pairs.
+/// Creates a Z3 solver that asserts the domains, and that different pairs have different numbers.
 fn oracle(e: &Expressions, raw: &[BV]) -> z3::Solver {
     let solver = z3::Solver::new();
     for (x, &d) in raw.iter().zip(&e.domains) {
@@ -192,7 +192,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
         .zip(&raw)
         .flat_map(|(&t, raw)| [simplified(&pool, t).ne(raw), within(raw, pool.domain(t)).not()])
         .collect();
-    // A timeout decides nothing; only a counterexample fails the test.
+    // A timeout decides nothing; only a counterexample makes the test fail.
     if solver.check_assumptions(&[]) == SatResult::Sat {
         Oracle::Z3.compared(terms.len(), "random terms");
         solver.assert(Bool::or(&differ));
@@ -209,13 +209,13 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
     Ok(())
 }
 
-/// Returns the last 1-bit nodes, at most `count`.
+/// Returns at most `count` of the last 1-bit nodes.
 fn conditions(e: &Expressions, terms: &[TermId], count: usize) -> Vec<(usize, TermId)> {
     let bits = (0..terms.len()).rev().filter(|&n| e.widths[n] == 1 && n >= e.domains.len());
     bits.take(count).map(|n| (n, terms[n])).collect()
 }
 
-/// Returns all combinations of values of the unknowns.
+/// Returns all combinations of values that the unknowns can have.
 fn assignments(domains: &[Domain]) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for &d in domains {
@@ -259,7 +259,7 @@ proptest! {
             table.iter().any(|values| subset.iter().all(|&i| values[chosen[i].0] == 1))
         };
         let mut solver = BitSolver::new();
-        // The sets grow, so facts learnt in earlier checks are used.
+        // The sets of conditions grow, so later checks use facts learnt in earlier checks.
         for count in 1..=chosen.len() {
             let assumptions: Vec<TermId> = chosen[..count].iter().map(|&(_, t)| t).collect();
             let everything: Vec<usize> = (0..count).collect();
@@ -295,7 +295,7 @@ proptest! {
         let second = Z3Solver::new().expect("Z3");
         let proof = Proof::new();
         let mut both = CrossCheck { first: BitSolver::traced(proof.trace()), second };
-        // Some products are hard for both solvers; without an answer there is nothing to compare.
+        // Some products are hard for both solvers. Without an answer, there is nothing to compare.
         both.set_time_limit(Some(Duration::from_millis(500)));
         for count in 1..=conditions.len() {
             let answer = both.check(&mut pool, &conditions[..count]);
@@ -330,14 +330,14 @@ proptest! {
             Outcome::Sat(model) => {
                 wanted.iter().for_each(|b| oracle.assert(b));
                 prop_assert_ne!(oracle.check(), SatResult::Unsat);
-                // The model must satisfy the raw expressions too.
+                // The model must also satisfy the raw expressions.
                 let vars: Vec<u64> = terms.iter().zip(&d).map(|(&t, &d)| match *pool.node(t) {
                     Node::Var(var) => model.var(var).unwrap_or(member(d, seed)),
                     _ => d.lo(),
                 }).collect();
                 let byte = |i| model.bytes().find(|&(_, at, _)| at == i).map_or(0, |(_, _, b)| b);
-                // Simplification can remove numbers; pairs without an assigned number get a fresh
-                // one.
+                // Simplification can remove numbers. Pairs without an assigned number get an unused
+                // number.
                 let mut numbers: HashMap<(u64, u64), u32> = model.interned_pairs().collect();
                 let number = |pair| match numbers.get(&pair) {
                     Some(&number) => number,

@@ -90,8 +90,8 @@ pub(crate) struct Trial {
     pub runs: u64,
 }
 
-/// Returns true if, by a quick estimate, only few inputs matter for packets of at most `most` bytes.
-/// The estimate does not distinguish values.
+/// Returns true if, by a quick estimate, few inputs matter for packets of at most `most` bytes. The
+/// estimate does not distinguish values.
 pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
     let bits = Slice::of(unrolled).and_then(|slice| least_bits(unrolled, &slice, most.into()));
     bits.is_some_and(|bits| bits <= MAX_BITS)

@@ -1,5 +1,5 @@
-//! Translation of terms into bits, lowest bit first, each term once. Terms that are opaque in the
-//! engine's view become inputs constrained to the term's domain. Bits known from domains become
+//! Translation of terms into bits, lowest bit first. Each term is translated once. Opaque terms of
+//! the engine's view become inputs within the term's domain. Bits that a domain determines become
 //! constants.
 
 use slowpath_stop::{Reason, Stop, Ticker};
@@ -12,16 +12,17 @@ use crate::pool::TermPool;
 use crate::sat::{Hook, Lit};
 use crate::term::{Node, TermId};
 
-/// Terms translated between two polls of the stop condition; one circuit can take a millisecond.
+/// Number of terms translated between two polls of the stop condition. One circuit can take a
+/// millisecond.
 const NODES: u32 = 8;
-/// Marks terms that are not translated.
+/// Entry of `places` for terms that have not been translated.
 const ABSENT: u32 = u32::MAX;
 
 /// A translator for the terms of one pool.
 #[derive(Debug)]
 pub(super) struct Blaster {
     pub(super) gates: Gates,
-    /// Start of each term's bits in `bits`.
+    /// Index in `bits` of each term's first bit.
     places: Vec<u32>,
     widths: Vec<u8>,
     bits: Vec<Lit>,
@@ -39,7 +40,7 @@ impl Blaster {
         }
     }
 
-    /// Returns the bits of a translated term.
+    /// Returns the bits of a term, or `None` if it has not been translated.
     pub(super) fn known(&self, term: TermId) -> Option<&[Lit]> {
         let place = self.places.get(term.index()).copied().filter(|&place| place != ABSENT)?;
         let width = usize::from(self.widths[term.index()]);
@@ -51,8 +52,8 @@ impl Blaster {
         self.bits_unless(pool, view, term, &Stop::never()).unwrap_or_default()
     }
 
-    /// Translates a term and returns its bits, or fails when `stop` holds. Finished translations
-    /// stay.
+    /// Translates a term and returns its bits; fails when `stop` holds. Terms that have been
+    /// translated by then are kept.
     pub(super) fn bits_unless(
         &mut self,
         pool: &TermPool,
@@ -97,7 +98,7 @@ impl Blaster {
         self.known(term).map(<[Lit]>::to_vec).unwrap_or_default()
     }
 
-    /// Translates a term whose operands are translated.
+    /// Translates a term whose operands have been translated.
     fn node(&mut self, pool: &TermPool, term: TermId) -> Vec<Lit> {
         let domain = pool.domain(term);
         let width = usize::from(domain.width());
@@ -150,7 +151,7 @@ impl Blaster {
         bits
     }
 
-    /// Replaces bits that the domain knows by constants.
+    /// Replaces bits that the domain determines by constants.
     fn fix(&self, bits: &mut [Lit], domain: Domain) {
         for (place, bit) in bits.iter_mut().enumerate() {
             if domain.zeros() >> place & 1 == 1 {
@@ -161,18 +162,18 @@ impl Blaster {
         }
     }
 
-    /// Creates inputs constrained to a domain.
+    /// Creates inputs that represent any member of a domain.
     fn unknown(&mut self, domain: Domain) -> Vec<Lit> {
         let width = domain.width();
         let mut bits = self.gates.number(usize::from(width), domain.ones());
-        // Older inputs are decided first and start false, so creating high bits first favours small
-        // values.
+        // Older inputs are decided first, and with the value false. So creating high bits first
+        // favours small values.
         for (place, bit) in bits.iter_mut().enumerate().rev() {
             if domain.unknown_bits() >> place & 1 == 1 {
                 *bit = self.gates.input();
             }
         }
-        // Bounds that the known bits do not imply.
+        // The bounds of the interval are added only where the known bits do not imply them.
         let plain = Domain::from_bits(width, domain.zeros(), domain.ones());
         if domain.lo() > plain.lo() {
             let below = self.below_number(&bits, domain.lo(), false);
@@ -196,7 +197,7 @@ impl Blaster {
         bits
     }
 
-    /// Returns true if the number lies outside `first..=last`.
+    /// Returns a literal that is true if the number lies outside `first..=last`.
     pub(super) fn outside(&mut self, bits: &[Lit], first: u64, last: u64) -> Lit {
         let width = bits.len() as u8;
         if first == last {
@@ -219,8 +220,8 @@ impl Blaster {
     }
 }
 
-/// Returns the operands of a term's circuit. A difference needs one subtractor, so the subtrahend
-/// is translated without negation.
+/// Returns the operands of a term's circuit. A difference needs only one subtractor, so the
+/// subtrahend is translated without its negation.
 fn operands(pool: &TermPool, term: TermId) -> [Option<TermId>; 3] {
     let node = pool.node(term);
     let Node::Add(x, y) = *node else { return node.operands() };

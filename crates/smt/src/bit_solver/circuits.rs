@@ -1,16 +1,16 @@
-//! Circuits of bit-vector operators, lowest bit first. Widths and semantics are those of
-//! [`Node`](crate::Node).
+//! Circuits of bit-vector operators, lowest bit first. [`Node`](crate::Node) defines widths and
+//! semantics.
 
 use super::gates::Gates;
 use crate::sat::Lit;
 
 impl Gates {
-    /// Returns the bits of a constant number.
+    /// Returns the bits of a constant number with `width` bits.
     pub(super) fn number(&self, width: usize, value: u64) -> Vec<Lit> {
         (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
     }
 
-    /// Returns the number if all bits are constant.
+    /// Returns the number that the bits represent, or `None` unless all bits are constant.
     pub(super) fn as_number(&self, bits: &[Lit]) -> Option<u64> {
         let mut number = 0;
         for (place, &bit) in bits.iter().enumerate() {
@@ -19,7 +19,7 @@ impl Gates {
         Some(number)
     }
 
-    /// Returns the sum modulo 2^width and the carry out.
+    /// Returns the sum modulo 2^width of both operands and the carry in, and the carry out.
     pub(super) fn add(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, Lit) {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
@@ -30,8 +30,7 @@ impl Gates {
         (sum, carry)
     }
 
-    /// Returns the difference, and a literal that is true if nothing was borrowed (`a >= b`,
-    /// unsigned).
+    /// Returns the difference modulo 2^width, and a literal that is true if `a >= b` (unsigned).
     pub(super) fn subtract(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Lit) {
         let (b, yes) = (not(b), self.constant(true));
         self.add(a, &b, yes)
@@ -42,7 +41,7 @@ impl Gates {
         self.subtract(&zero, a).0
     }
 
-    /// Returns `a < b`, unsigned.
+    /// Returns a literal that is true if `a < b`, unsigned.
     pub(super) fn below(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
         let mut below = self.constant(false);
         for (&a, &b) in a.iter().zip(b) {
@@ -51,7 +50,7 @@ impl Gates {
         below
     }
 
-    /// Returns `a < b`, signed.
+    /// Returns a literal that is true if `a < b`, signed.
     pub(super) fn below_signed(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
         // With inverted sign bits, the signed order equals the unsigned order.
         let flip = |bits: &[Lit]| -> Vec<Lit> {
@@ -84,7 +83,8 @@ impl Gates {
         let constants = |gates: &Self, bits: &[Lit]| {
             bits.iter().filter(|&&b| gates.as_constant(b).is_some()).count()
         };
-        // Each bit of `b` needs a row; constant bits need none.
+        // Each bit of `b` that is not constant needs a row of adders, so `b` gets more constant
+        // bits.
         let (a, b) = if constants(self, a) > constants(self, b) { (b, a) } else { (a, b) };
         if let Some(factor) = self.as_number(b) {
             return self.multiply_by(a, factor);
@@ -99,12 +99,12 @@ impl Gates {
         sum
     }
 
-    /// Returns the product with a constant. The constant is written with the digits -1, 0 and 1,
-    /// with as few non-zero digits as possible. The result adds or subtracts one shifted copy per
-    /// such digit.
+    /// Returns the product with a constant. The constant is written with the digits -1, 0 and 1 and
+    /// as few non-zero digits as possible. For each such digit, one shifted copy of `a` is added or
+    /// subtracted.
     fn multiply_by(&mut self, a: &[Lit], factor: u64) -> Vec<Lit> {
-        // Non-adjacent form of n: digit i is non-zero if n and 3n differ in bit i + 1. It is 1 if
-        // 3n has that bit set, else -1.
+        // Non-adjacent form of n: digit i is non-zero if n and 3n differ in bit i + 1. The digit is
+        // 1 if this bit of 3n is set, else -1.
         let wide = u128::from(factor);
         let (digits, positive) = ((wide ^ (3 * wide)) >> 1, (3 * wide) >> 1);
         let mut sum = self.number(a.len(), 0);
@@ -124,8 +124,8 @@ impl Gates {
         sum
     }
 
-    /// Returns quotient and remainder, unsigned, by long division. For a divisor of zero the
-    /// circuit yields all ones and the dividend, as SMT-LIB requires.
+    /// Returns quotient and remainder of a long division, unsigned. If the divisor is zero, the
+    /// quotient has all bits set and the remainder is the dividend, as SMT-LIB requires.
     pub(super) fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let mut divisor = b.to_vec();
@@ -143,7 +143,7 @@ impl Gates {
         (quotient, rest)
     }
 
-    /// Returns quotient and remainder, signed, rounded towards zero.
+    /// Returns quotient and remainder, signed; the quotient is rounded towards zero.
     pub(super) fn divide_signed(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let (below_a, below_b) = (a.last().copied().unwrap_or(no), b.last().copied().unwrap_or(no));
@@ -158,10 +158,10 @@ impl Gates {
         self.choose(condition, &negated, a)
     }
 
-    /// Shifts right and fills with `fill`. On reversed bits this is a left shift.
+    /// Shifts right and fills with `fill`. If the bits are in reverse order, this is a left shift.
     fn shift_down(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
         let mut bits = a.to_vec();
-        // Number of low bits of the amount that can encode distances within the width.
+        // Number of low bits of the amount that suffice for shifts by less than the width.
         let near = (usize::BITS - a.len().saturating_sub(1).leading_zeros()) as usize;
         let (near, far) = amount.split_at(near.min(amount.len()));
         for (place, &by) in near.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! Conditions as assumptions of one SAT solver. Gates are defined in both directions, so conditions
-//! need no guard variables. The clauses of all checks stay, and so do learnt clauses.
+//! Bit-blasting engine: conditions are assumptions of one SAT solver. The clauses of gates define
+//! both values of an output, so conditions need no guard variables. All clauses are kept for later
+//! checks, including learnt clauses.
 
 use super::blast::Blaster;
 use crate::error::SolverError;
@@ -11,16 +12,17 @@ use crate::sat::{Answer, Hook, Lit};
 use crate::term::TermId;
 use slowpath_stop::{Reason, Stop};
 
-/// Assignments of the SAT solver (tens of nanoseconds each) per check of limited effort.
+/// Maximum number of assignments of the SAT solver in a check of limited effort. An assignment
+/// takes some tens of nanoseconds.
 const QUICK: u64 = 1_000_000;
 const LONGER: u64 = 20_000_000;
 
-/// A SAT solver with the terms translated so far.
+/// A SAT solver, and the terms that have been translated for it.
 #[derive(Debug)]
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Steps of the SAT solver already charged to a budget.
+    /// Steps of the SAT solver that have been charged to a budget.
     spent: u64,
     /// Literal of each translated condition.
     conditions: FastMap<TermId, Lit>,
@@ -55,7 +57,7 @@ impl Engine {
         Ok(lit)
     }
 
-    /// Charges a budget with the steps since the last call.
+    /// Charges a budget with the steps since the last call of this function.
     fn spend(&mut self, budget: &Budget) {
         let steps = self.blaster.gates.sat.steps();
         budget.spend(steps - self.spent);

@@ -1,11 +1,11 @@
-//! Gates over Boolean variables. Gates are hash-consed and constants are folded. Clauses define
-//! each gate once and in both directions (Tseitin 1968), so either value of an output can be
-//! assumed.
+//! Gates over Boolean variables. Gates are hash-consed, and constants are folded. The clauses of a
+//! gate make its output equal to the gate's function of its operands (Tseitin 1968). So either
+//! value of an output can be assumed.
 
 use crate::pool::FastMap;
 use crate::sat::{Hook, Lit, Sat};
 
-/// Definition of a variable. The constructors bring operands to a normal form.
+/// Definition of a variable. The functions that create gates bring operands to a normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Gate {
     /// An input, not computed by a gate.
@@ -14,9 +14,9 @@ enum Gate {
     Xor(Lit, Lit),
     /// The second operand if the first is true, else the third.
     Mux(Lit, Lit, Lit),
-    /// The value of at least two of the three operands.
+    /// The value that at least two of the three operands have.
     Majority(Lit, Lit, Lit),
-    /// Parity of the three operands.
+    /// True if an odd number of the three operands is true.
     Parity(Lit, Lit, Lit),
 }
 
@@ -24,12 +24,12 @@ enum Gate {
 #[derive(Debug)]
 pub(super) struct Gates {
     pub(super) sat: Sat,
-    /// Gate by variable.
+    /// The gate that defines each variable.
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
     /// The literal that is always true.
     true_literal: Lit,
-    /// Scratch of [`cone`](Self::cone): number of the last call that visited each variable.
+    /// Scratch memory of [`cone`](Self::cone): number of the last call that visited each variable.
     visited: Vec<u32>,
     calls: u32,
 }
@@ -51,12 +51,12 @@ impl Gates {
         }
     }
 
-    /// Returns the literal of a truth value.
+    /// Returns the constant literal with a truth value.
     pub(super) fn constant(&self, value: bool) -> Lit {
         if value { self.true_literal } else { !self.true_literal }
     }
 
-    /// Returns the truth value of a constant literal.
+    /// Returns the truth value of a literal, or `None` if it is not constant.
     pub(super) fn as_constant(&self, lit: Lit) -> Option<bool> {
         (lit.variable() == self.true_literal.variable()).then(|| lit == self.true_literal)
     }
@@ -67,7 +67,7 @@ impl Gates {
         self.sat.variable()
     }
 
-    /// Returns the output of a gate. Creates a new gate with its defining clauses.
+    /// Returns the output of a gate. If the gate is new, creates it with its defining clauses.
     fn gate(&mut self, gate: Gate, clauses: impl FnOnce(Lit, &mut Sat)) -> Lit {
         if let Some(&lit) = self.known.get(&gate) {
             return lit;
@@ -157,14 +157,14 @@ impl Gates {
             sat.clause(&[!c, a, !out]);
             sat.clause(&[c, !b, out]);
             sat.clause(&[c, b, !out]);
-            // Redundant clauses, because unit propagation cannot derive them from the others.
+            // Implied by the clauses above, but unit propagation cannot derive these two.
             sat.clause(&[!a, !b, out]);
             sat.clause(&[a, b, !out]);
         });
         if flip { !out } else { out }
     }
 
-    /// Returns true if at least two operands are true: the carry of an adder.
+    /// Returns a literal that is true if at least two operands are true: the carry of an adder.
     pub(super) fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
@@ -193,7 +193,8 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Returns true if an odd number of operands is true: the sum of an adder.
+    /// Returns a literal that is true if an odd number of operands is true: the sum bit of an
+    /// adder.
     pub(super) fn parity(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
@@ -219,7 +220,7 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Returns the conjunction.
+    /// Returns the conjunction of literals.
     pub(super) fn all(&mut self, literals: &[Lit]) -> Lit {
         // A balanced tree keeps the depth logarithmic.
         let mut level: Vec<Lit> = literals.to_vec();
@@ -232,13 +233,13 @@ impl Gates {
         level.first().copied().unwrap_or(self.true_literal)
     }
 
-    /// Returns the disjunction.
+    /// Returns the disjunction of literals.
     pub(super) fn any(&mut self, literals: &[Lit]) -> Lit {
         let negated: Vec<Lit> = literals.iter().map(|&lit| !lit).collect();
         !self.all(&negated)
     }
 
-    /// Returns the variables that the `roots` depend on, including their own.
+    /// Returns the variables that the `roots` depend on, including the variables of the roots.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
         self.visited.resize(self.gates.len(), 0);

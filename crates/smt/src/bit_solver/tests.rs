@@ -1,4 +1,4 @@
-//! Tests of circuits against the semantics of the operators.
+//! Compares circuits with the semantics of the operators.
 
 use proptest::prelude::*;
 
@@ -30,8 +30,8 @@ const BINARIES: [Binary; 18] = [
     TermPool::sle,
 ];
 
-/// Returns the value of a term's bits under assumed values of its inputs. No variable is decided,
-/// so the value follows by propagation alone.
+/// Returns the value of a term's bits if its inputs have the assumed values. No variable is
+/// decided, so the value follows by propagation alone.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
     let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();
@@ -55,7 +55,7 @@ fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// Small numbers, numbers close to 2^64, and arbitrary ones.
+/// Generates small numbers, numbers close to 2^64, and arbitrary numbers.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), 0..70u64, (0..70u64).prop_map(|n| n.wrapping_neg())]
 }
@@ -132,7 +132,7 @@ proptest! {
         let y = pool.constant(width, b);
         let term = BINARIES[operator](&mut pool, x, y);
         let values = |value: u64| pool.eval(term, &assigned(&pool, &[(x, value)]));
-        // A value that the operator yields for some `x`, or an arbitrary one.
+        // Either a value that the operator yields for some `x`, or an arbitrary value.
         let target = if a % 2 == 0 { values(a & ones(width)) } else { a & ones(pool.width(term)) };
         let possible = (0..=ones(width)).any(|value| values(value) == target);
         let target = pool.constant(pool.width(term), target);

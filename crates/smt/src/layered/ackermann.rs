@@ -1,14 +1,14 @@
 //! Lazy Ackermann reduction. Reads of arrays and numbers of pairs are function applications, which
-//! an engine treats as independent unknowns. Functional consistency is enforced only where a model
-//! of the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
-//! arrays", JSAT 2009):
+//! an engine treats as independent unknowns. Functional consistency between them is enforced only
+//! where a model of the engine violates it (Brummayer and Biere, "Lemmas on demand for the
+//! extensional theory of arrays", JSAT 2009):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
-//! - the byte of a table is the one that the table holds at the index;
-//! - numbers of pairs are equal exactly if the pairs are.
+//! - the byte that is read from a table is the content of the table at the index;
+//! - numbers of pairs are equal if and only if the pairs are equal.
 //!
-//! Consistency is checked with the engine's own values of bytes, numbers and opaque terms,
-//! regardless of their subterms. Once no violation remains, nested applications are consistent too.
+//! The check uses the engine's values of bytes, numbers and opaque terms, regardless of the values
+//! of their subterms. Once no violation remains, nested applications are consistent as well.
 
 use super::engine::{Engine, Lemma};
 use super::session::Session;
@@ -18,14 +18,14 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum length of a table that is asserted completely after the first wrong byte.
+/// Maximum length of a table whose whole content is asserted after the first wrong byte.
 const MAX_TABLE: u64 = 1024;
-/// Maximum number of entries of a longer table that are asserted at once, as a power of two.
+/// Maximum number of entries of longer tables that are asserted at once, as a base-2 logarithm.
 const MAX_WINDOW: u32 = 12;
-/// Maximum number of lemmas added at once to distinguish a pair from others with the same number.
+/// Maximum number of lemmas added at once to separate a pair from other pairs with an equal number.
 const MAX_OTHERS: usize = 32;
 
-/// A byte with its index, or a number with its pair, and the value that the engine chose.
+/// A byte with its index, or a number with its pair, together with the value that the engine chose.
 #[derive(Clone, Copy)]
 struct Application {
     term: TermId,
@@ -37,15 +37,16 @@ struct Application {
 enum Violation {
     /// Two bytes of one array at equal indices differ.
     Bytes(Application, Application),
-    /// A byte of a table differs from the content at this index.
+    /// A byte of a table differs from the content at the index; the number is this index.
     Table(ArrayId, Application, u64),
-    /// Pairs are equal and their numbers are not, or numbers are equal and their pairs are not.
+    /// Two pairs are equal but their numbers differ, or two numbers are equal but their pairs
+    /// differ.
     Numbers(Application, Application),
 }
 
 impl<E: Engine> Session<E> {
-    /// Converts the engine's model into a model of the pool. Returns `None` if bytes or numbers are
-    /// inconsistent, after adding lemmas that exclude this.
+    /// Converts the engine's model into a model of the pool. If bytes or numbers are inconsistent,
+    /// adds lemmas that exclude the inconsistency and returns `None`.
     pub(super) fn consistent_model(
         &mut self,
         pool: &TermPool,
@@ -91,7 +92,7 @@ impl<E: Engine> Session<E> {
         Ok(None)
     }
 
-    /// Adds the lemmas for a violation.
+    /// Adds the lemmas that exclude a violation.
     fn exclude(&mut self, pool: &TermPool, violation: &Violation) {
         match *violation {
             Violation::Bytes(a, b) => self.add_lemma(
@@ -112,8 +113,9 @@ impl<E: Engine> Session<E> {
         self.engine.add_lemma(pool, &mut self.view, lemma);
     }
 
-    /// Asserts content of a table: all of a short one, else a window around `at`. The window grows
-    /// with each wrong byte; otherwise a search for a value might visit all entries one by one.
+    /// Asserts content of a table: all of a short table, otherwise a window around the index `at`.
+    /// The window grows with each wrong byte; otherwise the engine might try all entries one by
+    /// one.
     fn add_table_lemmas(
         &mut self,
         pool: &TermPool,
@@ -143,7 +145,7 @@ impl<E: Engine> Session<E> {
             self.add_lemma(pool, lemma(length, u64::MAX, 0));
         }
         let told = (first..last).zip(&content[first as usize..last as usize]);
-        // Runs of equal bytes. Gaps within a run contain only indices outside the domain.
+        // Runs of equal bytes. A run may span indices outside the domain, which do not matter.
         let mut runs: Vec<(u64, u64, u8)> = Vec::new();
         for (place, &value) in told.filter(|&(place, _)| domain.contains(place)) {
             match runs.last_mut() {
@@ -157,7 +159,8 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Collects violations of bytes. Returns the bytes of unconstrained arrays by array and index.
+/// Collects violations of bytes. Returns one application for each array and index of an
+/// unconstrained array.
 fn check_bytes(
     pool: &TermPool,
     evaluator: &mut Evaluator<'_>,
@@ -199,7 +202,7 @@ fn check_numbers(
         }
         pairs.insert((a, b), application);
         // Lemmas distinguish the number from all these pairs at once. With one lemma at a time, the
-        // engine might move the pairs to another common number one by one.
+        // engine might give the pairs one common number after another.
         let others = owners.entry(application.value).or_default();
         violations
             .extend(others.iter().take(MAX_OTHERS).map(|&o| Violation::Numbers(o, application)));

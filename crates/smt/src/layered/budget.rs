@@ -1,11 +1,11 @@
-//! Budget of one check: a stop condition, and a limit of engine steps. A step limit has the same
-//! effect in every run.
+//! Budget of one check: a stop condition, and a limit on engine steps. Unlike time, a step limit
+//! has the same effect in every run.
 
 use std::cell::Cell;
 
 use slowpath_stop::Stop;
 
-/// The limits of a check and the steps used so far.
+/// The limits of a check, and the number of steps used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     stop: Stop,
@@ -14,7 +14,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget with a stop condition and an optional limit of steps.
+    /// Creates a budget with a stop condition and an optional step limit.
     pub(crate) fn new(stop: Stop, limit: Option<u64>) -> Self {
         Budget { stop, limit, spent: Cell::new(0) }
     }

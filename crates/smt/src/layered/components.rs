@@ -1,9 +1,9 @@
-//! Independent groups of conditions, which have no common input and can be decided separately, and
-//! the combination of their models.
+//! Independent groups of conditions: groups have no common input, so each is decided separately.
+//! Also combines the models of all groups.
 //!
 //! Two bytes at unknown indices of one array may be the same byte. Groups ignore this at first. If
-//! models of two groups assign different values to a byte, its array is conflicting. All conditions
-//! that read a conflicting array then form one group.
+//! the models of two groups assign different values to a byte, its array is conflicting. From then
+//! on, all conditions that read a conflicting array form one group.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// A connection between two conditions.
+/// A reason why two conditions belong to one group.
 #[derive(PartialEq, Eq, Hash)]
 enum Shared {
     Input(TermId),
@@ -21,7 +21,7 @@ enum Shared {
 }
 
 /// Returns the positions in `terms` of each group; groups and positions are in increasing order.
-/// All numbers of pairs are in one group, since different pairs need different numbers. All bytes
+/// All numbers of pairs are in one group, because different pairs need different numbers. All bytes
 /// of an array in `conflicting_arrays` are in one group.
 pub(super) fn split(
     pool: &TermPool,
@@ -29,8 +29,8 @@ pub(super) fn split(
     conflicting_arrays: &BTreeSet<ArrayId>,
     terms: &[TermId],
 ) -> Vec<Vec<usize>> {
-    // A union-find forest over the positions: each entry points to an earlier one of its group or
-    // to itself.
+    // A union-find forest over the positions: each entry points to an earlier position of its
+    // group, or to itself.
     let mut parents: Vec<usize> = Vec::with_capacity(terms.len());
     let mut owners: FastMap<Shared, usize> = FastMap::default();
     for (position, &term) in terms.iter().enumerate() {
@@ -72,7 +72,7 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
     parents[a.max(b)] = a.min(b);
 }
 
-/// Combines the models of all groups, or returns the arrays with conflicting bytes.
+/// Combines the models of all groups. Fails with the arrays that have conflicting bytes.
 pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
     let mut known: FastMap<(ArrayId, u64), u8> = FastMap::default();
     let mut joined = Model::new();

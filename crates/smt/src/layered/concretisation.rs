@@ -1,11 +1,11 @@
-//! Concretisation of the inputs of opaque terms. Most inputs satisfy conditions behind hash
-//! functions and checksums. So the inputs of opaque terms get concrete values. Only the remaining
-//! conditions are checked, for example conditions on the content of the chosen map elements.
-//! Concolic execution treats functions that solvers cannot invert in the same way (Godefroid,
-//! Klarlund and Sen, "DART", PLDI 2005).
+//! Concretisation: the inputs of opaque terms get concrete values. Almost any input value satisfies
+//! the conditions on hashes and checksums. Only the remaining conditions are then checked, for
+//! example conditions on the content of the chosen map elements. Concolic execution treats
+//! functions that solvers cannot invert in the same way (Godefroid, Klarlund and Sen, "DART", PLDI
+//! 2005).
 //!
-//! Concretisation finds models, never contradictions. It counts steps and draws values from a fixed
-//! sequence, so equal checks give equal answers.
+//! Concretisation finds models, but never contradictions. It counts steps and draws values from a
+//! fixed sequence, so equal checks give equal answers.
 
 mod plan;
 mod sample;
@@ -22,22 +22,22 @@ use crate::term::TermId;
 use plan::Plan;
 pub(super) use tools::SolverContext;
 
-/// Number of start models, in which opaque terms are unknowns.
+/// Number of start models; in each, opaque terms are unknowns.
 pub(super) const ROUNDS: u64 = 6;
-/// Number of value samples evaluated for each start model.
+/// Number of samples of values that are evaluated for each start model.
 const SAMPLES: u64 = 96;
-/// Number of samples per start model that are passed to the engine.
+/// Maximum number of samples per start model that the engine checks.
 const CHECKS: usize = 2;
 
-/// Chooses values of inputs and remembers successful ones.
+/// Concretisation with a memory of values that led to models.
 #[derive(Debug, Default)]
 pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
 }
 
 impl Concretiser {
-    /// Searches for a model of `terms`. In the model `start`, only opaque terms have wrong values.
-    /// `rounds` is a part of `0..`[`ROUNDS`].
+    /// Searches for a model of `terms`. Only opaque terms have wrong values in the model `start`.
+    /// `rounds` is the part of `0..`[`ROUNDS`] to run.
     pub(super) fn model<E: Engine>(
         &mut self,
         tools: &mut SolverContext<'_, E>,
@@ -91,8 +91,9 @@ impl Concretiser {
         Ok(None)
     }
 
-    /// Returns the values of a model for the fixed inputs. Previously successful values replace
-    /// those of inputs that occur only inside opaque terms, or of all inputs if `all` is set.
+    /// Returns values of the fixed inputs from a model. For inputs that occur only inside opaque
+    /// terms, or for all inputs if `all` is true, values of earlier successful choices take
+    /// precedence.
     fn hinted(
         &self,
         pool: &TermPool,

@@ -1,5 +1,5 @@
-//! The engine interface: the part of a [`Layered`](super::Layered) solver that differs between back
-//! ends.
+//! The engine interface: the part of a [`Layered`](super::Layered) solver that each back end
+//! implements.
 
 use super::budget::Budget;
 use super::view::View;
@@ -7,12 +7,12 @@ use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
 
-/// Effort limit of a check, counted in an engine's own steps to make results reproducible.
+/// Effort limit of a check. Engines count it in steps of their own, so results are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Tens of milliseconds.
+    /// Limit of some tens of milliseconds.
     Quick,
-    /// Some seconds.
+    /// Limit of some seconds.
     Longer,
     Unlimited,
 }
@@ -28,20 +28,20 @@ pub(crate) enum EngineAnswer {
     Unknown(String),
 }
 
-/// A constraint between unknowns that stand for bytes or numbers: an instance of functional
-/// consistency (`ackermann`).
+/// A constraint between bytes or numbers, which an engine treats as unknowns: an instance of
+/// functional consistency (`ackermann`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lemma {
     /// Equal indices imply equal bytes.
     Bytes { indices: [TermId; 2], bytes: [TermId; 2] },
-    /// The numbers are equal exactly if both pairs of values are.
+    /// The numbers are equal if and only if both pairs of values are equal.
     Numbers { pairs: [[TermId; 2]; 2], numbers: [TermId; 2] },
     /// The byte has this value if the index lies in `first..=last`.
     Table { index: TermId, first: u64, last: u64, byte: TermId, value: u8 },
 }
 
-/// A decision procedure in which bytes of arrays, numbers of pairs and opaque terms of a [`View`]
-/// are independent unknowns, each within its domain.
+/// A decision procedure that treats bytes of arrays, numbers of pairs and opaque terms of a
+/// [`View`] as independent unknowns. Each unknown lies within its domain.
 pub(crate) trait Engine: Sized {
     /// Name of the engine in messages.
     const NAME: &'static str;
@@ -49,12 +49,12 @@ pub(crate) trait Engine: Sized {
     /// Creates a new engine with the same configuration.
     fn fork(&self) -> Result<Self, SolverError>;
 
-    /// Limits the effort of each further check.
+    /// Limits the effort of each later check.
     fn set_effort(&mut self, effort: Effort);
 
-    /// Decides whether all of `terms` (single bits, not constant) can hold. `leaves` are the
-    /// unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its steps to the
-    /// budget and stays within it.
+    /// Decides whether all of `terms` can hold; each is a single bit and not constant. `leaves` are
+    /// the unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its steps to
+    /// the budget and respects its limits.
     fn decide(
         &mut self,
         pool: &TermPool,
@@ -64,13 +64,12 @@ pub(crate) trait Engine: Sized {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError>;
 
-    /// Returns the value of a leaf. Valid after [`EngineAnswer::Sat`] until the next check or
-    /// lemma.
+    /// Returns the value of a leaf after [`EngineAnswer::Sat`], until the next check or lemma.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
-    /// Adds a lemma for all further checks.
+    /// Adds a lemma that holds in all later checks.
     fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma);
 
-    /// Returns the number of distinct conditions seen so far.
+    /// Returns the number of distinct conditions that the engine has been asked about.
     fn conditions(&self) -> usize;
 }

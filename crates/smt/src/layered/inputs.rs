@@ -1,5 +1,5 @@
 //! Inputs of terms: the unknowns, bytes and numbers among their subterms, including those inside
-//! opaque terms. Also models that assign all inputs.
+//! opaque terms. Also builds models that assign all inputs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Returns the inputs of a term in order of their ids, including inputs of array indices.
+    /// Returns the inputs of a term, including inputs of array indices, in order of their ids.
     pub(super) fn of(&mut self, pool: &TermPool, term: TermId) -> Rc<[TermId]> {
         let inputs = self.of.entry(term).or_insert_with(|| {
             let parts = pool.subterms(&[term]).into_iter();
@@ -26,7 +26,7 @@ impl Inputs {
         Rc::clone(inputs)
     }
 
-    /// Returns the inputs of any of `terms` in order of their ids.
+    /// Returns the inputs of all `terms`, in order of their ids.
     pub(super) fn all(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
         let mut all: Vec<TermId> = Vec::new();
         for &term in terms {
@@ -38,8 +38,8 @@ impl Inputs {
     }
 }
 
-/// Restricts `model` to `inputs` (in order of their ids) and completes it. Unassigned unknowns get
-/// their least value. Returns `None` if two different pairs would have the same number.
+/// Restricts `model` to `inputs` (in order of their ids), and assigns all of them. Unknowns without
+/// a value get their least value. Returns `None` if two different pairs would have the same number.
 pub(super) fn complete(pool: &TermPool, model: &Model, inputs: &[TermId]) -> Option<Model> {
     let unassigned = inputs.iter().filter_map(|&input| match *pool.node(input) {
         Node::Var(var) if model.var(var).is_none() => Some((input, pool.domain(input).lo())),
@@ -49,8 +49,8 @@ pub(super) fn complete(pool: &TermPool, model: &Model, inputs: &[TermId]) -> Opt
     assign(pool, &mut evaluator, inputs)
 }
 
-/// Returns a model with these values of inputs. Returns `None` if two different pairs would have
-/// the same number.
+/// Returns a model in which the inputs have these values. Returns `None` if two different pairs
+/// would have the same number.
 pub(super) fn model_of(pool: &TermPool, values: &BTreeMap<TermId, u64>) -> Option<Model> {
     let nothing = Model::new();
     let known = values.iter().map(|(&input, &value)| (input, value));

@@ -1,15 +1,15 @@
-//! Depth of mixing: a measure of how thoroughly a term mixes its inputs. Hash functions and
-//! checksums mix deeply. A SAT solver can take very long to invert them, although almost any input
-//! would do.
+//! Mixing depth: measures how thoroughly a term mixes its inputs. Hash functions and checksums mix
+//! deeply. A SAT solver can take very long to invert such terms, although almost any input would
+//! satisfy the conditions.
 //!
-//! The measure is a heuristic. It affects the order of attempts, never an answer.
+//! The measure is a heuristic. It affects the order of attempts, but never an answer.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Depth from which a term is opaque, that is, an unknown to the engine at first.
+/// Minimum depth of opaque terms. The engine treats opaque terms as unknowns at first.
 const OPAQUE: u16 = 12;
-/// Minimum width of opaque terms, in bits. An engine can enumerate the values of narrower terms.
+/// Minimum width of opaque terms in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
 
 /// Cache of the mixing depth of each term of a pool.
@@ -19,18 +19,18 @@ pub(super) struct Mixing {
 }
 
 impl Mixing {
-    /// Returns true if the term is to be treated as an unknown.
+    /// Returns true if the term is opaque, so that the engine treats it as an unknown.
     pub(super) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
         let width = pool.width(term);
         width >= MIN_WIDTH && cost(pool, term) > 0 && self.depth(pool, term) >= OPAQUE
     }
 
     fn depth(&mut self, pool: &TermPool, term: TermId) -> u16 {
-        // Operands are created before the terms that use them.
+        // Operands have smaller ids than the terms that use them, so their depths are known.
         for index in self.depths.len()..=term.index() {
             let term = TermId(index as u32);
-            // The index of a byte does not determine its value, so mixing starts anew; likewise for
-            // numbers.
+            // The index of a byte does not determine the byte's value, so the depth starts from
+            // zero again. The same holds for numbers of pairs.
             let below = match *pool.node(term) {
                 Node::Select { .. } | Node::Intern(..) => 0,
                 _ => pool.children(term).map(|child| self.depths[child.index()]).max().unwrap_or(0),
@@ -41,7 +41,7 @@ impl Mixing {
     }
 }
 
-/// Returns the depth that an operator adds, roughly the number of adders in a row.
+/// Returns the depth that an operator adds: roughly the number of adders in a chain.
 fn cost(pool: &TermPool, term: TermId) -> u16 {
     let width = u16::from(pool.width(term));
     match *pool.node(term) {
@@ -57,7 +57,7 @@ fn cost(pool: &TermPool, term: TermId) -> u16 {
 }
 
 /// Returns the minimum number of non-zero digits of a number in signed binary (digits -1, 0, 1). A
-/// product with the number needs as many adders.
+/// multiplication by the number needs as many adders.
 fn digits(factor: u64) -> u16 {
     let wide = u128::from(factor);
     ((wide ^ (3 * wide)).count_ones()) as u16

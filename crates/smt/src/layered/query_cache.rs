@@ -1,7 +1,7 @@
-//! The query cache stores outcomes of conditions independently of the names of their inputs. An
-//! outcome for one iteration of a loop, or one part of a path, then applies to the same conditions
-//! on other bytes. Visser, Geldenhuys and Dwyer, "Green" (FSE 2012), canonicalise slices of path
-//! conditions in the same way.
+//! The query cache stores outcomes of conditions independently of the names of inputs. An outcome
+//! for one loop iteration, or for one part of a path, then applies to equal conditions on other
+//! bytes. "Green" canonicalises slices of path conditions in the same way (Visser, Geldenhuys and
+//! Dwyer, FSE 2012).
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -13,11 +13,11 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of parts of a cached query, and of all cached queries together.
+/// Maximum number of parts of one cached query, and of all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
 
-/// A term of a canonical query; operands are the numbers of earlier parts.
+/// A part of a canonical query, usually a term; operands are the indices of earlier parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     /// An unknown, or a byte that cannot coincide with another byte.
@@ -28,11 +28,11 @@ enum Part {
         detail: u64,
         operands: [u32; 3],
     },
-    /// A condition.
+    /// A condition: the part with this index.
     Root(u32),
 }
 
-/// Conditions without the names of their inputs.
+/// Conditions in a form that does not contain the names of inputs.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct CanonicalQuery(Vec<Part>);
 
@@ -45,7 +45,7 @@ enum Entry {
     Unsat(Vec<usize>),
 }
 
-/// An outcome for the conditions of the current query.
+/// A cached outcome, expressed in the inputs and positions of the current query.
 #[derive(Debug)]
 pub(super) enum CachedOutcome {
     Sat(Model),
@@ -60,7 +60,8 @@ pub(super) struct QueryCache {
 }
 
 impl QueryCache {
-    /// Returns the outcome for conditions with this canonical form and these inputs.
+    /// Returns the cached outcome for conditions with this canonical form, as a model of these
+    /// inputs.
     pub(super) fn look_up(
         &self,
         pool: &TermPool,
@@ -77,7 +78,7 @@ impl QueryCache {
         }
     }
 
-    /// Stores a model of conditions with this canonical form and these inputs.
+    /// Stores a model for conditions with this canonical form and these inputs.
     pub(super) fn insert_sat(
         &mut self,
         pool: &TermPool,
@@ -90,7 +91,7 @@ impl QueryCache {
         self.insert(query, Entry::Sat(values));
     }
 
-    /// Stores positions of conditions that cannot hold together.
+    /// Stores the positions of conditions that cannot hold together.
     pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
         self.insert(query, Entry::Unsat(core.to_vec()));
     }
@@ -105,14 +106,14 @@ impl QueryCache {
     }
 }
 
-/// Returns the canonical form of conditions and their inputs in canonical order, or `None` if the
-/// conditions are too large for the cache.
+/// Returns the canonical form of conditions, and their inputs in canonical order. Returns `None` if
+/// the conditions are too large for the cache.
 pub(super) fn canonicalise(
     pool: &TermPool,
     inputs: &[TermId],
     terms: &[TermId],
 ) -> Option<(CanonicalQuery, Vec<TermId>)> {
-    // Bytes of one array can coincide if one is read at an unknown index; then the indices matter.
+    // If an array is read at an unknown index, bytes of this array can coincide, so indices matter.
     let walked: FastSet<ArrayId> = inputs
         .iter()
         .filter_map(|&input| match *pool.node(input) {
@@ -166,7 +167,7 @@ struct Canonicaliser<'a> {
 }
 
 impl Canonicaliser<'_> {
-    /// Returns true if the term is an input described by its domain alone.
+    /// Returns true if the term is an input that is described by its domain alone.
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
             Node::Var(_) => true,
@@ -175,7 +176,7 @@ impl Canonicaliser<'_> {
         }
     }
 
-    /// Returns the part for a term whose operands are numbered.
+    /// Returns the part that represents a term; its operands have been numbered.
     fn part(&mut self, term: TermId) -> Part {
         if self.is_anonymous(term) {
             return Part::Input(self.pool.domain(term));

@@ -1,10 +1,10 @@
 //! Abstraction refinement over the set of conditions (after Clarke et al., "Counterexample-guided
 //! abstraction refinement", CAV 2000). If there are many conditions on few inputs, a check starts
-//! with a few conditions and adds only those that a model violates. Most conditions follow from a
-//! few others, or hold by chance.
+//! with some of the conditions, and adds only conditions that a model violates. Most conditions
+//! follow from a few others, or hold by chance.
 //!
-//! Conditions on many inputs are checked together. A part can be harder than the whole, because it
-//! may lack the conditions that fix lengths and offsets.
+//! Conditions on many inputs are checked all at once. A part of them can be harder than all,
+//! because it may lack the conditions that determine lengths and offsets.
 
 use super::budget::Budget;
 use super::engine::Engine;
@@ -18,12 +18,13 @@ use crate::term::TermId;
 
 /// Number of conditions in the first check.
 const FIRST: usize = 32;
-/// Number of conditions per input from which conditions are added step by step.
+/// Minimum number of conditions per input for which conditions are added step by step.
 const MANY: usize = 4;
 
 /// Answer of a session to a set of conditions.
 pub(super) enum Answer {
-    /// Values for all inputs, and the positions of conditions violated because of opaque terms.
+    /// Values for all inputs, and the positions of conditions that they violate because of opaque
+    /// terms.
     Candidate(Model, Vec<usize>),
     /// Positions of conditions that cannot hold together.
     Unsat(Vec<usize>),
@@ -31,7 +32,7 @@ pub(super) enum Answer {
     Unknown(String),
 }
 
-/// Decides whether all of `terms` (not constant) can hold in `session`.
+/// Decides whether all of `terms` can hold in `session`; no term is constant.
 pub(super) fn satisfy<E: Engine>(
     session: &mut Session<E>,
     inputs: &mut Inputs,
@@ -55,8 +56,8 @@ pub(super) fn satisfy<E: Engine>(
         };
         let Some(full) = complete(pool, &model, &all) else {
             if chosen.len() == terms.len() {
-                // Numbers can only conflict inside opaque terms, where the engine did not choose
-                // them.
+                // Numbers can conflict only inside opaque terms, because the engine did not choose
+                // the numbers there.
                 return Ok(Answer::Candidate(model, (0..terms.len()).collect()));
             }
             asked.fill(true);
@@ -71,7 +72,7 @@ pub(super) fn satisfy<E: Engine>(
     }
 }
 
-/// Selects up to `count` of the conditions at `positions`, evenly spread, including the last.
+/// Selects up to `count` of the conditions at `positions`: evenly spread, including the last one.
 fn add(asked: &mut [bool], positions: &[usize], count: usize) {
     let count = count.min(positions.len());
     for n in 1..=count {

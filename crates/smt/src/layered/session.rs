@@ -1,7 +1,7 @@
 //! A session: an engine with its view of terms and the lemmas about bytes and numbers added so far.
 //!
-//! A session with opaque terms decides a weaker problem. "Unsatisfiable" holds for the original
-//! problem too, but a model must be checked by evaluation.
+//! A session with opaque terms decides a weaker problem. Its answer "unsatisfiable" holds for the
+//! original problem as well, but a model must be checked by evaluation.
 
 use super::budget::Budget;
 use super::engine::{Effort, Engine, EngineAnswer};
@@ -17,7 +17,7 @@ use crate::term::TermId;
 pub(super) struct Session<E> {
     pub(super) engine: E,
     pub(super) view: View,
-    /// Number of wrong bytes seen so far, by term that reads a table.
+    /// For each byte read from a table: the number of wrong values so far.
     pub(super) table_misses: FastMap<TermId, u32>,
 }
 
@@ -27,12 +27,12 @@ impl<E: Engine> Session<E> {
         Session { engine, view, table_misses: FastMap::default() }
     }
 
-    /// Limits the effort of each further check.
+    /// Limits the effort of each later check.
     pub(super) fn set_effort(&mut self, effort: Effort) {
         self.engine.set_effort(effort);
     }
 
-    /// Decides whether all of `terms` (not constant) can hold in this session's view. A core
+    /// Decides whether all of `terms` can hold in this session's view; no term is constant. A core
     /// consists of positions in `terms`.
     pub(super) fn check(
         &mut self,
@@ -47,8 +47,8 @@ impl<E: Engine> Session<E> {
             }
             match self.engine.decide(pool, &mut self.view, terms, &leaves, budget)? {
                 EngineAnswer::Unsat(core) if core.is_empty() => {
-                    // No term is constant and the clauses alone are satisfiable, so an empty core
-                    // must be wrong.
+                    // No term is constant, and the clauses are satisfiable without the terms, so an
+                    // empty core must be wrong.
                     let missing = "an unsat core";
                     return Err(SolverError::Incomplete { backend: E::NAME, missing });
                 }

@@ -90,7 +90,7 @@ fn bytes_can_index_bytes() {
     let mut pool = TermPool::new();
     let mut bits = solver();
     let memory = pool.array("table", 8);
-    // A walk m[x], m[m[x]], ... of six steps that returns to its start.
+    // A sequence m[x], m[m[x]], ... of six reads that returns to its start.
     let start = pool.var("x", Domain::full(8));
     let mut at = start;
     let mut conditions = Vec::new();
@@ -167,7 +167,7 @@ fn another_thread_can_interrupt() {
     let outcome = bits.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));
     assert!(thread.join().is_ok());
-    // The stop condition persists.
+    // The stop condition still holds.
     let easy = &assumptions[1..];
     assert!(matches!(bits.check(&mut pool, easy), Ok(Outcome::Unknown(_))));
     pool.set_stop(Stop::never());
@@ -185,7 +185,7 @@ fn deep_terms_are_translated_without_recursion() {
         t = if n % 2 == 0 { pool.and(t, other) } else { pool.xor(t, other) };
     }
     assert!(pool.subterms(&[t]).len() > 100_000);
-    // The stop condition is polled between translation and search.
+    // The solver polls the stop condition between translation and search.
     let stop = Stop::new(Limits::default());
     stop.request_stop();
     pool.set_stop(stop);

@@ -1,4 +1,5 @@
-//! Views of terms: with or without terms that are opaque to the engine (`mixing`).
+//! Views of terms: in a view, terms that mix their inputs deeply can be opaque to the engine
+//! (`mixing`).
 
 use std::rc::Rc;
 
@@ -11,8 +12,8 @@ use crate::term::{Node, TermId};
 pub(crate) struct View {
     /// Classifier of opaque terms; `None` if no term is opaque.
     mixing: Option<Mixing>,
-    /// Cached leaves of terms, in order of their ids. Leaves are unknowns, bytes, numbers and
-    /// opaque terms.
+    /// Cache of the leaves of each term, in order of their ids. Leaves are unknowns, bytes, numbers
+    /// and opaque terms.
     leaves: FastMap<TermId, Rc<[TermId]>>,
 }
 
@@ -27,8 +28,8 @@ impl View {
         self.mixing.as_mut().is_some_and(|mixing| mixing.is_opaque(pool, term))
     }
 
-    /// Returns the unknowns, bytes, numbers and opaque terms in `terms`, in order of their ids.
-    /// Subterms of opaque terms are excluded.
+    /// Returns the leaves of `terms` in order of their ids: unknowns, bytes, numbers and opaque
+    /// terms. Subterms of opaque terms are not included.
     pub(super) fn leaves(
         &mut self,
         pool: &TermPool,
@@ -47,7 +48,7 @@ impl View {
         all
     }
 
-    /// Returns the opaque terms in `terms`.
+    /// Returns the opaque terms among the leaves of `terms`.
     pub(super) fn opaque(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
         let mut leaves = self.leaves(pool, terms.iter().copied());
         leaves.retain(|&leaf| self.is_opaque(pool, leaf));
@@ -70,7 +71,7 @@ impl View {
     }
 }
 
-/// Returns true if the term is an unknown to every engine.
+/// Returns true if every engine treats the term as an unknown.
 pub(super) fn is_leaf(node: &Node) -> bool {
     matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
 }

@@ -1,4 +1,4 @@
-//! Backward propagation from a violated condition to inputs that can satisfy it.
+//! Backward propagation from a violated condition to inputs whose change can satisfy it.
 
 use super::input::{Input, input_of};
 use super::network::Network;
@@ -6,21 +6,21 @@ use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum number of operators visited on the way from one condition to its inputs.
+/// Maximum number of operators that are visited between one condition and its inputs.
 const MAX_STEPS: usize = 4_096;
 
-/// A walk from a violated condition down to inputs.
+/// A descent from a violated condition through operators to inputs.
 pub(super) struct Descent<'a, 'b> {
     pub pool: &'a TermPool,
     /// Returns the permitted values of an input.
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
-    /// Number of the attempt. Its parity selects the operand to change if both could be changed.
+    /// Number of the attempt. If two operands can be changed, its parity selects one.
     pub attempt: usize,
 }
 
 impl Descent<'_, '_> {
-    /// Returns input changes that set `condition` to 1, assuming that no input occurs in it twice.
+    /// Returns changes of inputs that set `condition` to 1, if no input occurs in it twice.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -49,7 +49,8 @@ impl Descent<'_, '_> {
         self.network.value_of(term).unwrap_or(0)
     }
 
-    /// Returns an operand, and the value it needs for `term` to have the value `wanted`.
+    /// Returns an operand of `term`, and the value of this operand for which `term` has the value
+    /// `wanted`.
     fn operand(&self, term: TermId, wanted: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(term));
         match *self.pool.node(term) {
@@ -98,8 +99,8 @@ impl Descent<'_, '_> {
         }
     }
 
-    /// Selects one of two operands. `inverse` computes the needed value of an operand from its
-    /// current value and the other operand's value.
+    /// Selects one of two operands and its new value. `inverse` computes the value that an operand
+    /// needs, from its current value and the other operand's value.
     fn either(
         &self,
         a: TermId,
@@ -110,7 +111,7 @@ impl Descent<'_, '_> {
         self.first_possible([(a, inverse(x, y)), (b, inverse(y, x))])
     }
 
-    /// Returns one of two equal operands with a different value.
+    /// Returns one of two equal operands, with a new value that differs from the old value.
     fn different(&self, a: TermId, b: TermId) -> Option<(TermId, u64)> {
         let now = self.value(a);
         let other = |term: TermId| {
@@ -122,9 +123,9 @@ impl Descent<'_, '_> {
         self.first_possible([(a, other(a)), (b, other(b))])
     }
 
-    /// Returns an operand with a value that makes `a < b` true or false. The order is that of the
-    /// operands with the bits of `sign` inverted: none for unsigned, the highest bit for signed
-    /// numbers.
+    /// Returns one operand, with a value that makes `a < b` true or false as `less` requires. The
+    /// operands are compared with the bits of `sign` inverted: no bit for unsigned numbers, the
+    /// highest bit for signed numbers.
     fn ordered(&self, a: TermId, b: TermId, less: bool, sign: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(a));
         let (x, y) = (self.value(a) ^ sign, self.value(b) ^ sign);
@@ -136,8 +137,8 @@ impl Descent<'_, '_> {
         self.first_possible([(a, back(lower)), (b, back(raised))])
     }
 
-    /// Returns the first change, in the order of this attempt, of a non-constant operand to a value
-    /// in its domain.
+    /// Returns the first possible change, in the order of this attempt: the operand must not be
+    /// constant, and its domain must contain the new value.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
         if self.attempt % 2 == 1 {
             ways.reverse();
@@ -149,16 +150,15 @@ impl Descent<'_, '_> {
     }
 }
 
-/// Returns `x` with `x * factor == product` modulo a power of two, where `m` is that power minus
-/// one.
+/// Returns `x` with `x * factor == product` modulo `m + 1`, which is a power of two (or 2^64).
 pub(super) fn quotient(product: u64, factor: u64, m: u64) -> Option<u64> {
     if factor == 0 || product.trailing_zeros() < factor.trailing_zeros() {
         return None;
     }
     let shift = factor.trailing_zeros();
     let odd = factor >> shift;
-    // Newton's iteration: an odd number is its own inverse in three bits, and each step doubles
-    // that.
+    // Newton's iteration: an odd number is its own inverse modulo 8, and each step doubles the
+    // number of correct bits.
     let mut inverse = odd;
     for _ in 0..5 {
         inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));

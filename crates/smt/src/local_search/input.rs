@@ -27,7 +27,8 @@ impl Input {
     }
 }
 
-/// Returns the input that a term stands for, given the value of its index.
+/// Returns the unknown or byte that a term stands for, or `None` if it is another term. `index`
+/// returns the value of a byte's index.
 pub(super) fn input_of(
     pool: &TermPool,
     term: TermId,

@@ -1,4 +1,4 @@
-//! Values of all terms of some conditions, updated incrementally when an input changes.
+//! Values of all terms in a set of conditions, updated incrementally when an input changes.
 
 use super::input::{Input, input_of};
 use crate::eval::node_value;
@@ -8,19 +8,19 @@ use crate::term::{Node, TermId};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// All terms of the conditions, operands before their users, with values under a model.
+/// All terms of the conditions, operands before their users, with their values under a model.
 pub(super) struct Network<'a> {
     pool: &'a TermPool,
     model: Model,
     terms: Vec<TermId>,
     values: Vec<u64>,
     positions: HashMap<TermId, usize, BuildHasherDefault<NodeHasher>>,
-    /// Start of each term's users in `parents`, with one more entry at the end.
+    /// Index in `parents` of each term's first user. One more entry marks the end.
     first_parent: Vec<u32>,
     parents: Vec<u32>,
-    /// Positions among the conditions, by position of the term.
+    /// For the position of a term: its positions in the list of conditions.
     conditions: HashMap<usize, Vec<usize>>,
-    /// Positions of all terms that read an input now or have read it before.
+    /// For each input, the positions of terms that read it, or read it before their index changed.
     inputs: HashMap<Input, Vec<usize>>,
     changed: BTreeSet<usize>,
 }
@@ -95,7 +95,7 @@ impl<'a> Network<'a> {
         &self.model
     }
 
-    /// Returns the model, with all inputs and all numbers of pairs assigned.
+    /// Returns the model; it assigns all inputs and all numbers of pairs.
     pub fn into_model(mut self) -> Model {
         for position in 0..self.len() {
             if let Some(input) = self.input(position) {
@@ -128,7 +128,7 @@ impl<'a> Network<'a> {
         let mut dirty: BTreeSet<usize> = places.collect();
         while let Some(position) = dirty.pop_first() {
             if let Some(moved @ Input::Byte(..)) = self.input(position) {
-                // A changed index makes the term read another byte.
+                // If the index changed, the term now reads another byte.
                 let places = self.inputs.entry(moved).or_default();
                 if !places.contains(&position) {
                     places.push(position);

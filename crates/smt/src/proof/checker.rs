@@ -6,14 +6,14 @@ use std::fmt;
 use super::event::Event;
 use super::propagation::{ClauseNumber, Propagation};
 
-/// An unjustified step of the solver.
+/// A step of the solver that earlier steps do not justify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A learnt clause does not follow by unit propagation.
     Learnt(Vec<i32>),
     /// The failed assumptions do not contradict each other by unit propagation.
     Contradiction(Vec<i32>),
-    /// A failed assumption was not assumed.
+    /// A failed assumption was not among the assumptions.
     NotAssumed(i32),
     /// A forgotten clause was never learnt, or was forgotten before.
     Forgotten(Vec<i32>),
@@ -34,11 +34,11 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A checker of the events of one solver.
+/// A checker for the events of one solver.
 #[derive(Debug, Default)]
 pub struct Checker {
     propagation: Propagation,
-    /// Numbers of the learnt clauses, by sorted literals.
+    /// The learnt clauses in use: clause numbers by sorted literals.
     learnt: HashMap<Vec<i32>, Vec<ClauseNumber>>,
     assumptions: Vec<i32>,
 }

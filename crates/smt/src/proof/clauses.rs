@@ -1,9 +1,9 @@
-//! The SAT solver as a stand-alone solver, for tests and comparisons with other solvers.
+//! The SAT solver without terms, for tests and comparisons with other SAT solvers.
 
 use super::Trace;
 use crate::sat::{Answer, Hook, Lit, Sat};
 
-/// Decides clauses of DIMACS literals. Learnt clauses are kept for later calls.
+/// Solver for clauses of DIMACS literals. Learnt clauses are kept for later calls.
 #[derive(Debug)]
 pub struct ClauseSolver {
     sat: Sat,
@@ -35,8 +35,8 @@ impl ClauseSolver {
         self.sat.clause(&literals);
     }
 
-    /// Returns true if the assumptions can hold. Only the variables with the numbers `relevant` are
-    /// decided.
+    /// Returns true if the assumptions can hold. Only the variables whose numbers are in `relevant`
+    /// are decided.
     pub fn solve(&mut self, assumptions: &[i32], relevant: &[i32]) -> bool {
         let assumptions: Vec<Lit> = assumptions.iter().map(|&lit| self.literal(lit)).collect();
         let relevant: Vec<usize> =
@@ -44,7 +44,7 @@ impl ClauseSolver {
         self.sat.solve(&assumptions, &relevant, None, &|| false) == Answer::Satisfiable
     }
 
-    /// Triggers the deletion of learnt clauses immediately.
+    /// Deletes the less useful learnt clauses at once, without waiting for the schedule.
     #[cfg(test)]
     pub(super) fn forget(&mut self) {
         self.sat.forget();

@@ -1,32 +1,32 @@
-//! Unit propagation for the checker, over clauses that can be added and removed.
+//! Unit propagation for the checker. Clauses can be added and removed.
 //!
-//! Literals implied by the clauses alone stay assigned, even when a clause that implied them is
-//! removed: the given clauses still imply them. Every other clause is watched at two literals that
-//! are not false. Permanently satisfied clauses are not watched.
+//! Literals that follow from the clauses without assumptions stay assigned. This holds even after
+//! the removal of a clause that implied them, because the given clauses still imply them. Every
+//! clause that is not permanently satisfied is watched at two literals that are not false.
 
-/// Number of a clause.
+/// Identifier of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClauseNumber(usize);
 
-/// Clauses and their implied literals.
+/// Clauses, and the literals that they imply.
 #[derive(Debug, Default)]
 pub(super) struct Propagation {
-    /// Literals by clause, the two watched ones first; empty for a removed or satisfied clause.
+    /// Literals of each clause, the two watched ones first; empty for removed or satisfied clauses.
     clauses: Vec<Vec<i32>>,
-    /// Clauses that watch a literal, by literal.
+    /// For each literal, the clauses that watch it.
     watched: Vec<Vec<usize>>,
-    /// Value by variable: 0 for unassigned, else the sign of the true literal.
+    /// Value of each variable: 0 if unassigned, else the sign of the true literal.
     values: Vec<i8>,
     /// True literals in order of assignment.
     trail: Vec<i32>,
-    /// Number of propagated literals in `trail`.
+    /// Number of literals in `trail` that have been propagated.
     propagated: usize,
     /// True if the clauses contradict each other.
     contradictory: bool,
 }
 
 impl Propagation {
-    /// Adds a clause and propagates.
+    /// Adds a clause and propagates its consequences.
     pub(super) fn add(&mut self, clause: &[i32]) -> ClauseNumber {
         let number = self.clauses.len();
         let mut literals: Vec<i32> = clause.to_vec();
@@ -40,7 +40,7 @@ impl Propagation {
             self.clauses.push(Vec::new());
             return ClauseNumber(number);
         }
-        // Removes literals that are permanently false.
+        // Permanently false literals can be removed.
         literals.retain(|&lit| self.value(lit) == 0);
         match literals[..] {
             [] => self.contradictory = true,
@@ -65,7 +65,7 @@ impl Propagation {
         }
     }
 
-    /// Returns true if the clauses and these literals contradict each other by unit propagation.
+    /// Returns true if unit propagation of these literals yields a contradiction with the clauses.
     pub(super) fn contradicts(&mut self, literals: &[i32]) -> bool {
         let start = self.trail.len();
         let mut contradiction = self.contradictory;
@@ -106,7 +106,7 @@ impl Propagation {
         false
     }
 
-    /// Visits a clause in which a watched literal has become false.
+    /// Visits a clause whose watched literal `lost` has become false.
     fn visit(&mut self, number: usize, lost: i32) -> Visit {
         let mut clause = std::mem::take(&mut self.clauses[number]);
         if clause[0] == lost {
@@ -135,7 +135,7 @@ impl Propagation {
         self.trail.push(lit);
     }
 
-    /// Returns 1 for true, -1 for false, 0 for unassigned.
+    /// Returns 1 for a true literal, -1 for a false one, 0 for an unassigned one.
     fn value(&self, lit: i32) -> i8 {
         self.values[variable(lit)] * lit.signum() as i8
     }
@@ -150,7 +150,7 @@ impl Propagation {
     }
 }
 
-/// Effect of a visit on the list of clauses that watch a literal.
+/// Result of a visit: the clause still watches the literal, watches another one, or is violated.
 #[derive(PartialEq, Eq)]
 enum Visit {
     Stays,

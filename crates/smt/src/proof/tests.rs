@@ -1,12 +1,11 @@
-//! The checker accepts exactly the steps that follow: proofs of the solver pass, damaged proofs
-//! fail.
+//! The checker accepts only steps that follow: proofs of the solver pass, damaged proofs fail.
 
 use proptest::prelude::*;
 
 use super::{Checker, ClauseSolver, Event, Fault, Trace};
 use std::sync::{Arc, Mutex};
 
-/// Number of variables of random formulas.
+/// Number of variables in random formulas.
 const VARIABLES: i32 = 30;
 
 /// A trace that records all events.
@@ -32,7 +31,8 @@ fn asked(assumptions: &[i32]) -> Event {
     Event::Query { assumptions: assumptions.to_vec(), relevant: Vec::new() }
 }
 
-/// Clauses of random length. If `satisfied`, all of them hold when every variable is true.
+/// Generates clauses of random length. If `satisfied`, setting all variables to true satisfies
+/// them.
 fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     let literal = (1..=VARIABLES, any::<bool>())
         .prop_map(|(variable, negative)| if negative { -variable } else { variable });
@@ -45,7 +45,7 @@ fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     prop::collection::vec(clause, 3 * VARIABLES as usize..6 * VARIABLES as usize)
 }
 
-/// Runs one check after another, with more clauses each time. Returns the solver's events.
+/// Runs one check after another, and adds clauses before each check. Returns the solver's events.
 fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
     let record = Record::default();
     let mut solver = ClauseSolver::traced(Box::new(record.clone()));
@@ -56,7 +56,7 @@ fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
             solver.clause(clause);
         }
         solver.solve(question, &relevant);
-        // Deletes learnt clauses early, so that events of deletion occur.
+        // Delete learnt clauses early, so that deletion events occur.
         solver.forget();
     }
     let events = record.0.lock().expect("one thread");
@@ -80,8 +80,8 @@ proptest! {
         prop_assert_eq!(check(&solved(&clauses, &questions)), Ok(()));
     }
 
-    /// All given clauses hold when every variable is true, so a clause of negative literals does
-    /// not follow.
+    /// Setting all variables to true satisfies all given clauses. So a clause with only negative
+    /// literals does not follow.
     #[test]
     fn a_damaged_clause_is_not_taken(
         clauses in clauses(true),
@@ -126,7 +126,7 @@ fn what_is_forgotten_is_not_used() {
     let twice = [&learnt[..], &learnt[1..]].concat();
     assert_eq!(with(&twice), Err(Fault::Forgotten(vec![7, 1])));
     assert_eq!(with(&[Event::Deleted(vec![1, 2])]), Err(Fault::Forgotten(vec![1, 2])));
-    // The four clauses over two variables; without the last one they are satisfiable.
+    // All four clauses over two variables. Without the last one they are satisfiable.
     let open = [vec![1, 2], vec![1, -2], vec![-1, 2], vec![-1, -2]].map(Event::Original);
     let end = [Event::Learnt(vec![1]), asked(&[]), Event::Unsat(vec![])];
     let events = |last: &[Event]| [&open[..3], last, &end].concat();

@@ -1,5 +1,5 @@
-//! Conflict analysis: the minimised clause of the first unique implication point, and the
-//! assumptions responsible for a contradiction.
+//! Conflict analysis: learns the minimised clause of the first unique implication point, and finds
+//! the assumptions that cause a contradiction.
 
 use super::Sat;
 use super::arena::ClauseId;
@@ -13,16 +13,17 @@ const NEEDED: u8 = 3;
 
 /// Result of conflict analysis.
 pub(super) struct ConflictAnalysis {
-    /// Learnt clause: the asserting literal first, then a literal of the highest other level.
+    /// Learnt clause: first the asserting literal, then a literal of the highest level among the
+    /// others.
     pub(super) clause: Vec<Lit>,
-    /// Level to backtrack to.
+    /// Level to which the search backtracks.
     pub(super) level: usize,
     /// Number of distinct decision levels in the clause.
     pub(super) levels: u32,
 }
 
 impl Sat {
-    /// Learns from a clause that is violated at a level above zero.
+    /// Learns a clause from `conflict`, a clause that is violated at a level above zero.
     pub(super) fn analyse(&mut self, conflict: ClauseId) -> ConflictAnalysis {
         let mut clause = vec![Lit::new(0, false)];
         let mut open = 0;
@@ -43,7 +44,7 @@ impl Sat {
                     clause.push(lit);
                 }
             }
-            // The latest literal of this level that takes part in the conflict.
+            // Finds the latest literal on the trail that takes part in the conflict.
             let lit = loop {
                 at -= 1;
                 let lit = self.trail[at];
@@ -78,7 +79,8 @@ impl Sat {
         ConflictAnalysis { clause, level: back, levels }
     }
 
-    /// Updates the number of levels of a learnt clause, which can shrink with later assignments.
+    /// Updates the stored number of decision levels of a learnt clause; later assignments can lower
+    /// it.
     fn improve(&mut self, id: ClauseId) {
         let Some(known) = self.clauses.levels(id) else { return };
         if known > 2 {
@@ -120,12 +122,12 @@ impl Sat {
         }
     }
 
-    /// Returns true if other literals of the learnt clause imply this one.
+    /// Returns true if other literals of the learnt clause imply this literal.
     fn follows(&mut self, lit: Lit) -> bool {
         if self.variables[lit.variable()].reason == ClauseId::NONE {
             return false;
         }
-        // Literals under examination, each with the next position in its reason.
+        // Literals under examination, each with the next position to examine in its reason.
         let mut stack: Vec<(Lit, usize)> = vec![(lit, 0)];
         while let Some((top, position)) = stack.pop() {
             let reason = self.variables[top.variable()].reason;
@@ -145,8 +147,8 @@ impl Sat {
                 SEEN | IMPLIED => {}
                 0 if variable.reason != ClauseId::NONE => stack.push((other, 0)),
                 _ => {
-                    // No literal on the stack is implied. The first one is in the clause and keeps
-                    // its mark.
+                    // All literals on the stack depend on this literal, so none of them is implied.
+                    // The first one belongs to the clause and keeps its mark.
                     for (blamed, _) in stack.into_iter().skip(1) {
                         if self.marks[blamed.variable()] == 0 {
                             self.mark(blamed, NEEDED);
@@ -159,7 +161,7 @@ impl Sat {
         true
     }
 
-    /// Collects in `failed` the assumptions that imply the `roots`.
+    /// Stores the assumptions that imply the `roots` in `failed`.
     pub(super) fn collect_failed_assumptions(&mut self, roots: &[Lit]) {
         self.failed.clear();
         for &lit in roots {

@@ -3,10 +3,11 @@
 /// The answer to a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The relevant variables have a satisfying assignment; see [`Sat::value`](super::Sat::value).
+    /// The assumptions can hold; see [`Sat::value`](super::Sat::value) for the values of relevant
+    /// variables.
     Satisfiable,
-    /// The assumptions contradict each other; see [`Sat::failed`](super::Sat::failed).
+    /// The assumptions cannot hold together; see [`Sat::failed`](super::Sat::failed).
     Contradiction,
-    /// The stop condition held, or the effort was exhausted.
+    /// The check ended undecided: the stop condition held, or the effort limit was reached.
     Stopped,
 }

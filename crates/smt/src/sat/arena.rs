@@ -1,21 +1,22 @@
-//! Clause storage: all clauses in one array, each a header of two words followed by the literals.
+//! Clause storage: all clauses are in one array. Each has a header of two words, and then its
+//! literals.
 
 use super::literal::Lit;
 
-/// Position of a clause in the arena.
+/// Position of a clause in the arena; identifies the clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClauseId(pub(super) u32);
 
 impl ClauseId {
-    /// The reason of decisions and of assignments at level 0: no clause.
+    /// No clause; the reason of decisions and of assignments at level 0.
     pub(super) const NONE: ClauseId = ClauseId(u32::MAX);
 }
 
 const HEADER: usize = 2;
-/// Second header word of a clause that was given, not learnt.
+/// Second header word of a given clause, instead of the number of decision levels.
 const GIVEN: u32 = u32::MAX;
 
-/// The clause arena.
+/// Storage for all clauses of a solver.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<u32>,
@@ -24,7 +25,8 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Adds a clause. A learnt clause comes with the number of decision levels of its literals.
+    /// Adds a clause. For a learnt clause, `levels` is the number of decision levels of its
+    /// literals.
     pub(super) fn add(&mut self, literals: &[Lit], levels: Option<u32>) -> ClauseId {
         let id = ClauseId(self.words.len() as u32);
         self.words.push(literals.len() as u32);
@@ -41,7 +43,7 @@ impl Arena {
         Lit::from_code(self.words[id.0 as usize + HEADER + position])
     }
 
-    /// Returns the literals as codes, for reading and reordering.
+    /// Returns the literals of a clause as codes, for reading and reordering.
     pub(super) fn codes(&mut self, id: ClauseId) -> &mut [u32] {
         let start = id.0 as usize + HEADER;
         let end = start + self.words[id.0 as usize] as usize;
@@ -58,7 +60,7 @@ impl Arena {
         self.words[id.0 as usize + 1] = levels;
     }
 
-    /// Counts the words of a clause as wasted.
+    /// Counts the words of a clause as wasted, because the clause is deleted.
     pub(super) fn mark_deleted(&mut self, id: ClauseId) {
         self.wasted += HEADER + self.len(id);
     }

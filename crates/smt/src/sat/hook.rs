@@ -1,10 +1,10 @@
-//! Reports solver events to a `Trace` if the feature `proof` is enabled. Without the feature the
-//! functions are empty and cost nothing.
+//! Reports solver events to a `Trace` if the feature `proof` is enabled. Without the feature, the
+//! functions do nothing and cost nothing.
 
 use super::answer::Answer;
 use super::literal::Lit;
 
-/// The receiver of solver events.
+/// Optional receiver of solver events.
 #[derive(Debug, Default)]
 pub(crate) struct Hook {
     #[cfg(feature = "proof")]

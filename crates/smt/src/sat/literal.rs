@@ -11,7 +11,7 @@ impl Lit {
         Lit((variable as u32) << 1 | u32::from(negative))
     }
 
-    /// Returns the number of the variable.
+    /// Returns the index of the variable.
     pub(crate) fn variable(self) -> usize {
         (self.0 >> 1) as usize
     }
@@ -21,7 +21,7 @@ impl Lit {
         self.0 & 1 == 1
     }
 
-    /// Returns the number of the literal, consecutive from zero.
+    /// Returns the index of the literal; indices are consecutive from zero.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }

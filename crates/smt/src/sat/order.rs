@@ -1,7 +1,7 @@
-//! Order of decisions: the variable with most recent conflicts first, among equals the oldest.
-//! Inputs are older than the outputs computed from them.
+//! Order of decisions: the variable with the most recent conflicts comes first; among equal
+//! variables, the oldest one. Inputs are older than the outputs computed from them.
 
-/// Activities are scaled down when one exceeds this.
+/// Maximum activity; all activities are scaled down when one of them exceeds it.
 const LIMIT: f64 = 1e100;
 const DECAY: f64 = 0.95;
 const ABSENT: u32 = u32::MAX;
@@ -23,7 +23,7 @@ impl Default for Order {
 }
 
 impl Order {
-    /// Adds a variable outside the heap.
+    /// Adds a new variable, which is not yet in the heap.
     pub(super) fn grow(&mut self) {
         self.places.push(ABSENT);
         self.activity.push(0.0);
@@ -69,7 +69,7 @@ impl Order {
         }
     }
 
-    /// Lowers the weight of earlier conflicts.
+    /// Reduces the weight of all earlier conflicts, relative to later conflicts.
     pub(super) fn decay(&mut self) {
         self.bump /= DECAY;
     }

@@ -14,7 +14,7 @@ impl Sat {
         self.watches[(!b).index()].push(Watch { clause, blocker: a, binary });
     }
 
-    /// Propagates all assignments of the trail. Returns a violated clause, if any.
+    /// Propagates all assignments on the trail. Returns a violated clause if there is one.
     pub(super) fn propagate(&mut self) -> Option<ClauseId> {
         while self.propagated < self.trail.len() {
             let lit = self.trail[self.propagated];
@@ -27,7 +27,8 @@ impl Sat {
         None
     }
 
-    /// Visits the clauses in which the literal `!lit`, now false, is watched.
+    /// Visits the clauses that watch the literal `!lit`, which has become false. Returns a violated
+    /// clause if there is one.
     fn visit(&mut self, lit: Lit) -> Option<ClauseId> {
         let mut watches = std::mem::take(&mut self.watches[lit.index()]);
         let (mut read, mut kept) = (0, 0);

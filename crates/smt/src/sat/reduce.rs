@@ -3,15 +3,15 @@
 use super::Sat;
 use super::arena::{Arena, ClauseId};
 
-/// Learnt clauses with at most this number of decision levels are never deleted.
+/// Learnt clauses with at most this number of decision levels are always kept.
 const GLUE: u32 = 2;
 
 impl Sat {
-    /// Deletes the worse half of the learnt clauses. The trail must not contain decisions.
+    /// Deletes the less useful half of the learnt clauses. The trail must not contain decisions.
     pub(super) fn reduce(&mut self) {
         let mut candidates: Vec<ClauseId> = self.learnt.clone();
         candidates.retain(|&id| self.clauses.levels(id).is_some_and(|levels| levels > GLUE));
-        // Among clauses with equally many levels, longer ones go first, then older ones.
+        // Clauses with more levels are deleted first; among equals longer ones, then older ones.
         candidates.sort_by_key(|&id| {
             (std::cmp::Reverse((self.clauses.levels(id), self.clauses.len(id))), id)
         });
@@ -32,14 +32,14 @@ impl Sat {
         }
     }
 
-    /// Triggers the deletion of learnt clauses immediately.
+    /// Deletes the less useful learnt clauses at once, without waiting for the schedule.
     #[cfg(all(test, feature = "proof"))]
     pub(crate) fn forget(&mut self) {
         self.backtrack(0);
         self.reduce();
     }
 
-    /// Copies the remaining clauses into a new arena.
+    /// Copies the remaining clauses into a new arena, and updates all references to them.
     fn compact(&mut self) {
         let mut fresh = Arena::default();
         // Old and new id of each clause, sorted by old id.
@@ -61,7 +61,7 @@ impl Sat {
         for id in &mut self.learnt {
             *id = new(*id).unwrap_or(*id);
         }
-        // Assignments at level 0 are never analysed, so they need no reason.
+        // Assignments at level 0 are never analysed, so their reasons are not needed.
         for lit in &self.trail {
             self.variables[lit.variable()].reason = ClauseId::NONE;
         }

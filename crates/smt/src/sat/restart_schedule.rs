@@ -1,19 +1,20 @@
 //! Schedule of restarts and clause deletion. Restarts depend on the quality of learnt clauses,
-//! measured by the number of decision levels (the dynamic restarts of Audemard and Simon's
-//! Glucose).
+//! measured by their number of decision levels (dynamic restarts, as in Glucose by Audemard and
+//! Simon).
 
 /// Minimum number of conflicts between two restarts.
 const SHORTEST_RUN: u64 = 30;
-/// A restart is due when the recent mean of levels exceeds the overall mean by this factor.
+/// A restart is due when the recent mean number of levels exceeds the overall mean by this factor.
 const WORSE: f64 = 1.2;
-/// Number of conflicts before the first deletion, and its increase for each later one.
+/// Number of conflicts before the first deletion, and the increase of this number for each later
+/// deletion.
 const FIRST_REDUCTION: u64 = 3000;
 const LATER_REDUCTION: u64 = 600;
 
 /// Schedule of restarts and clause deletion.
 #[derive(Debug)]
 pub(super) struct RestartSchedule {
-    /// Recent and overall mean of levels per learnt clause.
+    /// Recent and overall mean number of levels per learnt clause.
     recent_levels: f64,
     overall: f64,
     conflicts: u64,

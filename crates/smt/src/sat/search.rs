@@ -1,19 +1,20 @@
 //! The main loop of conflict-driven clause learning. It propagates, learns from conflicts, restarts
-//! and deletes clauses when due, and otherwise decides. A check's assumptions are its first
-//! decisions.
+//! and deletes clauses when these are due, and otherwise makes the next decision. The assumptions
+//! of a check are its first decisions.
 
 use super::Sat;
 use super::answer::Answer;
 use super::arena::ClauseId;
 use super::literal::Lit;
 
-/// Conflicts between two polls of the stop condition. A single learnt clause can be long.
+/// Maximum number of conflicts between two polls of the stop condition. A learnt clause can be
+/// long.
 const POLL: u64 = 16;
-/// Assignments between two polls of the stop condition.
+/// Maximum number of assignments between two polls of the stop condition.
 const POLL_STEPS: u64 = 200_000;
 
 impl Sat {
-    /// Decides whether the assumptions can hold. Only variables of `relevant` are decided; the
+    /// Decides whether the assumptions can hold. Only variables in `relevant` are decided. The
     /// answer is "satisfiable" once all of them are assigned without a conflict. Gives up after
     /// about `effort` assignments, or when `stop` returns true.
     pub(crate) fn solve(
@@ -122,7 +123,7 @@ impl Sat {
                 Some(false) => {
                     self.collect_failed_assumptions(&[assumption]);
                     self.failed.push(assumption);
-                    // The failed assumption must not stay on the trail.
+                    // The failed assumption must be removed from the trail.
                     self.backtrack(self.decisions.len() - 1);
                     return Decision::Contradicted;
                 }
@@ -144,7 +145,7 @@ impl Sat {
     }
 }
 
-/// Result of a search for the next decision.
+/// Result of making the next decision.
 enum Decision {
     Made,
     Unnecessary,

@@ -1,10 +1,10 @@
-//! Comparison with exhaustive enumeration: answers, assignments, and failed assumptions.
+//! Compares answers, assignments and failed assumptions with exhaustive enumeration.
 
 use proptest::prelude::*;
 
 use super::{Answer, Lit, Sat};
 
-/// Number of variables of random formulas.
+/// Number of variables in random formulas.
 const VARIABLES: usize = 8;
 
 type Clause = Vec<(usize, bool)>;
@@ -20,7 +20,8 @@ fn holds(assignment: u32, clause: &Clause) -> bool {
     clause.iter().any(|&(n, negative)| (assignment >> n & 1 == 1) != negative)
 }
 
-/// Returns true if an assignment of all variables satisfies the clauses and these literals.
+/// Returns true if some assignment of all variables satisfies the clauses and the literals in
+/// `units`.
 fn possible(clauses: &[Clause], units: &[(usize, bool)]) -> bool {
     (0..1u32 << VARIABLES).any(|assignment| {
         clauses.iter().all(|clause| holds(assignment, clause))
@@ -83,7 +84,8 @@ proptest! {
     }
 }
 
-/// Pigeonhole principle: `count` pigeons in one hole less. Contradictory, but hard to refute.
+/// Adds the pigeonhole principle: `count` pigeons in `count - 1` holes. This is contradictory, but
+/// hard to refute.
 fn pigeons(sat: &mut Sat, count: usize) -> Vec<usize> {
     let holes = count - 1;
     let sits: Vec<Vec<Lit>> =

@@ -1,14 +1,14 @@
-//! Watches of clauses.
+//! Watches: records that a clause must be visited when one of its literals becomes false.
 
 use super::arena::ClauseId;
 use super::literal::Lit;
 
-/// A watched clause, visited when one of its watched literals becomes false.
+/// A watch on one literal of a clause. The clause is visited when this literal becomes false.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) clause: ClauseId,
-    /// Another literal of the clause. While it is true, the clause need not be visited. In a binary
-    /// clause it is the only other literal.
+    /// Another literal of the clause. While this literal is true, the clause need not be visited.
+    /// In a binary clause, it is the only other literal.
     pub(super) blocker: Lit,
     pub(super) binary: bool,
 }
@@ -18,7 +18,7 @@ impl Watch {
         self.clause
     }
 
-    /// Updates the clause's position in the arena.
+    /// Sets the clause's new position in the arena.
     pub(super) fn relocate(&mut self, clause: ClauseId) {
         self.clause = clause;
     }

@@ -1,12 +1,12 @@
-//! Bitwise operators on more than one bit. Masks with constants become concatenations of slices,
-//! and operators on concatenations apply to each part. So bytes combined with shifts and ors become
-//! plain concatenations.
+//! Bitwise operators on more than one bit. A mask with a constant becomes a concatenation of
+//! slices, and an operator on concatenations is applied to each part. So bytes that are combined
+//! with shifts and ors become plain concatenations.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum number of slices that replace a mask with a constant.
+/// Maximum number of slices that may replace a mask with a constant.
 const MAX_SLICES: u32 = 6;
 
 /// A commutative constructor of the pool.
@@ -151,7 +151,7 @@ impl TermPool {
                 return Some(x);
             }
         }
-        // A complement moves outside, where it can cancel with another one.
+        // A complement is moved outside, where it can cancel with another complement.
         match (*self.node(a), *self.node(b)) {
             (Node::Not(x), Node::Const(_)) => {
                 let b = self.not(b);
@@ -182,8 +182,8 @@ impl TermPool {
         self.as_const(rest).is_some()
     }
 
-    /// Returns true if the term is not a concatenation and its interval is tighter than its known
-    /// bits.
+    /// Returns true if the term's interval excludes values that its known bits allow. Returns false
+    /// for concatenations and constants.
     fn interval_tells_more(&self, t: TermId) -> bool {
         let domain = self.domain(t);
         let most = mask(self.width(t)) & !domain.zeros();
@@ -191,8 +191,9 @@ impl TermPool {
         !assembled && (domain.lo() > domain.ones() || domain.hi() < most)
     }
 
-    /// Applies a bitwise operator separately above and below a boundary of concatenation parts.
-    /// Applies if one operand has constant parts, or if both share the boundary.
+    /// Splits both operands at a boundary of concatenation parts, and applies a bitwise operator to
+    /// the parts above and below. Returns `None` unless one operand has constant parts or both
+    /// share the boundary.
     fn by_parts(&mut self, op: Constructor, a: TermId, b: TermId) -> Option<TermId> {
         let boundary = |pool: &TermPool, t: TermId| match *pool.node(t) {
             Node::Concat(_, l) => Some(pool.width(l)),
@@ -205,7 +206,7 @@ impl TermPool {
             (Some(x), Some(y)) if x == y => x,
             _ => return None,
         };
-        // Slices would lose the interval, for example that a base address is non-zero.
+        // Slices would lose the interval, and with it facts such as "a base address is not zero".
         if self.interval_tells_more(a) || self.interval_tells_more(b) {
             return None;
         }
@@ -217,7 +218,7 @@ impl TermPool {
         Some(self.concat(high, low))
     }
 
-    /// Keeps the bits of `t` that are set in `kept` and sets all others to `filler`, as a
+    /// Returns the bits of `t` that are set in `kept`, with all other bits set to `filler`, as a
     /// concatenation of slices.
     fn slice_by_mask(&mut self, t: TermId, kept: u64, filler: bool) -> Option<TermId> {
         let width = self.width(t);

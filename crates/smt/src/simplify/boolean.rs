@@ -4,7 +4,7 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// The caller has checked for constants, equal operands and complements.
+    /// Simplifies a conjunction. The caller has handled constants, equal operands and complements.
     pub(super) fn simplify_and_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -38,7 +38,7 @@ impl TermPool {
         None
     }
 
-    /// The caller has checked for constants, equal operands and complements.
+    /// Simplifies a disjunction. The caller has handled constants, equal operands and complements.
     pub(super) fn simplify_or_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -71,7 +71,8 @@ impl TermPool {
         None
     }
 
-    /// If `fact` is `x == k`: evaluates `bit`, a comparison of `x` with a constant, at `x = k`.
+    /// Returns the value of `bit` for `x = k`, if `fact` is `x == k` and `bit` compares `x` with a
+    /// constant.
     fn implied_by_value(&self, fact: TermId, bit: TermId) -> Option<bool> {
         let Node::Eq(x, k) = *self.node(fact) else { return None };
         self.as_const(k)?;

@@ -1,5 +1,6 @@
 //! Quotients and remainders. Division by a power of two becomes a slice. Leading zeros of the
-//! dividend narrow the operation. Signed division of two non-negative numbers becomes unsigned.
+//! dividend make the operation narrower. Signed division of two non-negative numbers becomes
+//! unsigned.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
@@ -41,8 +42,9 @@ impl TermPool {
         Some(self.zext(remainder, width))
     }
 
-    /// Drops the leading zeros of the dividend from both operands. The divisor must be non-zero and
-    /// fit in the narrow width; domains have already decided larger divisors.
+    /// Drops the leading zeros of the dividend from both operands. Returns `None` unless the
+    /// divisor is non-zero and fits in the narrow width; domains decide divisions by larger
+    /// divisors.
     fn narrow_division(&mut self, a: TermId, divisor: u64) -> Option<(TermId, TermId)> {
         let Node::Concat(top, inner) = *self.node(a) else { return None };
         let width = self.width(inner);

@@ -1,5 +1,5 @@
-//! Equality. Common addends cancel. Parts that are constant or the same on both sides are compared
-//! and dropped, so the remaining equality is as narrow as possible.
+//! Equality. Common addends cancel. Parts that are constant or equal on both sides are compared and
+//! dropped, so the remaining equality is as narrow as possible.
 
 use crate::domain::mask;
 use crate::domain::transfer::decide_eq;
@@ -47,14 +47,15 @@ impl TermPool {
         self.eq_parts(a, b)
     }
 
-    /// `(c ? t : e) == x`, where `x` equals `t` or `e`, or one of these is constant.
+    /// Returns `(c ? t : e) == x` as a choice; `x` equals `t` or `e`, or one of the three is
+    /// constant.
     fn eq_chosen(&mut self, c: TermId, t: TermId, e: TermId, x: TermId) -> TermId {
         let (when_set, when_clear) = (self.eq(t, x), self.eq(e, x));
         self.ite(c, when_set, when_clear)
     }
 
-    /// Rewrites equality as `a - b == 0` and cancels common addends. Returns `None` if that changes
-    /// nothing.
+    /// Rewrites an equality as `a - b == 0` and cancels common addends. Returns `None` if this
+    /// changes nothing.
     fn eq_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));
@@ -105,7 +106,7 @@ impl TermPool {
         Some(self.eq(left, right))
     }
 
-    /// Returns the number of low bits that are zero in every addend, at most 63.
+    /// Returns the number of low bits that are zero in every addend; at most 63.
     fn common_power(&self, linear: &Linear) -> u8 {
         let zeros = |&(t, factor): &(TermId, u64)| {
             factor.trailing_zeros() + u32::from(self.trailing_zeros(t))
@@ -158,7 +159,7 @@ impl TermPool {
         }
     }
 
-    /// Compares the constant parts of a concatenation with a constant and drops them.
+    /// Compares the constant parts of a concatenation with `value` and drops these parts.
     fn eq_assembled(&mut self, a: TermId, value: u64) -> Option<TermId> {
         if !self.has_constant_part(a) {
             return None;
@@ -197,10 +198,11 @@ impl TermPool {
         Some(self.eq(narrow, wanted))
     }
 
-    /// Compares two terms part by part, for parts that are identical or can never be equal.
+    /// Compares two terms part by part. Returns `None` unless some parts are identical or can never
+    /// be equal.
     fn eq_parts(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
-        // Both have constant top bits: compare and drop these.
+        // If both have constant top bits, compare and drop these.
         let top = self.constant_top(a).min(self.constant_top(b));
         if top > 0 && top < width {
             let below = width - top;

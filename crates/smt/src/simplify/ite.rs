@@ -31,7 +31,7 @@ impl TermPool {
             return Some(self.ite(c, t, otherwise));
         }
         if let Node::Eq(x, y) = *self.node(c) {
-            // `x == y ? y : x` and its variants equal the else branch.
+            // `x == y ? y : x` and its variants are equal to the else branch.
             if (t == x && e == y) || (t == y && e == x) {
                 return Some(e);
             }
@@ -94,7 +94,8 @@ impl TermPool {
         Some(result)
     }
 
-    /// Returns the width of the constant at the top of a concatenation.
+    /// Returns the width of the constant at the top of a concatenation; 0 if the top is not
+    /// constant.
     pub(super) fn constant_top(&self, t: TermId) -> u8 {
         match *self.node(t) {
             Node::Const(_) => self.width(t),
@@ -103,7 +104,7 @@ impl TermPool {
         }
     }
 
-    /// Returns the width of the constant at the bottom of a concatenation.
+    /// Returns the width of the constant at the bottom of a concatenation; 0 if it is not constant.
     pub(super) fn constant_bottom(&self, t: TermId) -> u8 {
         let mut rest = t;
         while let Node::Concat(_, l) = *self.node(rest) {

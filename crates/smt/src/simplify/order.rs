@@ -1,5 +1,5 @@
 //! Unsigned and signed order. Comparisons with a constant are normalised to `x < constant` or its
-//! complement, so a condition and its opposite are recognised.
+//! complement, so that a condition and its opposite are recognised.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
@@ -22,7 +22,7 @@ impl TermPool {
             return Some(decided);
         }
         let (da, db) = (self.domain(a), self.domain(b));
-        // If the constant is next to a bound of the other operand's domain, the order is an
+        // If the constant is next to a bound of the other operand's domain, the comparison is an
         // equality.
         if let Some(bound) = self.as_const(b) {
             if bound == da.lo() + 1 {
@@ -45,8 +45,8 @@ impl TermPool {
                 let greatest = self.constant(width, db.hi());
                 return Some(self.eq(b, greatest));
             }
-            // `k < b` is `!(b < k + 1)`. The greatest `k` was decided by domains, so `k + 1` does
-            // not wrap.
+            // `k < b` is `!(b < k + 1)`. Domains have decided the greatest `k`, so `k + 1` does not
+            // wrap.
             let next = self.constant(width, bound + 1);
             let below = self.ult(b, next);
             return Some(self.not(below));
@@ -69,7 +69,7 @@ impl TermPool {
     }
 
     /// Cancels common addends of both sides. Returns `None` if the number of wrap-arounds of a side
-    /// depends on the values, or if cancelling changes nothing.
+    /// depends on values, or if cancelling changes nothing.
     fn ult_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));
@@ -106,7 +106,7 @@ impl TermPool {
         let width = self.width(a);
         let top = self.constant_top(a).min(self.constant_top(b));
         if top > 0 && top < width {
-            // Different constant tops would have been decided by domains.
+            // Domains have decided the comparison if the constant tops differ in their value.
             let below = width - top;
             let (low_a, low_b) = (self.extract(a, 0, below), self.extract(b, 0, below));
             if self.domain(a).lo() >> below == self.domain(b).lo() >> below {
@@ -122,8 +122,8 @@ impl TermPool {
         self.ult_drop_bottom(a, b)
     }
 
-    /// Removes low parts whose comparison is known for all values: `h1.l1 < h2.l2` becomes `h1 <=
-    /// h2` if `l1 < l2` always holds, and `h1 < h2` if it never holds.
+    /// Drops low parts whose comparison has the same result for all values. `h1.l1 < h2.l2` becomes
+    /// `h1 <= h2` if `l1 < l2` always holds, and `h1 < h2` if it never holds.
     fn ult_drop_bottom(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let bottom = match (self.bottom_width(a), self.bottom_width(b)) {
             (Some(x), Some(y)) if x == y => x,
@@ -137,7 +137,7 @@ impl TermPool {
         Some(if decided { self.ule(high_a, high_b) } else { self.ult(high_a, high_b) })
     }
 
-    /// Returns the width of the lowest part of a concatenation.
+    /// Returns the width of the lowest part of a concatenation, or `None` for other terms.
     fn bottom_width(&self, t: TermId) -> Option<u8> {
         let Node::Concat(_, mut rest) = *self.node(t) else { return None };
         while let Node::Concat(_, l) = *self.node(rest) {
@@ -152,7 +152,7 @@ impl TermPool {
         }
         let width = self.width(a);
         if width == 1 {
-            // A set sign bit alone means -1.
+            // A single bit that is set means -1.
             let not_b = self.not(b);
             return Some(self.and(a, not_b));
         }
@@ -179,8 +179,8 @@ impl TermPool {
                 let negative = self.extract(b, width - 1, 1);
                 return Some(self.not(negative));
             }
-            // `k < b` is `!(b < k + 1)`. The greatest `k` was decided by domains, so `k + 1` does
-            // not wrap.
+            // `k < b` is `!(b < k + 1)`. Domains have decided the greatest `k`, so `k + 1` does not
+            // wrap.
             let next = self.constant(width, bound.wrapping_add(1));
             let below = self.slt(b, next);
             return Some(self.not(below));
@@ -192,7 +192,7 @@ impl TermPool {
                 Some(self.slt(x, y))
             }
             (Node::Sext(x), Node::Const(k)) => {
-                // Domains would have decided a bound outside the narrow range.
+                // Domains have decided comparisons with bounds outside the narrow range.
                 let narrow = self.width(x);
                 let k = self.constant(narrow, k);
                 (self.sext(k, width) == b).then(|| self.slt(x, k))
@@ -214,9 +214,9 @@ impl TermPool {
     }
 }
 
-/// Splits the terms of `x - y` by the sign of their factor. Positive ones form the left side;
-/// negative ones form the right side with the sign reversed. Returns `None` if a factor overflows
-/// the width.
+/// Splits the terms of `x - y` by the sign of their factors. Terms with positive factors form the
+/// left side; terms with negative factors form the right side, with the sign reversed. Returns
+/// `None` if a factor overflows the width.
 fn separate(x: &Linear, y: &Linear) -> Option<(Linear, Linear)> {
     let width = x.width;
     let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -239,7 +239,7 @@ fn separate(x: &Linear, y: &Linear) -> Option<(Linear, Linear)> {
             factor -= y.signed_factor(j);
             j += 1;
         }
-        // The factors must remain positive as signed numbers of this width.
+        // A factor must stay positive if it is read as a signed number of this width.
         if factor.unsigned_abs() >= 1 << (width - 1) {
             return None;
         }

@@ -4,13 +4,15 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// Returns the constant shift amount, at most the width.
+    /// Returns the constant shift amount, at most the width of `a`, or `None` if it is not
+    /// constant.
     fn amount(&self, a: TermId, b: TermId) -> Option<u8> {
         let width = self.width(a);
         Some(self.as_const(b)?.min(u64::from(width)) as u8)
     }
 
-    /// Returns condition and branches of a shift amount that is a choice between two constants.
+    /// Returns the condition and both constants if a shift amount is a choice between two
+    /// constants.
     fn either_amount(&self, b: TermId) -> Option<(TermId, TermId, TermId)> {
         match *self.node(b) {
             Node::Ite(c, t, e) if self.as_const(t).is_some() && self.as_const(e).is_some() => {

@@ -40,7 +40,8 @@ impl TermPool {
                 Some(self.extract(src, from, hi_width + lo_width))
             }
             (Node::Const(h), Node::Extract { src, lo: 0 }) => {
-                // The constants may equal the known upper bits of `src`; then `src` is not cut.
+                // If the constant equals the known upper bits of `src`, the result is `src` without
+                // an extract.
                 let rest = self.width(src) - lo_width;
                 let domain = self.domain(src);
                 let above = |bits: u64| bits >> lo_width & mask(rest);
@@ -58,8 +59,8 @@ impl TermPool {
         }
     }
 
-    /// Zero-extends a sum of truncated values as a sum of the full values, if nothing wraps. Such
-    /// terms arise from a pointer truncated to 32 bits and extended again.
+    /// Returns the zero extension of a sum of truncated values as a sum of the full values, if
+    /// nothing wraps. Such sums occur where a pointer was truncated to 32 bits and extended again.
     fn widened_sum(&mut self, zeros: TermId, sum: TermId) -> Option<TermId> {
         if !matches!(self.node(sum), Node::Add(..)) {
             return None;
@@ -90,7 +91,8 @@ impl TermPool {
         }
         match *self.node(src) {
             Node::Concat(h, l) => {
-                // `narrow_source` handled bits from a single part, so these bits come from both.
+                // `narrow_source` has handled bits from a single part, so these bits come from both
+                // parts.
                 let lo_width = self.width(l);
                 let low = self.extract(l, lo, lo_width - lo);
                 let high = self.extract(h, 0, lo + width - lo_width);
@@ -126,7 +128,7 @@ impl TermPool {
                 let a = self.extract(a, 0, width);
                 Some(self.neg(a))
             }
-            // If one operand has only zeros below bit `lo`, no carry enters that bit.
+            // If one operand has only zeros below bit `lo`, no carry enters bit `lo`.
             Node::Add(a, b) if self.trailing_zeros(a).max(self.trailing_zeros(b)) >= lo => {
                 let (a, b) = self.extract_both(a, b, lo, width);
                 Some(self.add(a, b))
@@ -139,8 +141,8 @@ impl TermPool {
         }
     }
 
-    /// Follows nested extracts and parts of concatenations to the source of the bits. The last
-    /// value is true if the source is another term.
+    /// Follows nested extracts and parts of concatenations to the source of the bits. Returns the
+    /// source, the lowest bit there, and whether the source differs from `src`.
     fn narrow_source(&self, src: TermId, lo: u8, width: u8) -> (TermId, u8, bool) {
         let (mut src, mut lo, mut moved) = (src, lo, false);
         loop {
@@ -167,12 +169,12 @@ impl TermPool {
         (self.extract(a, lo, width), self.extract(b, lo, width))
     }
 
-    /// Returns true if extracting from the term always makes it smaller.
+    /// Returns true if extracting from the term always yields a smaller term.
     fn is_assembled(&self, t: TermId) -> bool {
         matches!(self.node(t), Node::Const(_) | Node::Concat(..) | Node::Extract { .. })
     }
 
-    /// Returns the number of low bits known to be zero.
+    /// Returns the number of low bits that are known to be zero.
     pub(super) fn trailing_zeros(&self, t: TermId) -> u8 {
         self.domain(t).zeros().trailing_ones() as u8
     }

@@ -1,18 +1,18 @@
-//! Linear arithmetic: a term as a sum of multiples plus a constant. It makes pointer comparisons
-//! cheap: the difference of two offsets from one unknown base does not contain the base.
+//! Linear arithmetic: represents a term as a sum of multiples plus a constant. Pointer comparisons
+//! become cheap: the difference of two offsets from one unknown base does not contain the base.
 
 use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum number of addends of a decomposed sum; a longer sum counts as one addend.
+/// Maximum number of addends of a decomposed sum. A longer sum counts as a single addend.
 const MAX_ADDENDS: usize = 160;
 
 /// A term as a sum of addends and a constant, modulo 2^width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// Non-constant addends in order of their ids. A negated addend is a `Neg`, a multiple a `Mul`
-    /// by a constant.
+    /// Non-constant addends in order of their ids. A negated addend is a `Neg`; a multiple is a
+    /// `Mul` by a constant.
     pub addends: Vec<TermId>,
     /// Constant addend.
     pub constant: u64,
@@ -39,7 +39,7 @@ impl Linear {
         self.terms.push((t, factor));
     }
 
-    /// Merges equal terms and drops terms with factor zero.
+    /// Merges multiples of equal terms, and drops terms whose factor is zero.
     fn normalise(&mut self) {
         let m = mask(self.width);
         self.constant &= m;
@@ -58,7 +58,7 @@ impl Linear {
         self.terms = joined;
     }
 
-    /// `self + other * factor`.
+    /// Returns `self + other * factor`.
     pub(super) fn plus(mut self, other: &Linear, factor: u64) -> Linear {
         self.terms.extend(other.terms.iter().map(|&(t, f)| (t, f.wrapping_mul(factor))));
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
@@ -71,8 +71,8 @@ impl Linear {
         i128::from(sign_extend(self.terms[n].1, self.width))
     }
 
-    /// Returns the range of the combination as a mathematical integer, with signed factors and an
-    /// unsigned constant. Returns `None` if the range exceeds 128 bits.
+    /// Returns a lower and an upper bound of the combination as a mathematical integer, with signed
+    /// factors and an unsigned constant. Returns `None` if a bound exceeds 128 bits.
     pub(super) fn range(&self, pool: &TermPool) -> Option<(i128, i128)> {
         let mut lo = i128::from(self.constant);
         let mut hi = lo;
@@ -87,7 +87,7 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// Returns the carry if it is the same for all values. The bit-vector then equals exactly
+    /// Returns the carry if it is equal for all values, else `None`. The bit-vector is exactly
     /// `integer - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
@@ -128,8 +128,8 @@ impl TermPool {
         matches!(self.node(t), Node::Add(..) | Node::Neg(_))
     }
 
-    /// Returns `t` as a linear combination. A term that is not linear or too long is a single
-    /// addend.
+    /// Returns `t` as a linear combination. A term that is not linear, or is too long, becomes a
+    /// single addend.
     pub(super) fn linear(&mut self, t: TermId) -> Linear {
         let width = self.width(t);
         let mut result = Linear::constant(width, 0);
@@ -180,7 +180,7 @@ impl TermPool {
     pub(super) fn linear_concat(&mut self, h: TermId, l: TermId) -> Option<Linear> {
         let width = self.width(h) + self.width(l);
         if let Some(low) = self.as_const(l) {
-            // Shifted left: h * 2^k + low.
+            // A left shift plus a constant: h * 2^k + low.
             let zeros = self.constant(self.width(l), 0);
             let mut result = Linear::constant(width, low);
             match *self.node(h) {
@@ -210,12 +210,12 @@ impl TermPool {
         if top == 0 && !self.is_plain_sum(body) && (shift == 0 || self.constant_low(l) == Some(0)) {
             return None;
         }
-        // Zero extension is exact if the inner sum has the same carry for all values.
+        // The zero extension is exact if the inner sum has an equal carry for all values.
         let inner = self.linear_plain(body);
         let carry = inner.carry(self)?;
         let low = if shift > 0 { self.constant_low(l)? } else { 0 };
         let body_width = self.width(body);
-        // Arithmetic modulo 2^64, so a large carry cannot overflow.
+        // The arithmetic is modulo 2^64, so a large carry cannot overflow.
         let offset = inner.constant.wrapping_sub((carry << body_width) as u64);
         let constant = (offset << shift)
             .wrapping_add(low)
@@ -234,7 +234,7 @@ impl TermPool {
         Some(result)
     }
 
-    /// Returns the constant low part of a two-part concatenation.
+    /// Returns the constant low part of a two-part concatenation, or `None` if it is not constant.
     fn constant_low(&self, t: TermId) -> Option<u64> {
         match *self.node(t) {
             Node::Concat(_, k) => self.as_const(k),
@@ -242,8 +242,9 @@ impl TermPool {
         }
     }
 
-    /// Replaces `x << k` by a multiple of `x` if `x` is a term too. Otherwise the shifted term
-    /// stays an addend, because its range is tighter than that of a multiple that may wrap.
+    /// Replaces `x << k` by a multiple of `x` if `x` itself is a term of the combination. Otherwise
+    /// the shifted term stays an addend, because its range is tighter than the range of a multiple
+    /// that may wrap.
     pub(super) fn merge_shifted(&self, mut linear: Linear) -> Linear {
         let width = linear.width;
         let mut changed = false;
@@ -263,7 +264,8 @@ impl TermPool {
         linear
     }
 
-    /// Like [`linear`](Self::linear), but decomposes only sums and negations, so it never recurses.
+    /// Works like [`linear`](Self::linear), but decomposes only sums and negations, so it never
+    /// recurses.
     fn linear_plain(&self, t: TermId) -> Linear {
         let width = self.width(t);
         let mut result = Linear::constant(width, 0);
@@ -305,7 +307,7 @@ impl TermPool {
         }
     }
 
-    /// Returns the term of a linear combination.
+    /// Returns the term that represents a linear combination.
     pub(super) fn sum(&mut self, linear: &Linear) -> TermId {
         let width = linear.width;
         let all_ones = mask(width);
@@ -341,7 +343,7 @@ impl TermPool {
         total
     }
 
-    /// Returns true if the sum only fills constant zero bits of a concatenation.
+    /// Returns true if the sum only fills constant zero bits of a concatenation with other bits.
     fn is_assembly(&self, a: TermId, b: TermId) -> bool {
         let disjoint = self.domain(a).zeros() | self.domain(b).zeros() == mask(self.width(a));
         let part = |t: TermId| matches!(self.node(t), Node::Const(_) | Node::Concat(..));
@@ -373,7 +375,7 @@ impl TermPool {
         self.scaled(a, u64::MAX)
     }
 
-    /// Returns `a * factor`, with the factor distributed over the addends of `a`.
+    /// Returns `a * factor`; the factor is distributed over the addends of `a`.
     pub(super) fn scaled(&mut self, a: TermId, factor: u64) -> Option<TermId> {
         let width = self.width(a);
         let zero = Linear::constant(width, 0);

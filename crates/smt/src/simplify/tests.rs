@@ -1,4 +1,4 @@
-//! Expected results of simplification as text, one test per family of rules.
+//! Compares results of simplification with expected text; one test for each family of rules.
 
 use crate::{Domain, TermId, TermPool};
 
@@ -26,7 +26,7 @@ impl Fixture {
         assert_eq!(self.pool.display(t), expected);
     }
 
-    /// Returns a pointer that is not near either end of the address space, and a packet length.
+    /// Returns a pointer, which is not near either end of the address space, and a packet length.
     fn pointer(&mut self) -> (TermId, TermId) {
         let base = self.pool.var("base", Domain::range(32, 0x10000, 0x3fff_0000));
         let len = self.pool.var("len", Domain::range(14, 60, 1500));
@@ -63,7 +63,7 @@ fn bounds_check_is_decided_by_the_length_domain() {
     let needed = f.pool.add(base, header);
     let short = f.pool.ult(end, needed);
     f.shows(short, "0:1");
-    // An offset below the base.
+    // An address below the base.
     let four = f.k(32, 4);
     let before = f.pool.sub(base, four);
     let below = f.pool.ult(before, base);

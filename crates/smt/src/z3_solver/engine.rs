@@ -1,6 +1,6 @@
 //! An incremental Z3 solver. Each distinct condition is asserted once as `guard => condition`, and
-//! a check assumes the guards of its conditions. Z3's incremental SAT core then keeps learnt
-//! clauses and provides unsat cores.
+//! a check assumes the guards of its conditions. So Z3's incremental SAT core can keep learnt
+//! clauses and provide unsat cores.
 
 use std::collections::HashMap;
 
@@ -20,20 +20,21 @@ use crate::term::TermId;
 const BACKEND: &str = "Z3";
 const LOGIC: &str = "QF_BV";
 
-/// Z3 steps (hundreds of nanoseconds each) per check of limited effort.
+/// Maximum number of Z3 steps in a check of limited effort. A step takes some hundreds of
+/// nanoseconds.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
-/// Budget steps charged for each Z3 step.
+/// Number of budget steps charged for each Z3 step.
 const EACH: u64 = 5;
 
-/// A Z3 solver with the terms translated so far.
+/// A Z3 solver, and the terms that have been translated for it.
 pub(super) struct Engine {
     solver: Z3,
     translator: Translator,
     guards: HashMap<TermId, Bool>,
     guarded: HashMap<Bool, TermId>,
     model: Option<Model>,
-    /// Limit of Z3 steps per check; 0 for no limit.
+    /// Maximum number of Z3 steps per check; 0 for no limit.
     effort: u32,
 }
 
@@ -42,7 +43,8 @@ impl Engine {
     pub(super) fn new() -> Result<Self, SolverError> {
         let solver = Z3::new_for_logic(LOGIC)
             .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
-        // By default Z3 handles SIGINT itself during a check. `watch` interrupts checks instead.
+        // By default, Z3 handles SIGINT itself during a check. Here, `watch` interrupts checks
+        // instead.
         let mut parameters = Params::new();
         parameters.set_bool("ctrl_c", false);
         solver.set_params(&parameters);
@@ -112,7 +114,7 @@ impl engine::Engine for Engine {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
-        // Translation may have exceeded the budget.
+        // Translation may have used up the budget.
         if let Some(why) = budget.exhausted() {
             return Ok(EngineAnswer::Unknown(why));
         }

@@ -1,6 +1,6 @@
-//! Translation of terms into Z3 expressions. Single bits become Booleans, wider terms bit-vectors.
-//! Bytes of arrays, numbers of pairs and opaque terms become independent unknowns; the layers above
-//! ensure their consistency. Each unknown is constrained to its domain when it is created.
+//! Translation of terms into Z3 expressions. Single bits become Booleans, wider terms become
+//! bit-vectors. Bytes of arrays, numbers of pairs and opaque terms become independent unknowns; the
+//! layers above ensure their consistency. Each new unknown is constrained to its domain.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Expression {
         }
     }
 
-    /// Converts bits to the representation for terms of this width.
+    /// Converts a bit-vector to the representation of terms with this width.
     fn of_width(bits: BV, width: u8) -> Self {
         if width == 1 {
             Expression::Bit(bits.eq(BV::from_u64(1, 1)))
@@ -44,7 +44,7 @@ impl Expression {
     }
 }
 
-/// A translator for the terms of one pool; it translates each term once.
+/// A translator for the terms of one pool. Each term is translated once.
 #[derive(Default)]
 pub(super) struct Translator {
     done: HashMap<TermId, Expression>,
@@ -111,7 +111,7 @@ impl Translator {
         self.done[&term].clone()
     }
 
-    /// Translates a term whose operands are translated.
+    /// Translates a term whose operands have been translated.
     fn node(&self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
         let width = pool.width(term);
         let size = u32::from(width);
@@ -149,7 +149,7 @@ impl Translator {
             Node::And(a, b) => bits(a).bvand(bits(b)),
             Node::Or(a, b) => bits(a).bvor(bits(b)),
             Node::Xor(a, b) => bits(a).bvxor(bits(b)),
-            // Z3's circuit for a difference is shorter than that for the sum with a negation.
+            // Z3's circuit for a difference is smaller than its circuit for a sum with a negation.
             Node::Add(a, b) => match (*pool.node(a), *pool.node(b)) {
                 (_, Node::Neg(y)) => bits(a).bvsub(bits(y)),
                 (Node::Neg(x), _) => bits(b).bvsub(bits(x)),
@@ -172,7 +172,7 @@ impl Translator {
     }
 }
 
-/// Creates an unknown constrained to a domain.
+/// Creates an unknown that is constrained to a domain.
 fn unknown(name: String, domain: Domain, solver: &Solver) -> BV {
     let unknown = BV::new_const(name, u32::from(domain.width()));
     for fact in domain_facts(&unknown, domain) {
@@ -181,7 +181,7 @@ fn unknown(name: String, domain: Domain, solver: &Solver) -> BV {
     unknown
 }
 
-/// Returns the constraints of an unknown's domain that its width does not imply.
+/// Returns the constraints of an unknown's domain, except those that the width implies.
 fn domain_facts(unknown: &BV, domain: Domain) -> Vec<Bool> {
     let size = u32::from(domain.width());
     let literal = |value| BV::from_u64(value, size);

@@ -1,5 +1,6 @@
-//! Interruption of a running Z3 check by a time limit or from another thread. Z3 accepts an
-//! interrupt only while it runs, so a watcher thread repeats the request until the check ends.
+//! Interrupts a running Z3 check at a time limit, or when another thread requests it. Z3 accepts an
+//! interrupt only while a check runs, so a watcher thread repeats the interrupt until the check
+//! ends.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -13,7 +14,7 @@ use slowpath_stop::Stop;
 /// Interval between two polls of the stop condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Tells the watcher on drop that the check has ended, even after a panic.
+/// Guard that tells the watcher on drop, even after a panic, that the check has ended.
 struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
 
 impl Drop for Finish<'_> {
@@ -23,7 +24,7 @@ impl Drop for Finish<'_> {
     }
 }
 
-/// Runs a check that ends early once the stop condition holds.
+/// Runs a check, and ends it early when the stop condition holds.
 pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop) -> SatResult {
     if !stop.is_possible() {
         return solver.check_assumptions(guards);

@@ -1,21 +1,21 @@
 //! Random expressions with independent semantics. A list of steps becomes raw nodes. Tests build
-//! these in a pool, evaluate them here without the crate, and translate them to Z3
+//! the nodes in a pool, evaluate them here without code of the crate, and translate them to Z3
 //! (`z3_agreement`).
 
 use proptest::prelude::*;
 use slowpath_oracle::random_cases;
 use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 
-/// A random step: an operator selector, three operand selectors and a number.
+/// A random step: one number selects the operator, three select operands, and one is a constant.
 pub type Step = (u8, u16, u16, u16, u64);
 
-/// A raw node; operands are positions of earlier nodes.
+/// A raw node; operands are indices of earlier nodes.
 #[derive(Clone, Debug)]
 pub enum Raw {
     Const(u8, u64),
     Var(usize),
     Select(usize),
-    /// A byte of [`TABLE`] at an index.
+    /// A byte of [`TABLE`] at the index that a node yields.
     Table(usize),
     Intern(usize, usize),
     Not(usize),
@@ -71,7 +71,7 @@ pub const BINARIES: [Binary; 18] = [
     Binary::Sle,
 ];
 
-/// Operators and widths to generate.
+/// Operators and widths of generated expressions.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub widths: &'static [u8],
@@ -84,7 +84,7 @@ pub struct Shape {
 /// Content of the table.
 pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
-/// Returns a configuration with `cases` cases, or more in campaigns.
+/// Returns a configuration with `cases` cases; campaigns run more cases.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig::with_cases(random_cases(cases))
 }
@@ -119,7 +119,7 @@ impl Expressions {
         self.nodes.len() - 1
     }
 
-    /// Picks an earlier node; recent nodes are more likely.
+    /// Picks an earlier node; recent nodes are more likely to be picked.
     fn pick(&self, selector: u16) -> usize {
         let n = self.nodes.len();
         if selector & 1 == 0 {
@@ -129,7 +129,7 @@ impl Expressions {
         }
     }
 
-    /// Returns a node of the given width derived from `t`.
+    /// Returns a node with the given width that is derived from `t`.
     fn fit(&mut self, t: usize, width: u8, how: u64) -> usize {
         let own = self.widths[t];
         if own == width {
@@ -169,7 +169,7 @@ impl Expressions {
                     Binary::Mul | Binary::Udiv | Binary::Urem | Binary::Sdiv | Binary::Srem
                 );
                 let binary = if costly && !shape.products { Binary::Add } else { binary };
-                // Most rules concern constants, so these are frequent.
+                // Most rules concern constants, so constants are frequent.
                 let y = match k % 5 {
                     0 | 1 => self.constant(width, k / 5),
                     _ => self.fit(y, width, k / 5),
@@ -213,8 +213,8 @@ impl Expressions {
         }
     }
 
-    /// Adds the number of two nodes, or of an earlier number and a node; often compares it with an
-    /// earlier one.
+    /// Adds the number of a pair: of two nodes, or of an earlier number and a node. Often also
+    /// compares it with an earlier number.
     fn intern(&mut self, x: usize, y: usize, k: u64) {
         let earlier = self.nodes.iter().rposition(|node| matches!(node, Raw::Intern(..)));
         let first = match earlier {
@@ -230,7 +230,7 @@ impl Expressions {
         }
     }
 
-    /// Returns the pairs that have numbers.
+    /// Returns the pairs of values whose numbers occur in the expressions.
     pub fn pairs(&self, values: &[u64]) -> Vec<(u64, u64)> {
         let pair = |node: &Raw| match *node {
             Raw::Intern(a, b) => Some((values[a], values[b])),
@@ -382,7 +382,7 @@ fn binary(op: Binary, a: u64, b: u64, width: u8) -> u64 {
     }
 }
 
-/// A domain: full, an interval, known bits, or both.
+/// Generates a domain: full, an interval, known bits, or an interval with known bits.
 pub fn domain(width: u8) -> impl Strategy<Value = Domain> {
     (0u8..5, any::<u64>(), any::<u64>(), any::<u64>()).prop_map(move |(kind, a, b, c)| {
         let m = ones(width);
@@ -413,12 +413,13 @@ pub fn member(domain: Domain, seed: u64) -> u64 {
     if domain.contains(fixed) { fixed } else { lo }
 }
 
-/// Steps of random expressions.
+/// Generates the steps of a random expression.
 pub fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(any::<Step>(), count)
 }
 
-/// Returns a model for a pool built by [`Expressions::build`], with array bytes from `byte`.
+/// Returns a model for a pool built by [`Expressions::build`]; `byte` returns the bytes of the
+/// array.
 pub fn model(
     pool: &TermPool,
     terms: &[TermId],

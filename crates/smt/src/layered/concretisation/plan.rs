@@ -1,4 +1,4 @@
-//! The inputs to concretise for a set of conditions, and attempts with concrete values.
+//! Plan of a concretisation: the inputs that get concrete values. Also tries such values.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,26 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of attempts, each without the random values that contradicted in the one before.
+/// Maximum number of attempts. Each attempt omits the random values that contradicted conditions in
+/// the attempt before.
 const CORRECTIONS: usize = 6;
 
-/// Inputs to concretise for a set of conditions.
+/// The inputs that get concrete values, for one set of conditions.
 pub(super) struct Plan {
     /// All inputs of the conditions.
     inputs: Vec<TermId>,
-    /// Unknowns, and bytes at constant indices, inside opaque terms.
+    /// Inputs inside opaque terms that get concrete values: unknowns, and bytes at constant
+    /// indices.
     pub(super) fixed: Vec<TermId>,
-    /// Fixed inputs that also occur outside opaque terms.
+    /// Fixed inputs that also occur in conditions outside opaque terms.
     pub(super) shared: FastSet<TermId>,
     /// Bytes at non-constant indices inside opaque terms.
     floating: FastSet<TermId>,
     /// Conditions that depend only on fixed inputs and floating bytes.
     determined: Vec<TermId>,
-    /// Conditions without opaque terms that depend only on fixed inputs, by input.
+    /// Conditions without opaque terms that depend only on fixed inputs, listed by input.
     limits: FastMap<TermId, Vec<TermId>>,
-    /// Fixed inputs of the other conditions without opaque terms.
+    /// Fixed inputs of conditions without opaque terms that also depend on other inputs.
     bound: FastSet<TermId>,
 }
 
@@ -76,8 +78,8 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Samples new values of fixed inputs that are not bound. An input that would violate its
-    /// limits keeps its old value.
+    /// Samples new values of fixed inputs that are not bound. An input keeps its old value if the
+    /// new value would violate its limits.
     pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, sample);
@@ -90,8 +92,8 @@ impl Plan {
         }
     }
 
-    /// Returns true if all conditions determined by these values, and by floating bytes of `start`,
-    /// hold.
+    /// Returns true if all determined conditions hold for these values, with the floating bytes of
+    /// `start`.
     pub(super) fn allows(
         &self,
         pool: &TermPool,
@@ -106,8 +108,8 @@ impl Plan {
         self.determined.iter().all(|&term| evaluator.value(term) == 1)
     }
 
-    /// Returns a model with opaque terms as unknowns, in which as many shared inputs as possible
-    /// have random values.
+    /// Returns a model of the conditions with opaque terms as unknowns. As many shared inputs as
+    /// possible have random values. Returns `None` if no such model is found.
     pub(super) fn randomised_start<E: Engine>(
         &self,
         tools: &mut SolverContext<'_, E>,
@@ -135,8 +137,8 @@ impl Plan {
         Ok(None)
     }
 
-    /// Searches for a model of the conditions with the given values of fixed inputs. Floating bytes
-    /// take their values from `start`.
+    /// Searches for a model of the conditions in which fixed inputs have the given values, and
+    /// floating bytes the values from `start`.
     pub(super) fn solve_with_values<E: Engine>(
         &self,
         tools: &mut SolverContext<'_, E>,
@@ -167,8 +169,8 @@ impl Plan {
         Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
     }
 
-    /// Substitutes the values into the conditions. Returns the results, and a model of the values
-    /// and the floating bytes.
+    /// Substitutes the values into the conditions. Returns the resulting conditions, and a model
+    /// with the values and the floating bytes.
     fn concretise(
         &self,
         pool: &mut TermPool,
@@ -184,7 +186,7 @@ impl Plan {
             let constant = pool.constant(pool.width(input), value);
             images.insert(input, constant);
         }
-        // Indices of floating bytes can contain other floating bytes, which have smaller ids.
+        // The index of a floating byte can contain other floating bytes, which have smaller ids.
         let mut floating: Vec<TermId> = self.floating.iter().copied().collect();
         floating.sort_unstable();
         for input in floating {
@@ -204,7 +206,7 @@ impl Plan {
     }
 
     /// Returns equations for the substituted bytes of all arrays that the remaining conditions
-    /// read, since these may read the same bytes.
+    /// read, because these conditions may read the same bytes.
     fn array_equations(
         &self,
         pool: &mut TermPool,
@@ -229,7 +231,7 @@ impl Plan {
     }
 }
 
-/// Assigns an unknown, or a byte at a constant index.
+/// Assigns a value to an unknown or to a byte at a constant index.
 fn set(pool: &TermPool, model: &mut Model, input: TermId, value: u64) {
     match *pool.node(input) {
         Node::Var(var) => model.set_var(var, value),

@@ -1,4 +1,4 @@
-//! Sampling of pseudo-random values from a fixed sequence, and evaluation of conditions with them.
+//! Samples pseudo-random values from a fixed sequence, and evaluates conditions with them.
 
 use crate::domain::{Domain, mask};
 use crate::eval::Evaluator;
@@ -6,7 +6,7 @@ use crate::model::{Model, mix};
 use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 
-/// Returns true if all of `terms` hold with these values of their inputs.
+/// Returns true if all of `terms` hold when their inputs have these values.
 pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u64>) -> bool {
     let nothing = Model::new();
     let known = values.iter().map(|(&input, &value)| (input, value));
@@ -14,8 +14,8 @@ pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u
     terms.iter().all(|&term| evaluator.value(term) == 1)
 }
 
-/// Returns a member of a domain that depends only on the input and the sample. Some samples prefer
-/// the least member, because sizes and divisors tend to be small.
+/// Returns a pseudo-random member of a domain; it depends only on the input and the sample number.
+/// Some samples prefer the least member, because sizes and divisors tend to be small.
 pub(super) fn random(domain: Domain, input: TermId, sample: u64) -> u64 {
     let seed = mix(mix(sample + 1) ^ input.index() as u64);
     if seed >> 62 < sample % 4 {

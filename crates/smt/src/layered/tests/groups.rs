@@ -1,4 +1,4 @@
-//! Tests of independent groups, of the combination of their models, and of the query cache.
+//! Tests of independent groups, the combination of their models, and the query cache.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn groups_that_meet_at_a_place_are_decided_together() {
     assert_eq!(pool.eval(index, &model), 11);
     let contradiction = [is_one, conditions[1], equals(&mut pool, second, 3)];
     assert_eq!(bits.check(&mut pool, &contradiction), Ok(Outcome::Unsat(vec![0, 1, 2])));
-    // Positions in a core refer to all assumptions, not to the group.
+    // Positions in a core are positions in all assumptions, not in the group.
     let (other, unrelated) = (byte(&mut pool, packet, 0), byte(&mut pool, packet, 1));
     let [five, six] = [5, 6].map(|value| equals(&mut pool, other, value));
     let unrelated = equals(&mut pool, unrelated, 1);
@@ -107,14 +107,14 @@ fn shapes_forget_names_but_not_domains() {
     });
     assert_eq!(shaped(&pool, &[wide]).0, shape_a);
     assert_ne!(shaped(&pool, &[narrow]).0, shape_a);
-    // If an array is read at an unknown index, constant indices into it matter.
+    // If an array is read at an unknown index, all indices into the array matter.
     let walks = [1, 2].map(|place| {
         let index = pool.var("index", Domain::full(16));
         let (walked, fixed) = (pool.select(packet, index), byte(&mut pool, packet, place));
         pool.ult(walked, fixed)
     });
     assert_ne!(shaped(&pool, &walks[..1]).0, shaped(&pool, &walks[1..]).0);
-    // The same condition twice differs from two similar conditions.
+    // A repeated condition differs from two similar conditions.
     let d = below(&mut pool, packet, 2, 9);
     assert_ne!(shaped(&pool, &[a, a]).0, shaped(&pool, &[a, d]).0);
 }

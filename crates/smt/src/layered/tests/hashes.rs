@@ -1,4 +1,4 @@
-//! Tests of conditions behind hash functions, and of opaque terms.
+//! Tests of opaque terms and of conditions that depend on hash functions.
 
 use super::solver;
 use crate::layered::mixing::Mixing;
@@ -13,7 +13,7 @@ fn bytes(pool: &mut TermPool, packet: ArrayId, first: u64, count: u64) -> Vec<Te
         .collect()
 }
 
-/// A Murmur-like hash: multiply, rotate, exclusive or.
+/// Returns a Murmur-like hash of bytes: multiply, rotate, exclusive or.
 fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     let [first, second] = [0x85eb_ca6b, 0xc2b2_ae35].map(|factor| pool.constant(32, factor));
     let mut state = pool.constant(32, 7);
@@ -28,7 +28,7 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     state
 }
 
-/// Finds a model without an exact session.
+/// Finds a model of conditions, and checks that no exact session was needed.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
     let mut bits = solver();
     let outcome = bits.check(pool, conditions);
@@ -48,11 +48,11 @@ fn hashes_are_opaque_and_headers_are_not() {
     assert!(mixing.is_opaque(&pool, hashed));
     let high = pool.extract(hashed, 16, 16);
     assert!(!mixing.is_opaque(&pool, high));
-    // A byte at a hashed index can have any value.
+    // A byte at a hashed index can have any value, so it is not opaque.
     let chosen = pool.select(packet, high);
     let twice = pool.mul(chosen, chosen);
     assert!(!mixing.is_opaque(&pool, twice));
-    // End of a header of variable length.
+    // Computes the end of a header of variable length.
     let words = pool.extract(header[0], 0, 4);
     let two = pool.constant(2, 0);
     let length = pool.concat(words, two);
@@ -121,7 +121,7 @@ fn a_hash_can_be_asked_for_a_value() {
 #[test]
 fn opaque_terms_can_contradict_each_other() {
     let mut pool = TermPool::new();
-    // Few input values, so the exact session can decide.
+    // The input has few values, so the exact session can decide.
     let x = pool.var("x", Domain::range(32, 0, 15));
     let factor = pool.constant(32, 0x85eb_ca6b);
     let mut product = x;

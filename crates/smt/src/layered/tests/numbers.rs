@@ -14,7 +14,7 @@ fn unsat(pool: &mut TermPool, conditions: &[TermId]) {
     assert!(matches!(outcome, Ok(Outcome::Unsat(_))), "{outcome:?}");
 }
 
-/// Returns the index of byte `place` in the 16-byte element of a pair of values.
+/// Returns the index of byte `place` in the 16-byte element of the pair `a`, `b`.
 fn element(pool: &mut TermPool, a: TermId, b: TermId, place: u64) -> TermId {
     let (zeros, number, low) = (pool.constant(28, 0), pool.intern(a, b), pool.constant(4, place));
     let rest = pool.concat(number, low);
@@ -36,7 +36,7 @@ fn equal_keys_find_equal_elements() {
     let found = model(&mut pool, &[other_byte]);
     assert_ne!(pool.eval(a, &found), pool.eval(c, &found));
     assert_eq!(found.interned_pairs().count(), 2);
-    // Bytes of elements can be keys.
+    // Bytes of elements can serve as keys.
     let key = pool.zext(x, 64);
     let index = element(&mut pool, key, key, 0);
     let z = pool.select(map, index);
@@ -59,7 +59,7 @@ fn many_keys_have_many_numbers() {
             pool.intern(key, zero)
         })
         .collect();
-    // An order between numbers implies only that the keys differ.
+    // If numbers are ordered, their keys differ, but nothing else follows.
     let mut conditions: Vec<TermId> =
         numbers.windows(2).map(|pair| pool.ult(pair[0], pair[1])).collect();
     let found = model(&mut pool, &conditions);
@@ -67,7 +67,7 @@ fn many_keys_have_many_numbers() {
     let back = pool.ule(numbers[39], numbers[0]);
     conditions.push(back);
     unsat(&mut pool, &conditions);
-    // Eight keys with only seven possible values.
+    // Eight different keys cannot have only seven possible values.
     let small: Vec<TermId> = (0..8)
         .map(|_| {
             let key = pool.var("key", Domain::range(64, 0, 6));
@@ -77,7 +77,7 @@ fn many_keys_have_many_numbers() {
     let mut different = Vec::new();
     for (n, &a) in small.iter().enumerate() {
         for &b in &small[..n] {
-            // Comparing the halves prevents simplification to an equality of keys.
+            // Comparing halves of numbers prevents simplification to an equality of keys.
             let [low, high] = [0, 16].map(|lo| {
                 let (x, y) = (pool.extract(a, lo, 16), pool.extract(b, lo, 16));
                 pool.eq(x, y)
@@ -106,7 +106,8 @@ fn unassigned_pairs_have_numbers_of_their_own() {
     assert_eq!(numbers.len(), 4);
 }
 
-/// Returns an unknown index into a table, and the condition that the byte at the index is `value`.
+/// Returns an unknown index into a table, and the condition that the table has `value` at this
+/// index.
 fn lookup(pool: &mut TermPool, table: ArrayId, value: u64) -> (TermId, TermId) {
     let index = pool.var("index", Domain::full(32));
     let (byte, value) = (pool.select(table, index), pool.constant(8, value));
@@ -116,7 +117,7 @@ fn lookup(pool: &mut TermPool, table: ArrayId, value: u64) -> (TermId, TermId) {
 #[test]
 fn tables_hold_what_they_hold() {
     let content: Vec<u8> = (0..=255).map(|n: u8| n.wrapping_mul(7) | 1).collect();
-    // A short table is asserted completely, a long one in windows.
+    // A short table is asserted completely, a long table in windows.
     for repeat in [1, 20] {
         let mut pool = TermPool::new();
         let bytes = content.repeat(repeat);

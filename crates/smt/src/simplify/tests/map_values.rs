@@ -1,17 +1,17 @@
-//! Addresses in a 64-bit address space. Programs truncate packet pointers to 32 bits. Addresses of
-//! map values are `base + concat(zeros, number of the key, offset in the value)`.
+//! Addresses in a 64-bit address space. Programs truncate packet pointers to 32 bits. The address
+//! of a map value is `base + concat(zeros, number of the key, offset in the value)`.
 
 use super::Fixture;
 use crate::{Domain, TermId};
 
 impl Fixture {
-    /// Returns a base address in a 64-bit address space.
+    /// Returns a base address of a region in a 64-bit address space.
     fn base(&mut self, name: &str) -> TermId {
         self.pool.var(name, Domain::range(64, 0x1_0000, 0x7fff_ffff))
     }
 
-    /// Returns the offset of byte `place` in the element `id` (32 bits) of a map with values of 64
-    /// bytes.
+    /// Returns the offset of byte `place` in the element with the number `id` (32 bits), in a map
+    /// whose values have 64 bytes.
     fn element(&mut self, id: TermId, place: u64) -> TermId {
         let zeros = self.k(64 - 32 - 6, 0);
         let low = self.k(6, place);
@@ -85,7 +85,7 @@ fn elements_are_compared_by_their_parts() {
             let (x, y) = (f.element(one, a), f.element(two, b));
             let same = f.pool.eq(x, y);
             f.shows(same, if a == b { "(one == two)" } else { "0:1" });
-            // Compares by the distance between the offsets.
+            // Compare by the distance between the offsets.
             let distance = f.pool.sub(x, y);
             for byte in 0..8 {
                 let wanted = f.k(64, byte);
@@ -112,7 +112,7 @@ fn numbers_are_equal_exactly_for_equal_pairs() {
     let constant = [one, two].map(|k| f.pool.intern(k, k));
     let same = f.pool.eq(constant[0], constant[1]);
     f.shows(same, "0:1");
-    // A longer key is a chain of numbers.
+    // The number of a longer key is a chain of numbers.
     let chain = [x, y].map(|number| {
         let wide = f.pool.zext(number, 64);
         f.pool.intern(wide, one)
@@ -164,7 +164,7 @@ fn bounds_checks_with_64_bits_lose_the_pointer() {
     let low = f.pool.zext(low, 64);
     let end = f.pool.add(base, low);
     assert_eq!(f.pool.ult(end, needed), short);
-    // The context provides both pointers as 32-bit words.
+    // The context has both pointers as 32-bit words.
     let (start, end) = (f.through_32_bits(base), f.through_32_bits(end));
     let needed = f.pool.add(start, header);
     assert_eq!(f.pool.ult(end, needed), short);
@@ -176,7 +176,7 @@ fn bounds_checks_with_64_bits_lose_the_pointer() {
     let end = f.through_32_bits(end);
     let short = f.pool.ult(end, needed);
     f.shows(short, "(len <u 0x22:14)");
-    // Adds an 8-bit field to the pointer to the end of the header.
+    // An 8-bit field is added to the pointer to the end of the header.
     let options = f.var("ihl", 8);
     let options = f.pool.zext(options, 64);
     let behind = f.pool.add(needed, options);
