@@ -5,29 +5,29 @@ use slowpath_bpf::XDP_ACTIONS;
 /// An XDP action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// The packet is dropped, as after an error.
+    /// The packet is dropped and an error is traced.
     Aborted,
     /// The packet is dropped.
     Drop,
-    /// The packet goes on to the network stack.
+    /// The packet continues to the network stack.
     Pass,
     /// The packet is sent out of the device that received it.
     Tx,
-    /// The packet goes to the destination that a map or helper has set.
+    /// The packet is sent to the destination that a helper has set, possibly from a map.
     Redirect,
 }
 
-/// All actions, by number.
+/// All actions, in the order of their values.
 const ALL: [Action; 5] =
     [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
 impl Action {
-    /// Returns the action of this name, such as `XDP_PASS`.
+    /// Returns the action with this name, such as `XDP_PASS`.
     pub fn named(name: &str) -> Option<Action> {
         ALL.into_iter().find(|action| action.name() == name)
     }
 
-    /// Returns the action for the value that a program returns.
+    /// Returns the action with this return value.
     pub fn of(number: u32) -> Option<Action> {
         ALL.into_iter().find(|action| action.number() == number)
     }
@@ -37,12 +37,12 @@ impl Action {
         XDP_ACTIONS[self.number() as usize]
     }
 
-    /// Returns the value that programs return for the action.
+    /// Returns the value that a program returns for the action.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// Returns the names of all actions, for messages.
+    /// Returns the names of all actions, separated by commas, for messages.
     pub fn names() -> String {
         XDP_ACTIONS.join(", ")
     }

@@ -1,4 +1,4 @@
-//! A chain: programs, and the edges along which packets go from one to the next.
+//! A chain: programs, and edges along which packets pass from one program to the next.
 
 use crate::description::{ChainDescription, EdgeDescription, SCHEMA};
 use crate::name::{NAME, is_name};
@@ -9,21 +9,21 @@ use serde_saphyr::Spanned;
 use slowpath::Network;
 use std::collections::BTreeSet;
 
-/// A checked chain: one program is the entry, and no program runs after itself.
+/// A checked chain: packets arrive at exactly one program, and no program runs after itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// Programs, in the order of the description.
     pub members: Vec<Member>,
-    /// Edges of the description; [`Chain::dispatched`] adds those of the dispatcher.
+    /// Edges of the description. [`Chain::dispatched`] adds the edges of the dispatcher.
     pub edges: Vec<Edge>,
-    /// The programs that libxdp's dispatcher runs on one interface, in any order.
+    /// Programs that libxdp's dispatcher runs on one interface.
     pub dispatcher: Option<Dispatcher>,
-    /// Groups of maps that are one map.
+    /// Groups of maps that are the same map at run time.
     pub shared: Vec<SharedMap>,
-    /// Targets of devices, where the description has them.
+    /// Targets of devices that the description names.
     pub targets: Vec<DeviceTarget>,
-    /// Number of the program that packets arrive at; with a dispatcher, set by
-    /// [`Chain::dispatched`].
+    /// Index of the program that packets arrive at. If there is a dispatcher, [`Chain::dispatched`]
+    /// sets it.
     pub entry: usize,
 }
 
@@ -32,7 +32,7 @@ pub struct Chain {
 pub struct DeviceTarget {
     /// Name of the device, as in [`Member::device`].
     pub device: String,
-    /// Name of the target, or of the file that describes it, relative to the description.
+    /// Name of the target, or path of the file that describes it, relative to the description.
     pub target: String,
     /// Line of the description.
     pub line: u64,
@@ -45,43 +45,44 @@ pub struct Member {
     pub name: String,
     /// File with the object, relative to the description.
     pub object: String,
-    /// Name in the object; `None` for the only XDP program.
+    /// Name in the object; `None` if the object has only one XDP program.
     pub program: Option<String>,
-    /// Device that the program runs on; all programs without a device run on one.
+    /// Device that the program runs on. All programs without a device run on the same device.
     pub device: Option<String>,
     /// Line of the description.
     pub line: u64,
 }
 
-/// An edge to the program that runs after another. Programs are numbers of members.
+/// An edge from a program to the program that runs next. Programs are indices of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Program that returns.
+    /// Program that the packet leaves.
     pub from: usize,
-    /// Actions on which the packet takes the edge.
+    /// Results of this program with which the packet takes the edge.
     pub on: Vec<Action>,
-    /// Program that runs next, on the same packet and context or on another device.
+    /// Program that runs next on the same packet, on the same device or on another one.
     pub to: usize,
-    /// Network that the packet crosses to another device.
+    /// Network that the packet crosses, if the next program runs on another device.
     pub network: Option<Network>,
-    /// True if a dispatcher hands over the packet: it compares five bits of results, and also
-    /// continues after programs that have been removed.
+    /// True if a dispatcher hands the packet over. It compares only five bits of results, and also
+    /// continues after a program that was removed.
     pub dispatched: bool,
 }
 
 /// Programs that libxdp's dispatcher runs on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatcher {
-    /// Numbers of the programs.
+    /// Indices of the programs, in any order.
     pub members: Vec<usize>,
     /// Line of the description.
     pub line: u64,
 }
 
-/// Maps of several programs that are one map, as when a loader reuses a pinned map.
+/// Maps of several programs that are the same map at run time, as when a loader reuses a pinned
+/// map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedMap {
-    /// Maps, each by the number of its member and its name in the object.
+    /// The maps: index of the program, and name of the map in its object.
     pub maps: Vec<(usize, String)>,
     /// Line of the description.
     pub line: u64,
@@ -91,8 +92,8 @@ impl Chain {
     /// Reads the description of a chain.
     ///
     /// # Errors
-    /// If the text is not YAML of this shape, or names something unknown. If packets do not arrive
-    /// at exactly one program, or a program runs after itself.
+    /// If the text is not YAML of this shape, or uses an unknown name. If packets do not arrive at
+    /// exactly one program, or a program runs after itself.
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
         let description = ChainDescription::parse(text)?;
         if description.schema.value != SCHEMA {
@@ -143,7 +144,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Finds the program that packets arrive at, and checks that the chain ends.
+    /// Finds the program that packets arrive at, and checks that no program runs after itself.
     ///
     /// # Errors
     /// If packets arrive at no program or at several, or a program runs after itself.
@@ -152,8 +153,8 @@ impl Chain {
         self.check_acyclic()
     }
 
-    /// Returns the devices of the programs, in the order of the programs; `None` for programs
-    /// without a device.
+    /// Returns the devices of the programs, without duplicates and in the order of the programs.
+    /// `None` stands for programs without a device.
     pub fn devices(&self) -> Vec<Option<&str>> {
         let mut devices = Vec::new();
         for member in &self.members {
@@ -164,7 +165,7 @@ impl Chain {
         devices
     }
 
-    /// Returns the network between two programs, if the packet is sent from one to the other.
+    /// Returns the network between two programs, if they run on different devices.
     fn network(
         &self,
         edge: &EdgeDescription,
@@ -186,8 +187,8 @@ impl Chain {
             .map(Some)
     }
 
-    /// Finds the programs of the dispatcher: different programs on one device, without incoming
-    /// edges.
+    /// Finds the programs of the dispatcher. They must be different programs on one device, to
+    /// which no edges lead.
     fn find_dispatcher(&self, names: &[Spanned<String>]) -> Result<Option<Dispatcher>, ChainError> {
         let Some(first) = names.first() else { return Ok(None) };
         let mut members = Vec::new();
@@ -212,7 +213,7 @@ impl Chain {
         Ok(Some(Dispatcher { members, line: line(first) }))
     }
 
-    /// Returns the number of a program.
+    /// Returns the index of the program with this name.
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
@@ -222,7 +223,8 @@ impl Chain {
         })
     }
 
-    /// Reads the actions of an edge. Rejects actions on which another edge leaves the same program.
+    /// Reads the actions of an edge. Rejects an action if another edge from the same program has
+    /// it.
     fn actions(
         &self,
         from: usize,
@@ -252,7 +254,7 @@ impl Chain {
         Ok(actions)
     }
 
-    /// Reads a group of maps that are one map; `None` if the group is empty.
+    /// Reads a group of maps that are the same map; `None` if the group is empty.
     fn group(&self, names: &[Spanned<String>]) -> Result<Option<SharedMap>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
@@ -269,7 +271,7 @@ impl Chain {
         Ok(names.first().map(|first| SharedMap { maps, line: line(first) }))
     }
 
-    /// Finds the program without incoming edges.
+    /// Finds the program to which no edges lead.
     fn find_entry(&self) -> Result<usize, ChainError> {
         let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
         let mut entries = (0..self.members.len()).filter(arrives);
@@ -294,8 +296,8 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Returns the programs in topological order (Kahn 1962), without those on a cycle or after
-    /// one.
+    /// Returns the programs in topological order (Kahn 1962). Programs on a cycle or after one are
+    /// missing.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];
         self.edges.iter().for_each(|edge| left[edge.to] += 1);
@@ -313,7 +315,7 @@ impl Chain {
         order
     }
 
-    /// Returns the programs that packets may have passed before they reach a program.
+    /// Returns all programs that packets may pass before they reach a program.
     pub(crate) fn upstream(&self, member: usize) -> BTreeSet<usize> {
         let mut front = BTreeSet::new();
         let mut open = vec![member];
@@ -324,8 +326,8 @@ impl Chain {
         front
     }
 
-    /// Returns a shortest path of packets to a program: the programs before it, in order, each with
-    /// the results on which packets go on.
+    /// Returns a shortest path to a program: the programs before it, in order, each with the
+    /// results after which packets continue on this path.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -370,7 +372,7 @@ impl Chain {
 /// Maximum number of programs of a dispatcher (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
 
-/// Reads the targets of devices; some program must run on each.
+/// Reads the targets of devices. Each device must be the device of some program.
 fn targets(
     description: &ChainDescription,
     members: &[Member],

@@ -1,10 +1,10 @@
-//! Facts about packets between the programs of a chain, with the content of maps where it is known.
+//! Facts about packets at each program of a chain, with known content of maps.
 //!
 //! A program that checks its facts at entry is correct for any content of maps, and its proof
 //! covers all packets. Without checks, a program is correct only while the maps of the programs
-//! before it hold the content with which the facts were found. Dependencies of single facts on
-//! content are not traced. Instead, the facts are also found for any content; facts that are the
-//! same both times do not depend on the content.
+//! before it have the content for which the facts were found. It is not traced which facts depend
+//! on which content. Instead, facts are found twice: for known content and for any content. Facts
+//! that are equal both times do not depend on the content.
 
 use crate::facts::{ChainProgram, FactsOptions, Outgoing, Reached, facts_along};
 use crate::{Chain, Loaded};
@@ -14,31 +14,32 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A linked chain, and the maps of its programs.
+/// A linked chain, and knowledge about its maps and packets.
 pub(crate) struct ChainFacts<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
     pub programs: &'a [BpfProgram],
-    /// Content of frozen maps for each program, by name in its object; may have fewer entries than
-    /// there are programs.
+    /// Content of frozen maps for each program, by name in its object. The list may be shorter than
+    /// the list of programs.
     pub known: &'a [BTreeMap<String, MapContent>],
     /// Facts about packets that arrive at the first program.
     pub first: &'a PacketFacts,
-    /// Other knowledge about maps and helpers, and the kernel's types.
+    /// Other options for lifting, such as knowledge about helpers and the kernel's types.
     pub lift: &'a LiftOptions,
 }
 
 impl ChainFacts<'_> {
-    /// Finds the facts about packets that arrive at each program, and the maps of earlier programs
-    /// whose content the facts may depend on. If programs check their facts (`checked`), these are
-    /// all maps with known content; otherwise, maps whose content makes no difference are left out.
+    /// Finds the facts about packets that arrive at each program. Also finds the maps of earlier
+    /// programs whose content the facts may depend on. If programs check their facts (`checked`),
+    /// these are all maps with known content. Otherwise, maps without influence on the facts are
+    /// left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =
             (0..reached.len()).map(|member| self.upstream_maps(member)).collect();
         if !checked && rests_on.iter().any(|maps| !maps.is_empty()) {
-            // Later steps need time as well. Facts that are not found in time count as dependent on
-            // content.
+            // Half of the time is left for later steps. Facts that are not found in time count as
+            // dependent on content.
             let within = stop.within(stop.remaining().map(|left| left / 2));
             let anyhow = self.along(false, &within);
             let same = |member: usize| {
@@ -78,7 +79,7 @@ impl ChainFacts<'_> {
         facts_along(self.chain, &runs, self.first, stop)
     }
 
-    /// Returns the maps with known content of all programs before one, each as `PROGRAM:MAP`.
+    /// Returns the maps with known content of all programs before `member`, each as `PROGRAM:MAP`.
     fn upstream_maps(&self, member: usize) -> Vec<String> {
         let mut maps = Vec::new();
         for from in self.chain.upstream(member) {
@@ -90,7 +91,7 @@ impl ChainFacts<'_> {
     }
 }
 
-/// Returns the assumptions of the facts about packets that arrive.
+/// Returns the assumptions of the facts about arriving packets.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
     let left = reached.by_edge.iter().map(|(_, left)| match left {
         Outgoing::Packets(found) => &found.assumptions,

@@ -1,4 +1,4 @@
-//! Combines the objects of a chain into one file, which is analysed as a single program.
+//! Combines the objects of a chain into one file, which can be analysed as a single program.
 
 use crate::dispatcher::REMOVED_RESULT;
 use crate::{Chain, ChainError, KnownStart, Loaded, Member};
@@ -9,19 +9,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit for finding the conditions under which a compiled program does what its source does.
+/// Time limit for finding the conditions under which a compiled program does the same as its BPF
+/// program.
 const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
-    /// Combines the objects of all members, in their order, into one file called `name` in results.
-    /// Its only program is the one that packets arrive at; the others run after it. If the programs
-    /// run on several devices, only the work of `device` counts. The programs with the numbers in
-    /// `compiled` run as compiled code: under conditions, they do to packets what their BPF
-    /// programs do. Results are about packets that are `known` to arrive, with maps as they are
-    /// known.
+    /// Combines the objects of all members, in order, into one file called `name` in results. Its
+    /// only program is the one that packets arrive at; the others run after it. If the programs run
+    /// on several devices, only the work of `device` counts. The programs with the indices in
+    /// `compiled` run as compiled code, which does the same as their BPF programs under conditions
+    /// ([`Chain::compilation_conditions`]). Results are limited to the packets and the content of
+    /// maps in `known`.
     ///
     /// # Errors
-    /// If a shared map does not exist or differs from the map that it is shared with, and as
+    /// If a shared map does not exist or differs from the other maps of its group, and as
     /// [`Chain::dispatched`].
     pub fn combine(
         &self,
@@ -35,7 +36,7 @@ impl Chain {
         self.join(name, loaded, counted, compiled, known)
     }
 
-    /// Same as [`Chain::combine`], but counts only the work of one program, for packets that reach
+    /// Same as [`Chain::combine`], but only the work of one program counts, for packets that reach
     /// it.
     ///
     /// # Errors
@@ -51,9 +52,9 @@ impl Chain {
         self.join(name, loaded, Some(BTreeSet::from([member])), compiled, known)
     }
 
-    /// Returns the conditions under which compiled programs do what their BPF programs do, one
-    /// sentence each. They are about the programs in `compiled`, by number, that packets pass on
-    /// the way to the programs `to`.
+    /// Returns the conditions under which compiled programs do the same as their BPF programs, one
+    /// sentence each. They are about the programs with the indices in `compiled` that packets pass
+    /// on the way to the programs `to`.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -84,8 +85,8 @@ impl Chain {
         self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
     }
 
-    /// Combines the objects of all members. The work of the programs in `counted` counts (`None`
-    /// for all); those in `compiled` run as compiled code.
+    /// Combines the objects of all members. Only the work of the programs in `counted` counts
+    /// (`None` for all programs); the programs in `compiled` run as compiled code.
     fn join(
         &self,
         name: &str,
@@ -141,17 +142,17 @@ impl Chain {
         }))
     }
 
-    /// Returns the objects of the members with their names.
+    /// Returns the objects of the members, with the members' names.
     pub(crate) fn parts<'a>(&'a self, loaded: &'a [Loaded]) -> Vec<Part<'a>> {
         let members = self.members.iter().zip(loaded);
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Returns the group of each shared map, by the number of its member and its number in that
-    /// object. Both `shared_maps` and equal pin names on one device make groups.
+    /// Returns the group of each shared map, by the index of its member and the number of the map
+    /// in that object. Groups come from `shared_maps` and from equal pin names on one device.
     ///
     /// # Errors
-    /// If a map does not exist or differs from one that it is shared with.
+    /// If a map does not exist or differs from another map of its group.
     pub(crate) fn groups(
         &self,
         loaded: &[Loaded],
@@ -159,8 +160,8 @@ impl Chain {
         self.groups_across(loaded, false)
     }
 
-    /// Same as [`Chain::groups`]; with `any`, equal pin names on different devices make a group as
-    /// well. Two devices may share one file system for pins.
+    /// Same as [`Chain::groups`]. With `any`, maps with equal pin names on different devices are
+    /// one group as well, because devices may share a file system for pins.
     ///
     /// # Errors
     /// As [`Chain::groups`].
@@ -190,8 +191,8 @@ impl Chain {
         Ok(groups)
     }
 
-    /// Adds maps that objects pin by one name: the object that is loaded second reuses the map of
-    /// the first.
+    /// Adds groups of maps that objects pin under one name. The loader reuses the map of the object
+    /// that is loaded first.
     fn add_pinned(
         &self,
         loaded: &[Loaded],
@@ -225,7 +226,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Rejects two maps that should be one but have different definitions.
+    /// Rejects two maps of one group that have different definitions.
     fn check_alike(
         &self,
         loaded: &[Loaded],
@@ -251,8 +252,8 @@ impl Chain {
         Err(ChainError::at(line, what))
     }
 
-    /// Returns the maps that are one because objects pin them by one name, in the order of members.
-    /// Each has its member, its name, and the first map of its group as `PROGRAM:MAP`.
+    /// Returns the maps that belong to a group because of their pin name, in the order of members.
+    /// Each is given by its member, its name, and the first map of its group as `PROGRAM:MAP`.
     pub(crate) fn pinned(
         &self,
         loaded: &[Loaded],
@@ -277,10 +278,10 @@ impl Chain {
     }
 }
 
-/// Reason in the message about different maps that are pinned by one name.
+/// Reason in the message about different maps that are pinned under one name.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
-/// Adds a map to a group, with all maps of the group that it was in.
+/// Moves a map, and all maps of its former group, to a group.
 fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group: usize) {
     if let Some(old) = groups.insert(map, group) {
         groups.values_mut().filter(|of| **of == old).for_each(|of| *of = group);

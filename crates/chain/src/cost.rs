@@ -1,8 +1,8 @@
-//! Maximum number of instructions that a program executes, for packets with given facts.
+//! Maximum number of instructions that a program executes for packets with given facts.
 //!
-//! This is the ordinary search for the slowest path (`slowpath_search`), counting instructions.
-//! Known bytes are constants wherever the program reads them; the other facts are conditions of
-//! every path.
+//! The ordinary search for the slowest path (`slowpath_search`) finds this number by counting
+//! instructions. Known bytes are constants wherever the program reads them; the other facts are
+//! conditions of every path.
 
 use crate::facts::Arrival;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Target and counter that the search uses; everything else is ignored.
+/// Name of the target that the search uses; only its counter of instructions matters.
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 
@@ -26,15 +26,15 @@ const COUNTED: &str = "instructions";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
-    /// Upper bound for all packets with the facts.
+    /// Upper bound for all packets for which the facts hold.
     pub instructions: u64,
-    /// True if some such packet executes as many.
+    /// True if such a packet executes exactly this many instructions.
     pub exact: bool,
     /// Number of solver queries.
     pub queries: u64,
 }
 
-/// Finds the maximum, or an upper bound if `stop` ends the search early.
+/// Finds the maximum. If `stop` ends the search early, finds an upper bound.
 ///
 /// # Errors
 /// The reason why there is no bound.
@@ -64,7 +64,7 @@ pub(crate) fn max_instructions(
     }
     let known = arrival.all_conditions(&mut unrolled.executor.pool);
     require(&mut unrolled, &known);
-    // Trying inputs one by one would ignore these conditions.
+    // Trying all inputs would ignore the conditions that facts are.
     let how = SearchOptions { inputs: InputEnumeration::Never, ..SearchOptions::default() };
     let packets = (facts.min_length.into(), facts.max_length.into());
     let metric = Metric::Component(counter);
@@ -84,7 +84,7 @@ pub(crate) fn max_instructions(
                 let exact = known.iter().all(|&condition| evaluator.value(condition) == 1);
                 return Ok(Cost { instructions: found.cost[counter], exact, queries });
             }
-            // No packet arrives, or none gets to an end.
+            // No packet arrives, or every packet is excluded before its end.
             Ok(Event::Complete) => return Ok(Cost { instructions: 0, exact: true, queries }),
             Ok(Event::GaveUp(_)) | Err(SearchError::Stopped(_)) => {
                 let bound = search.bound().ok_or_else(|| "there is no bound".to_owned())?;
@@ -96,7 +96,7 @@ pub(crate) fn max_instructions(
     }
 }
 
-/// Adds conditions to every path, at its first arc.
+/// Adds conditions to every path, on the first arc.
 fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
     let pool = &mut unrolled.executor.pool;
     let mut all = pool.bool(true);

@@ -1,4 +1,4 @@
-//! Descriptions of chains as written in YAML; only their shape is checked.
+//! Chain descriptions as written in YAML. Only their shape is checked here.
 
 use crate::ChainError;
 use crate::yaml::{Kind, read};
@@ -22,7 +22,7 @@ pub(crate) struct ChainDescription {
     /// Version of the format.
     pub schema: Spanned<u32>,
     pub programs: Vec<ProgramDescription>,
-    /// The targets of devices.
+    /// Target of each device, by the device's name.
     #[serde(default)]
     pub devices: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(crate) struct ChainDescription {
     /// Programs that libxdp's dispatcher runs on one interface.
     #[serde(default)]
     pub dispatcher: Vec<Spanned<String>>,
-    /// Groups of maps that are one map, each map as `PROGRAM:MAP`.
+    /// Groups of maps that are the same map at run time, each map as `PROGRAM:MAP`.
     #[serde(default)]
     pub shared_maps: Vec<Vec<Spanned<String>>>,
 }
@@ -43,25 +43,26 @@ pub(crate) struct ProgramDescription {
     pub name: Spanned<String>,
     /// File with the object, relative to the description.
     pub object: String,
-    /// Name in the object; `None` for the only XDP program.
+    /// Name in the object; `None` if the object has only one XDP program.
     #[serde(default)]
     pub program: Option<String>,
-    /// Name of the device that it runs on; all programs without a name run on one.
+    /// Name of the device that the program runs on. All programs without a name run on the same
+    /// device.
     #[serde(default)]
     pub device: Option<Spanned<String>>,
 }
 
-/// An edge to the program that runs after another.
+/// An edge from a program to the program that runs next.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EdgeDescription {
-    /// Name of the first program.
+    /// Name of the program that the packet leaves.
     pub from: Spanned<String>,
-    /// Actions on which the packet takes the edge.
+    /// Results with which the packet takes the edge.
     pub on: Vec<Spanned<String>>,
-    /// Name of the next program.
+    /// Name of the program that runs next.
     pub to: Spanned<String>,
-    /// Network between their devices.
+    /// Network between the devices of both programs.
     #[serde(default)]
     pub network: Option<Spanned<NetworkDescription>>,
 }
@@ -70,10 +71,10 @@ pub(crate) struct EdgeDescription {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NetworkDescription {
-    /// Names of fields.
+    /// Names of the packet fields that may change.
     #[serde(default)]
     pub changes: Vec<Spanned<String>>,
-    /// Byte ranges, each as its first offset and the first offset after it.
+    /// Byte ranges that may change: offset of the first byte, and offset after the last byte.
     #[serde(default)]
     pub bytes: Vec<Spanned<(u16, u16)>>,
 }

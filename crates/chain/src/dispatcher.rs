@@ -1,16 +1,17 @@
-//! Programs that libxdp's dispatcher runs on one interface. The objects determine their order, and
-//! the results after which the next one runs.
+//! Programs that libxdp's dispatcher runs on one interface. Their objects determine the order of
+//! the programs, and the results after which the next program runs.
 //!
 //! Source: libxdp's `protocol.org`.
 
 use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
 use slowpath_bpf::RunConfig;
 
-/// Result that the dispatcher assumes for a removed program, and mask of the bits of results that
-/// it compares.
+/// Result that the dispatcher assumes for a program that was removed. It is also the mask of the
+/// bits of results that the dispatcher compares.
 pub(crate) const REMOVED_RESULT: u32 = 31;
 
-/// A program of a dispatcher: its configuration, its name in the object, its number in the chain.
+/// A program of a dispatcher: its configuration, its name in the object, and its index in the
+/// chain.
 struct Dispatched {
     config: RunConfig,
     name: String,
@@ -18,11 +19,11 @@ struct Dispatched {
 }
 
 impl Chain {
-    /// Returns the chain with an edge after each program of its dispatcher but the last.
+    /// Returns the chain with the edges of its dispatcher: one after each program except the last.
     ///
     /// # Errors
-    /// If an object's configuration is not understood, two programs cannot be ordered, or an edge
-    /// contradicts the dispatcher.
+    /// If an object's configuration cannot be read, the order of two programs is not determined, or
+    /// an edge of the description contradicts the dispatcher.
     pub fn dispatched(&self, loaded: &[Loaded]) -> Result<Chain, ChainError> {
         let mut chain = self.clone();
         let Some(Dispatcher { members, line }) = chain.dispatcher.take() else { return Ok(chain) };

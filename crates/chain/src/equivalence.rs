@@ -1,21 +1,21 @@
-//! Translation validation: proves that a specialised program does what the original does, for all
+//! Translation validation: proves that a specialised program does the same as the original, for all
 //! packets with the given facts and all contents of maps.
 //!
-//! The proof goes path by path (`one_by_one`): over every satisfiable path of the original, and
-//! every path of the specialised program that packets of this path take. For each pair of paths,
-//! the solver shows that both leave the same state. The state is the result, the packet with its
-//! start and end, the metadata in front of it, and the context. It also has the content of all
-//! maps, and the helper calls with their arguments, in order. The proof does not use how the
-//! specialised program was made. It lists undecided parts; it reports a difference only after both
-//! programs have been run on it (`replay`).
+//! The proof goes path by path (`one_by_one`): over every satisfiable path of the original, and for
+//! each of them over the paths of the specialised program that the same packets take. For each such
+//! pair of paths, the solver shows that both leave the same state. The state is the result, the
+//! packet with its start and end, the metadata in front of it, and the context. It also includes
+//! the content of all maps, and the helper calls with their arguments, in order. The proof does not
+//! use how the specialised program was made. It lists undecided parts; it reports a difference only
+//! after runs of both programs have confirmed it (`replay`).
 //!
-//! If there are many paths, or one is hard to decide, all paths are compared together (`together`).
-//! This work depends on the size of the programs. If that proves nothing, the proof goes on path by
-//! path.
+//! If there are many paths, or a path is hard to decide, all paths are compared together
+//! (`together`). This work grows with the size of the programs, not with the number of paths. If it
+//! does not yield a proof, the comparison continues path by path.
 //!
 //! Both programs are executed over the same terms (`pair`): values that both compute alike are the
-//! same term, and most paths need no solver. Each run is considered alone; changes to maps by other
-//! CPUs during the run are ignored.
+//! same term, so most paths need no solver. Each run is considered alone: changes that other CPUs
+//! make to maps during the run are ignored.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
@@ -63,10 +63,10 @@ pub enum EquivalenceError {
     Solver(#[from] SolverError),
 }
 
-/// Proves that `specialised` does what `original` does, over the same maps, for all packets with
-/// the given facts. If `stop` ends the proof early, the result is the part known by then.
+/// Proves that `specialised` does the same as `original` with the same maps, for all packets with
+/// the given facts. If `stop` ends the proof early, the result covers only what is proved by then.
 ///
-/// The facts and the argument `stop` replace the packet lengths and the `stop` of `options`.
+/// The facts replace the packet lengths of `options`, and the argument `stop` replaces its `stop`.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -81,7 +81,7 @@ pub fn prove(
     prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
 }
 
-/// Same as [`prove`] for another set of packets.
+/// Same as [`prove`], but for a set of packets other than those with given facts.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -96,8 +96,8 @@ pub fn prove_for(
     prove_with(Subject::of(object, packets), original, (specialised, None), options, stop)
 }
 
-/// Same as [`prove`], given the slot of the original that each slot of the specialised program
-/// stands for. This makes the proof faster; its result does not depend on it.
+/// Same as [`prove`], with a hint: for each slot of the specialised program, the slot of the
+/// original that it comes from. The hint makes the proof faster, but does not change its result.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -113,8 +113,8 @@ pub fn prove_with_origins(
     prove_with(subject, original, (specialised, Some(origins)), options, stop)
 }
 
-/// Same as [`prove`] with all paths together, never path by path: the result is a proof, or
-/// nothing.
+/// Same as [`prove`], but compares only all paths together, never path by path. If this does not
+/// yield a proof, everything stays undecided.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -131,13 +131,13 @@ pub fn prove_together(
     prove_with(subject, original, (specialised, None), options, stop)
 }
 
-/// Object and packets that a proof is about.
+/// The object, and the packets that a proof is about.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     object: &'a Object,
     packets: Packets<'a>,
-    /// Name of a map of one element that holds a generation in its first bytes, which is assumed
-    /// not to be zero.
+    /// Name of a map of one element, the generation of frozen maps. Its first bytes are assumed not
+    /// to be zero.
     nonzero_generation: Option<&'a str>,
     only_together: bool,
 }
@@ -162,7 +162,7 @@ fn prove_with(
         receive: options
             .receive
             .with_length(packets.known().min_length, packets.known().max_length),
-        // Draws are counted, even those without effect.
+        // Draws have to be counted even if their values are not used.
         keeps_dead_operations: true,
         records_calls: true,
         stop: stop.clone(),
@@ -181,8 +181,8 @@ fn prove_with(
         lifted.iter().flat_map(|lifted| lifted.program.assumptions.iter().cloned()).collect();
     proof.assumptions = assumptions.into_iter().collect();
     for lifted in &lifted {
-        // Tail calls are no gap: after one, both run the same program from the state that is
-        // compared.
+        // Tail calls leave no gap: after one, both programs continue with the same program from the
+        // same state, which is compared.
         proof.undecided.extend(lifted.unseen.fragments.iter().cloned());
     }
     proof.undecided.dedup();

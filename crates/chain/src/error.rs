@@ -1,8 +1,8 @@
-//! Errors in a chain, on one line: the place, the error and its remedy.
+//! Errors in a chain, each in one line: place, error and remedy.
 
 use thiserror::Error;
 
-/// Reason why a description is not a valid chain, or its objects cannot be combined.
+/// Reason why a description is not a valid chain, or why its objects cannot be combined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
     /// An error at a line of the description, counted from 1.
@@ -13,7 +13,7 @@ pub enum ChainError {
         /// The error, and its remedy.
         what: String,
     },
-    /// An error of the whole description.
+    /// An error that concerns the whole description.
     #[error("{0}")]
     Whole(String),
 }

@@ -1,4 +1,4 @@
-//! Facts about arriving packets as users write them, in the notation of reports.
+//! Facts about arriving packets as users write them; reports use the same notation.
 
 use crate::facts::any_packet;
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -9,10 +9,10 @@ const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N
                      `bytes A-B = HEX`, `byte N & HEX = HEX`, `bytes A-B in {HEX, HEX}` or \
                      `bytes A-B = bytes C-D`; offsets and lengths are decimal";
 
-/// Returns the facts about arriving packets that these texts state together.
+/// Returns the facts about arriving packets that all of these texts state together.
 ///
 /// # Errors
-/// The text that cannot be read or contradicts the others, in a sentence.
+/// A sentence about the text that cannot be read, or that contradicts the others.
 pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     let mut facts = any_packet();
     let mut read = Vec::new();
@@ -33,7 +33,7 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     }
 }
 
-/// Returns the offset of the first byte after all bytes of a fact.
+/// Returns the offset after the last byte that a fact is about.
 fn end(fact: &PacketFacts) -> usize {
     let PacketFacts { min_length: _, max_length: _, bits, values, equal } = fact;
     let bits = bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
@@ -42,8 +42,8 @@ fn end(fact: &PacketFacts) -> usize {
     bits.into_iter().chain(values).chain(equal).max().unwrap_or(0)
 }
 
-/// Returns false if known bits, fields with few values and equal fields contradict each other. The
-/// check follows known bits through equal fields only; it can miss other contradictions.
+/// Returns false if known bits, fields with few values and equal fields contradict each other. Only
+/// known bits are followed through equal fields, so other contradictions can be missed.
 fn is_possible(facts: &PacketFacts) -> bool {
     let mut bits = facts.bits.clone();
     loop {
@@ -70,8 +70,8 @@ fn is_possible(facts: &PacketFacts) -> bool {
     facts.values.iter().all(|(field, values)| values.iter().any(|&value| fits(field, value)))
 }
 
-/// Combines the known bits of two equal bytes, if any are known; `None` if they contradict each
-/// other.
+/// Combines the known bits of two equal bytes. The outer `None` means that they contradict each
+/// other, the inner `None` that no bits are known.
 fn together(one: Option<&KnownBits>, other: Option<&KnownBits>) -> Option<Option<KnownBits>> {
     let (Some(&one), Some(&other)) = (one, other) else {
         return Some(one.or(other).copied());
@@ -145,7 +145,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
-/// Reads the offset of a byte that the longest packet has.
+/// Reads the offset of a byte; the longest packet must have this byte.
 fn decimal(text: &str) -> Result<u16, String> {
     number(text, u16::MAX - 1)
 }
@@ -160,7 +160,7 @@ fn number(text: &str, most: u16) -> Result<u16, String> {
     number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
 }
 
-/// Reads a range of bytes, `12` or `12-13`, as first and last offset.
+/// Reads a range of bytes, `12` or `12-13`; returns its first and last offset.
 fn ends(range: &str) -> Result<(u16, u16), String> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (decimal(first)?, decimal(last)?);

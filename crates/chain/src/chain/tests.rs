@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// A firewall on one device, two programs on another.
+/// A chain with a firewall on one device and two programs on another device.
 const DEVICES: &str = "\
 schema: 1
 programs:

@@ -5,8 +5,8 @@ use crate::frozen::{read_contents, start_maps, unwritten};
 use slowpath_bpf::maps::PIN_BY_NAME;
 use std::path::Path;
 
-/// Returns programs of an object that counts in map `counters`, each in its own changed copy of the
-/// object.
+/// Returns programs of an object that counts in the map `counters`. Each of `changes` makes a copy
+/// of the object in which the map is changed.
 fn loaded(changes: &[fn(&mut MapDef)]) -> Vec<Loaded> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain/counter.bpf.o");
     let object =
@@ -43,7 +43,7 @@ fn chain(devices: &[&str], more: &str) -> Chain {
     Chain::parse(&(text + more)).expect("a chain")
 }
 
-/// Returns the members of the largest group of maps that are one map.
+/// Returns the indices of the programs whose maps form the largest group.
 fn one(chain: &Chain, loaded: &[Loaded], any: bool) -> Vec<usize> {
     let groups = chain.groups_across(loaded, any).expect("they are alike");
     let with = |group: usize| {

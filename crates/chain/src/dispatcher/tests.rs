@@ -1,4 +1,4 @@
-//! Edges of a dispatcher from the configuration in objects.
+//! Edges that follow from a dispatcher's configuration in objects.
 
 use super::*;
 use slowpath_bpf::Object;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 const OBJECT: &[u8] = include_bytes!("../../../bpf/tests/data/run_config.bpf.o");
 
-/// Returns a chain of programs of the object. Each has its name in the object, optionally with a
-/// digit appended.
+/// Returns a chain of programs of the object. Each of `names` is the program's name in the object,
+/// optionally with a digit appended.
 fn chain(names: &[&str], more: &str) -> Result<Chain, ChainError> {
     let object = Arc::new(Object::parse(OBJECT).expect("an object"));
     let mut text = "schema: 1\nprograms:\n".to_owned();
@@ -29,7 +29,7 @@ fn edge(from: usize, on: &[Action], to: usize) -> Edge {
 fn programs_run_by_priority_and_name() {
     let names = ["silent", "never", "early"];
     let chain = chain(&names, "dispatcher: [silent, never, early]\n").expect("a chain");
-    // Priority 10, then 50 for both, by name.
+    // The program with priority 10 comes first, then the two with priority 50, ordered by name.
     assert_eq!(chain.entry, 2);
     let early = [Action::Drop, Action::Pass, Action::Tx];
     assert_eq!(chain.edges, [edge(2, &early, 1), edge(1, &[Action::Aborted], 0)]);

@@ -1,12 +1,13 @@
-//! Pairs blocks of the original with blocks of the specialised program, as a hint: it changes only
-//! the amount of work of the proof.
+//! Alignment of the blocks of both programs. It is a hint that changes only the amount of work of
+//! the proof.
 
 use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// Returns the block orders of both programs. `origins` has the slot of the original for each slot
-/// of the other program; slots without an entry stand for themselves.
+/// Returns the execution orders of the blocks of both programs. `origins` has, for each slot of the
+/// other program, the slot of the original that it comes from; slots without an entry have the same
+/// number in the original.
 ///
 /// # Errors
 /// If a loop has several entries.
@@ -17,7 +18,7 @@ pub(super) fn orders(
 ) -> Result<[Order; 2], FlowError> {
     let (first, second) = (Order::of(original)?, Order::of(other)?);
     let order = &first;
-    // Several blocks can begin at one slot: the steps of a helper, and copies of a function.
+    // Several blocks can begin at one slot: the steps of a helper call, and copies of a function.
     let mut beginning: HashMap<u32, Vec<u32>> = HashMap::new();
     let mut containing: HashMap<u32, u32> = HashMap::new();
     for (block, number) in original.blocks.iter().zip(0_usize..) {

@@ -7,42 +7,43 @@ use slowpath_product::Path;
 use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Offsets in `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
+/// Offsets of fields in `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
 
-/// A possible difference: its description, and its condition.
+/// A possible difference between final states: its description, and the condition under which it
+/// occurs.
 pub(super) type Difference = (String, TermId);
 
-/// Bytes that one of the paths has written.
+/// Bytes that one of the two paths has written.
 #[derive(Clone, Copy, Debug)]
 struct WrittenBytes {
     offset: TermId,
     bytes: u8,
 }
 
-/// Writes of a path since the prologue.
+/// Writes that a path has made after the prologue.
 struct Writes {
     places: Vec<(RegionKey, WrittenBytes)>,
-    /// True if bytes of the packet were cleared.
+    /// True if the path has cleared bytes of the packet.
     clears: bool,
 }
 
-/// Start and end of the packet at the end of a path, as 64-bit offsets from the start of the packet
-/// as received.
+/// Start and end of the packet at the end of a path, as 64-bit offsets from the first byte of the
+/// packet as received.
 struct Extent {
     first: TermId,
     end: TermId,
-    /// True if start and end have not moved.
+    /// True if the path has moved neither start nor end.
     unmoved: bool,
 }
 
-/// Returns the possible differences between the final states of two paths; `path` is the
-/// original's.
+/// Returns the possible differences between the final states of two paths; `path` is that of the
+/// original.
 ///
 /// # Errors
-/// The reason why they are not known, in words.
+/// The reason why the differences are not known, in words.
 pub(super) fn differences(
     pair: &mut Pair,
     path: &Path,
@@ -50,16 +51,16 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>, String> {
     let mut all = Vec::new();
     for (member, path) in [(&pair.original, path), (&pair.other, other)] {
-        // Widths of stored values come from the term pool, which is with the original.
+        // The widths of stored values come from the term pool, which the original holds.
         all.push(writes(member, path, &pair.original.side.executor.pool)?);
     }
     differences_at(pair, (path, other), all)
 }
 
-/// Same as [`differences`], for all runs of both programs, which were followed in lockstep.
+/// Same as [`differences`], for all runs of both programs together, after lockstep execution.
 ///
 /// # Errors
-/// The reason why they are not known, in words.
+/// The reason why the differences are not known, in words.
 pub(super) fn differences_of_all(
     pair: &mut Pair,
     path: &Path,
@@ -74,7 +75,7 @@ pub(super) fn differences_of_all(
     differences_at(pair, (path, other), all)
 }
 
-/// Returns the possible differences at all places that were written.
+/// Returns the possible differences at all places that either program has written.
 fn differences_at(
     pair: &mut Pair,
     (path, other): (&Path, &Path),
@@ -123,7 +124,7 @@ fn differences_at(
     Ok(differences)
 }
 
-/// Returns the writes of a path since the prologue, to memory that both programs share.
+/// Returns the writes of a path, after the prologue, to memory that both programs share.
 fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, String> {
     let written = member.side.executor.written(&path.state).ok_or("a path has merges")?;
     shared(member, written.into_iter().skip(member.prologue), pool)
@@ -158,7 +159,7 @@ fn shared(
     Ok(Writes { places, clears })
 }
 
-/// Returns true if a path has not written to the packet, and not moved its start or end.
+/// Returns true if a path has neither written to the packet nor moved its start or end.
 pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bool {
     writes(member, path, pool).is_ok_and(|writes| {
         let touches = |(map, name): &RegionKey| !map && matches!(&name[..], "packet" | "context");
@@ -166,7 +167,7 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// Returns the content of a region of the program that does not hold the term pool.
+/// Returns the content of a region in the program that does not hold the term pool.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -179,8 +180,8 @@ fn other_content(
     content
 }
 
-/// Returns the final content of a place in both programs. A program without the region leaves the
-/// initial content.
+/// Returns the final content of a place in both programs. For a program without the region, the
+/// initial content is returned.
 fn both(
     pair: &mut Pair,
     key: &RegionKey,
@@ -210,7 +211,7 @@ fn both(
     }
 }
 
-/// Returns the condition that four bytes at a constant offset differ.
+/// Returns the condition that the four bytes at a constant offset differ.
 fn scalar(
     pair: &mut Pair,
     paths: (&Path, &Path),
@@ -227,7 +228,8 @@ fn scalar(
     Ok((what.to_owned(), pool.not(same)))
 }
 
-/// Returns the extent of the packet, metadata included, at the end of a path of the original.
+/// Returns the start and end of the packet, metadata included, at the end of a path of the
+/// original.
 fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let member = &mut pair.original;
     let (context, packet) = (member.layout.context, member.layout.packet);
@@ -247,7 +249,7 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     Ok(Extent { first: pool.sext(meta, 64), end: pool.sext(end, 64), unmoved })
 }
 
-/// Returns the condition that written bytes differ.
+/// Returns the condition that bytes that were written differ.
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,
@@ -275,8 +277,7 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values for one place differ in a byte that is inside the final
-/// packet.
+/// Returns the condition that two values for one place differ in a byte inside the final packet.
 fn inside(
     pool: &mut TermPool,
     extent: &Extent,

@@ -1,30 +1,31 @@
-//! Draws that both programs share: the n-th call of a helper gets the same values in both programs,
-//! whatever instruction makes it.
+//! Draws that both programs share: the n-th call of a helper returns the same values in both
+//! programs, even if different instructions make the call.
 //!
-//! This is sound because a helper whose results depend on its arguments leaves them in the record
-//! of calls, which has to be equal. Programs with different records differ at the first such call,
-//! and got the same values up to it.
+//! This is correct because helpers whose results depend on their arguments record these arguments.
+//! The records of both programs have to be equal. Programs with different records differ at the
+//! first call with other arguments, and up to this call they got the same values.
 
 use slowpath_ir::{BlockId, Op};
 use slowpath_product::{DrawSource, Side};
 use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
-/// Identity of a draw: helper, number of its call, name of the result, number among draws of this
-/// name, and values (width, minimum, maximum).
+/// Identity of a draw: helper, position among the calls of the helper, name of the result, position
+/// among the draws with this name, and range (width, minimum, maximum).
 type Key = (usize, u32, String, u32, (u8, u64, u64));
 
 /// Draws of both programs.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// Numbers of the sources of values, by name.
+    /// Index of each helper, by its name.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl DrawSource for Draws {
-    /// After a join, the next call of a helper gets a number that no incoming path has used. It is
-    /// the same call in both programs if they have made equally many calls on each path.
+    /// After a join, the next call of a helper gets a position that no incoming path has used. It
+    /// is the same call in both programs if they have made equally many calls on each incoming
+    /// path.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         if others.iter().all(|&way| way == first) {
@@ -50,7 +51,7 @@ impl DrawSource for Draws {
             if let Op::Unknown { dst, draw, min, max } = origin.op {
                 let draw = &program.draws[draw.index()];
                 let shape = (program.width(dst), min, max);
-                // Uninitialised values are different garbage in each program.
+                // Uninitialised values differ between the programs.
                 let garbage = matches!(draw.call.as_str(), "" | "call") || draw.determined;
                 let name = (!garbage).then(|| (draw.call.clone(), draw.result.clone()));
                 drawn.push((origin.insn, name, shape));

@@ -11,11 +11,11 @@ use std::rc::Rc;
 /// Width of an offset in the packet, in bits.
 const OFFSET: u8 = 64;
 
-/// Knowledge about a byte.
+/// Known value of a byte.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),
-    /// Equal to the byte at this offset, which is smaller.
+    /// Equal to the byte at this smaller offset.
     As(u16),
 }
 
@@ -25,7 +25,7 @@ pub(super) struct FactTerms {
     pub initial: InitialByte,
     /// Other conditions: values of fields, and equal fields.
     pub conditions: Vec<TermId>,
-    /// The knowledge in `initial` as conditions, for programs that read bytes at variable offsets.
+    /// The known bits in `initial` as conditions, for programs that read bytes at variable offsets.
     pub bits: Vec<TermId>,
     /// True if a byte was read at a variable offset.
     pub reads_anywhere: Rc<Cell<bool>>,
@@ -36,11 +36,11 @@ pub(super) struct FactTerms {
 pub enum Packets<'a> {
     /// Packets for which all facts hold.
     Inside(&'a PacketFacts),
-    /// Packets for which `facts` do not all hold, among those for which `of` holds.
+    /// Packets for which `of` holds, but not all of `facts`.
     Outside {
-        /// Facts of which at least one does not hold.
+        /// Facts at least one of which does not hold.
         facts: &'a PacketFacts,
-        /// Facts that hold; only lengths.
+        /// Facts that hold. These are only about lengths.
         of: &'a PacketFacts,
     },
 }
@@ -54,7 +54,7 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Returns true if a packet is one of these.
+    /// Returns true if a packet is in the set.
     pub(super) fn contain(self, packet: &[u8]) -> bool {
         match self {
             Packets::Inside(facts) => facts.hold(packet),
@@ -64,8 +64,8 @@ impl<'a> Packets<'a> {
 }
 
 impl FactTerms {
-    /// Translates the facts about these packets. `packet` is the array of their bytes, `length` a
-    /// term of 64 bits.
+    /// Translates the facts about a set of packets. `packet` is the array of the packet's bytes,
+    /// `length` a term of 64 bits.
     pub fn of(pool: &mut TermPool, packets: Packets<'_>, packet: ArrayId, length: TermId) -> Self {
         let (facts, of) = match packets {
             Packets::Inside(facts) => return FactTerms::new(pool, facts, packet, length),
@@ -84,10 +84,11 @@ impl FactTerms {
         FactTerms { conditions: vec![outside], ..FactTerms::new(pool, of, packet, length) }
     }
 
-    /// Translates facts that hold for all packets. `packet` is the array of their bytes, `length` a
-    /// term of 64 bits.
+    /// Translates facts that hold for all packets. `packet` is the array of the packet's bytes,
+    /// `length` a term of 64 bits.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
-        // Every fact becomes a term: `Packets::Outside` is wrong without one of them.
+        // All fields are listed, so that no fact is forgotten: without one, the proof for
+        // `Packets::Outside` would be wrong.
         let PacketFacts { min_length, max_length: _, bits: _, values, equal } = facts;
         let known = known(facts);
         let mut bits = Vec::new();
@@ -134,7 +135,7 @@ impl FactTerms {
     }
 }
 
-/// Returns the knowledge about single bytes.
+/// Returns the known values of single bytes, by offset.
 fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
     let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
     let mut known: BTreeMap<u16, Known> = bits.collect();
@@ -157,13 +158,13 @@ fn select(pool: &mut TermPool, packet: ArrayId, offset: u16) -> TermId {
     pool.select(packet, offset)
 }
 
-/// Returns a byte with its known bits; `raw` is the byte without this knowledge.
+/// Returns a byte in which known bits are constants; `raw` is the byte without knowledge.
 fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> TermId {
     match known {
         Known::As(other) => select(pool, packet, other),
         Known::Bits(KnownBits { mask: u8::MAX, value }) => pool.constant(8, value.into()),
         Known::Bits(KnownBits { mask, value }) => {
-            // Bit by bit, so that each known bit is a constant.
+            // Each bit is built by itself, so that each known bit is a constant.
             let bit = |pool: &mut TermPool, n: u8| match mask >> n & 1 {
                 0 => pool.extract(raw, n, 1),
                 _ => pool.constant(1, u64::from(value >> n & 1)),
@@ -177,7 +178,7 @@ fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> T
     }
 }
 
-/// Restricts a condition about the packet's first `end` bytes to packets that have them.
+/// Restricts a condition about the packet's first `end` bytes to packets with at least `end` bytes.
 fn if_there(
     pool: &mut TermPool,
     length: TermId,
@@ -192,7 +193,7 @@ fn if_there(
     pool.or(short, condition)
 }
 
-/// Returns the packet's initial bytes, with known bits at constant offsets.
+/// Returns the initial bytes of the packet; known bits at constant offsets are constants.
 fn initial(
     known: BTreeMap<u16, Known>,
     least: u16,
@@ -205,7 +206,7 @@ fn initial(
             reads_anywhere.set(true);
             return raw;
         };
-        // Chains of equal fields lead to smaller offsets.
+        // Each step leads to a smaller offset, so the loop ends.
         let mut offset = u16::try_from(offset).ok();
         let (mut byte, mut raw) = (raw, raw);
         while let Some(at) = offset {

@@ -1,9 +1,9 @@
-//! Proof of a program behind a guard. For packets with the facts, the proof is that of any program.
-//! For all others, it shows that the program goes on as the original, from its start.
+//! Proof of a program with a guard. For packets with the facts, the proof is the same as without a
+//! guard. For all other packets, it shows that the original runs unchanged from its start.
 //!
-//! For these others, the program is cut off where the original begins. Each instruction from there
-//! on is compared with the original's. The part before it must go there, and do nothing else, for
-//! every packet without the facts.
+//! For these packets, the copy of the original is compared with the original, instruction by
+//! instruction. The part before the copy is executed separately: for every packet without the
+//! facts, it must reach the copy and do nothing else.
 
 use super::{EquivalenceError, Packets, Proof, Subject, prove_for, prove_with};
 use crate::facts::any_packet;
@@ -14,12 +14,13 @@ use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number added to the packet length; the sum stands for reaching the original, and is not the
-/// result of any program.
+/// Number that is added to the packet length as a result. The sum shows that the original was
+/// reached; no program returns it.
 const REACHED_RESULT: i32 = 1 << 28;
 
-/// Proves that a program behind a guard does what the original does, for all packets. Maps have the
-/// content in `options` if the guard reads a generation of zero, otherwise any content.
+/// Proves that a program with a guard does the same as the original, for all packets. While the
+/// generation that the guard reads is zero, maps have the content in `options`; otherwise they may
+/// have any content.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -33,8 +34,8 @@ pub fn prove_guard(
     prove_guard_with_origins(object, original, (guarded, guard, None), options, stop)
 }
 
-/// Same as [`prove_guard`], with the slot of the original for each slot of the program, if known;
-/// see [`prove_with_origins`](super::prove_with_origins).
+/// Same as [`prove_guard`], with the slot of the original that each slot of the program comes from,
+/// if known; see [`prove_with_origins`](super::prove_with_origins).
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -48,7 +49,7 @@ pub fn prove_guard_with_origins(
     let all = any_packet();
     let mut facts = guard.facts();
     facts.max_length = facts.max_length.min(all.max_length);
-    // The known content of maps holds while the generation is zero.
+    // Maps have their known content only while the generation is zero.
     let any = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
     let known = if guard.generation.is_some() { options } else { any };
     let inside = Subject::of(object, Packets::Inside(&facts));
@@ -75,7 +76,7 @@ pub fn prove_guard_with_origins(
     Ok(proof)
 }
 
-/// Adds one part of a proof to another.
+/// Adds the results of one part of a proof to those of another.
 fn add(proof: &mut Proof, more: Proof) {
     proof.proved &= more.proved;
     proof.paths += more.paths;
@@ -86,8 +87,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions that replace the original, with the context in `r1`. They return a special
-/// value, which shows that the original was reached.
+/// Returns instructions that replace the original. They get the context in `r1`, and return a value
+/// that shows that the original was reached.
 fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -102,7 +103,7 @@ fn reached_epilogue() -> [Insn; 6] {
     ]
 }
 
-/// Returns a program that reaches the original at once.
+/// Returns a program that reaches the original immediately.
 fn original_reached(original: &BpfProgram) -> BpfProgram {
     let insns = reached_epilogue().to_vec();
     BpfProgram {
@@ -115,8 +116,8 @@ fn original_reached(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// Returns the part of a program before the original, with [`reached_epilogue`] after it, and the
-/// functions that it calls.
+/// Returns the part of a program before the original, then [`reached_epilogue`], then the functions
+/// that this part calls.
 fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
         let first = guarded.subprograms[function].first;
@@ -170,11 +171,11 @@ fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
-/// Checks that the program has the unchanged entry function of the original from slot `at` on, and
-/// that control gets there without a call or store.
+/// Checks that the program contains the unchanged entry function of the original from slot `at` on.
+/// Also checks that control reaches it without a call or store.
 ///
 /// # Errors
-/// The reason why not, in words.
+/// The reason why a check fails, in words.
 fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result<(), String> {
     let mut compared = BTreeSet::new();
     let mut work = vec![(at, 0)];
@@ -197,7 +198,7 @@ fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result
     }
     let length = original.subprograms.get(1).map_or(original.insns.len(), |next| next.first);
     let original = at..at + length;
-    // Instructions before the original from which control can get there.
+    // Slots before the original from which control can reach it.
     let mut before = BTreeSet::new();
     let mut changed = true;
     while changed {

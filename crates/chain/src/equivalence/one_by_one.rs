@@ -7,7 +7,7 @@ use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, diff
 use slowpath_smt::{SolverError, TermId};
 
 impl Validation<'_, '_> {
-    /// Goes through the paths of the original; returns whether all of them are proved.
+    /// Compares all paths of the original, one by one; returns whether all of them are proved.
     pub(super) fn paths(&mut self) -> Result<bool, SolverError> {
         let conditions = self.pair.facts.conditions.clone();
         let inputs = self.pair.inputs();
@@ -89,7 +89,7 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// Compares one path of each program.
+    /// Compares one path of the original with one path of the specialised program.
     fn both(&mut self, path: &Path, other: &Path) -> Result<Equivalence, SolverError> {
         if self.is_proved() {
             return Ok(Equivalence::Proved);

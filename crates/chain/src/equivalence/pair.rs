@@ -1,7 +1,8 @@
 //! Two programs over the same terms: both have the same packet, content of maps, addresses, and
 //! other inputs.
 //!
-//! Stack frames are private to each program: they have other addresses, and other garbage in them.
+//! Each program has stack frames of its own, at other addresses and with other uninitialised
+//! content.
 
 use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
@@ -13,32 +14,32 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Identity of a memory region: whether it belongs to a map, and its name.
+/// Identity of a memory region: true if it belongs to a map, and the name of the region.
 pub(super) type RegionKey = (bool, String);
 
 /// One of the programs.
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Reliances that add impossible runs and leave no possible run out.
+    /// Reliances that add impossible runs, but leave out no possible run.
     pub wider: BTreeSet<RelianceId>,
-    /// Reliances that do not matter as long as the packet is as it was received.
+    /// Reliances that have no effect while the packet is as received.
     pub of_packet: BTreeSet<RelianceId>,
-    /// Regions that both programs share, and the record of calls.
+    /// Regions that both programs share, and the region with the record of calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
     /// Number of writes to memory in the prologue.
     pub prologue: usize,
 }
 
-/// Both programs. The original holds the term pool, except while the other program executes
-/// ([`Pair::swap_terms`]).
+/// Both programs. The original holds the term pool, except while the specialised program is
+/// executed ([`Pair::swap_terms`]).
 pub(super) struct Pair {
     pub original: Member,
     pub other: Member,
     pub facts: FactTerms,
     /// Arrays for the initial content of regions.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
-    /// Values known to be equal; only while all runs are compared together.
+    /// Values found to be equal; only while all paths are compared together.
     pub alike: Option<StructuralEquality>,
     /// Regions in which runs only record initial content that they have found.
     pub notes: BTreeSet<RegionKey>,
@@ -48,11 +49,11 @@ fn key(region: &Region) -> RegionKey {
     (region.kind == RegionKind::Map, region.name.clone())
 }
 
-/// Inputs by name, with their term and its values (width, minimum, maximum).
+/// Inputs by name, each with its term and range (width, minimum, maximum).
 type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
 
 impl Pair {
-    /// Creates both programs at their start.
+    /// Creates both programs at their starts.
     ///
     /// # Errors
     /// The reason why their memory or their inputs cannot be compared, in words.
@@ -91,20 +92,20 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Hands the term pool to the other program.
+    /// Hands the term pool from one program to the other.
     pub fn swap_terms(&mut self) {
         let original = &mut self.original.side.executor.pool;
         std::mem::swap(original, &mut self.other.side.executor.pool);
     }
 
-    /// Returns the term pool, while the original holds it.
+    /// Returns the term pool; the original must hold it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.original.side.executor.pool
     }
 
-    /// Returns `a` if the values are found to be equal, otherwise `b`. So values that are computed
-    /// in another order become the same term; this is done only while all runs are compared
-    /// together.
+    /// Returns `a` if both values are found to be equal, otherwise `b`. So equal values that are
+    /// computed in different orders become one term. Values are only found to be equal while all
+    /// paths are compared together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
         let alike = self.alike.as_mut().is_some_and(|alike| alike.are_equal(pool, a, b));
@@ -121,7 +122,7 @@ impl Pair {
         inputs
     }
 
-    /// Checks that the prologues leave the same content in shared memory.
+    /// Checks that both prologues leave the same content in shared memory.
     fn same_start(&self) -> Result<(), String> {
         let of = |member: &Member| {
             let written = member.side.executor.written(&member.side.start).unwrap_or_default();
@@ -132,7 +133,7 @@ impl Pair {
                 (known == [true; 2]).then_some((key, location.offset, written.value))
             };
             let mut places: Vec<_> = written.into_iter().filter_map(shared).collect();
-            // A stable sort keeps writes to one region in order.
+            // The sort is stable, so writes to one region keep their order.
             places.sort_by(|a, b| a.0.cmp(&b.0));
             places
         };
@@ -144,18 +145,18 @@ impl Pair {
 }
 
 impl Member {
-    /// Returns the writes of all runs since the prologue, where both programs were followed in
-    /// lockstep. The program must hold the term pool.
+    /// Returns all writes after the prologue that any run has made, after lockstep execution. The
+    /// program must hold the term pool.
     ///
     /// # Errors
-    /// The reason why they are not known, in words.
+    /// The reason why the writes are not known, in words.
     pub fn written_by_any(&mut self, path: &Path) -> Result<Vec<Written>, String> {
         let Side { executor, start, joined, .. } = &mut self.side;
         let joined = joined.as_mut().ok_or("no runs were joined")?;
         joined.written(executor, start, &path.state).map_err(|error| error.to_string())
     }
 
-    /// Returns the identity of a region, if both programs have it.
+    /// Returns the identity of a region, if both programs share it.
     pub fn key(&self, region: RegionId) -> Option<RegionKey> {
         let region = self.side.executor.program().regions.get(region.index())?;
         let key = key(region);
@@ -177,7 +178,7 @@ fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
 
 const LENGTH: &str = "length of the packet";
 
-/// Returns true if each program has its own copy of a region.
+/// Returns true if each program has a copy of its own of a region.
 fn private(region: &Region) -> bool {
     region.kind == RegionKind::Stack
 }
@@ -214,7 +215,8 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
     Ok(())
 }
 
-/// Returns the name of an input that both programs share; `None` if each program has its own.
+/// Returns the name of an input that both programs share; `None` if each program has an input of
+/// its own.
 fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
     match kind {
         InputKind::PacketLength => Some(LENGTH.to_owned()),
@@ -260,8 +262,8 @@ fn member(
     Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
-/// Returns the regions in which runs record content that they have found. It is initial content, so
-/// it is not compared.
+/// Returns the regions in which runs record content that they have found. This content is initial
+/// content, so it is not compared.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
     let regions = lifted.layout.maps.iter().filter_map(|map| map.first_access);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
@@ -278,7 +280,7 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the layout of a map without the numbers of its regions and inputs.
+/// Returns the layout of a map without the numbers of its regions and inputs, for comparison.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

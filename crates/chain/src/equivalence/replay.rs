@@ -1,5 +1,5 @@
-//! Counterexamples: runs both programs on the solver's model, in the concrete interpreter, which
-//! shares no code with the proof.
+//! Counterexamples: runs both programs on the values of the solver's model. The concrete
+//! interpreter that runs them shares no code with the proof.
 
 use super::facts::Packets;
 use super::pair::{Member, Pair, RegionKey};
@@ -13,7 +13,7 @@ use slowpath_product::Path;
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum number of blocks of a run, more than any path has.
+/// Maximum number of blocks in a run; no path has this many.
 const MAX_BLOCKS: usize = 200_000;
 
 /// A packet and map content for which two programs differ.
@@ -60,7 +60,7 @@ pub struct FinalState {
 /// states.
 ///
 /// # Errors
-/// The reason why the runs show no difference, in words.
+/// The reason why the runs do not confirm a difference, in words.
 pub(super) fn confirm(
     pair: &Pair,
     packets: Packets<'_>,
@@ -96,7 +96,7 @@ pub(super) fn confirm(
     let [mut first, mut second] = environments;
     first.interned = numbers;
     let first_run = run(&pair.original, &first, draws[0].len())?;
-    // Equal pairs have equal numbers in both runs.
+    // Interned pairs that are equal must have the same number in both runs.
     second.interned.clone_from(&first_run.interned);
     let second_run = run(&pair.other, &second, draws[1].len())?;
     let ends = [
@@ -124,7 +124,7 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// Returns the numbers of interned pairs of words that a model gives to some terms.
+/// Returns the numbers that a model gives to interned pairs of words in these terms.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -137,7 +137,7 @@ pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Inte
     numbers
 }
 
-/// Returns the initial content of shared memory in a model, by offset.
+/// Returns the initial content of shared memory in a model, by region and offset.
 pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, BTreeMap<u64, u8>> {
     let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
     for (array, index, byte) in model.bytes() {
@@ -148,10 +148,10 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Gives shared regions the same addresses in both programs, far apart from each other. No program
+/// Gives shared regions the same addresses in both programs, far from each other. No program
 /// depends on these addresses.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
-    /// Distance between regions: none reaches into another.
+    /// Distance between the addresses of regions; no region is larger.
     const SPREAD: u64 = 0x0080_0000;
     let mut places: BTreeMap<RegionKey, u64> = BTreeMap::new();
     for (side, (member, environment)) in
@@ -179,7 +179,7 @@ fn length(member: &Member, environment: &Environment) -> usize {
     length.and_then(|&length| usize::try_from(length).ok()).unwrap_or(0)
 }
 
-/// Completes the packet such that the facts hold for it, and returns its bytes.
+/// Completes the packet so that the facts hold for it, and returns its bytes.
 pub(super) fn complete(
     content: &mut BTreeMap<u64, u8>,
     packets: Packets<'_>,
@@ -213,14 +213,14 @@ fn run(member: &Member, environment: &Environment, draws: usize) -> Result<Run, 
     Ok(run)
 }
 
-/// A finished run.
+/// The final state of a run, with the program.
 struct After<'a> {
     member: &'a Member,
     environment: &'a Environment,
     run: &'a Run,
 }
 
-/// Returns the places in memory that either run has written, or that have initial content.
+/// Returns the places in memory that either run has written, and those with initial content.
 fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
         let places = end.run.written.keys().chain(end.environment.memory.keys());
@@ -229,20 +229,21 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// State that is compared after both runs.
+/// Context in which the final states of both runs are compared.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
-    /// Memory at the start.
+    /// Memory before the runs.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// Numbers of interned pairs in both runs.
+    /// Number of each interned pair, the same in both runs.
     interned: &'a HashMap<(u64, u64), u32>,
-    /// Maps, each with a program that uses it.
+    /// Maps that are compared, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,
     notes: &'a BTreeSet<RegionKey>,
 }
 
-/// Returns the maps whose content can be compared after the runs. For a program that does not use a
-/// map, the content is known only if the other program's prologue has not written it.
+/// Returns the maps whose content can be compared after the runs. If only one program uses a map,
+/// its prologue must not have written the map: otherwise, the content that the other program leaves
+/// is not known.
 fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
     let mut maps: BTreeMap<&str, (&MapLayout, &Member)> = BTreeMap::new();
     let members = [&pair.original, &pair.other];
@@ -277,7 +278,7 @@ impl After<'_> {
         })
     }
 
-    /// Returns the little-endian number in `bytes` bytes.
+    /// Returns the number in `bytes` bytes, which is little-endian.
     fn word(&self, region: RegionId, offset: u64, bytes: u64) -> u64 {
         (0..bytes).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -294,7 +295,7 @@ impl After<'_> {
         };
         let context = seen.places.iter().filter(|((map, name), _)| !map && name == "context");
         let context = context.map(|&(_, at)| (at, self.byte(layout.context, at)));
-        // Addresses are compared as the start and end of the packet.
+        // The pointers at the start of the context are compared as the start and end of the packet.
         let context = context.filter(|&(at, _)| at >= 12).collect();
         FinalState {
             result: self.word(layout.result, 0, 4) as u32,
@@ -307,14 +308,14 @@ impl After<'_> {
         }
     }
 
-    /// Describes the content of a map, as far as either run has touched it.
+    /// Describes the content of a map, as far as either run has read or written it.
     fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
         let mut bytes = Bytes::new();
         for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {
             let Some(&region) = user.regions.get(key) else { continue };
             let byte = match self.member.regions.get(key) {
                 Some(&own) => self.byte(own, *at),
-                // A program that does not use the map leaves it as it was.
+                // A program that does not use the map leaves its content unchanged.
                 None => seen.before.get(key).and_then(|bytes| bytes.get(at)).copied().unwrap_or(0),
             };
             bytes.insert((region, *at), byte);
@@ -327,7 +328,7 @@ impl After<'_> {
         there.map(|element| format!("{} {}", layout.name, describe(&element))).collect()
     }
 
-    /// Describes the records of a ring buffer; `None` if any of them was discarded.
+    /// Describes the records in a ring buffer; `None` if a record was discarded.
     fn records(&self, layout: &MapLayout, bytes: &Bytes) -> Option<String> {
         const DISCARD: u64 = helper::number("bpf_ringbuf_discard") as u64;
         let bytes = bytes.iter().map(|(&(_, at), byte)| format!("{at}: {byte:02x}"));
@@ -335,7 +336,7 @@ impl After<'_> {
         (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
     }
 
-    /// Returns the helper calls, with their arguments.
+    /// Returns the helper calls with their arguments, in order.
     fn calls(&self) -> Vec<u64> {
         let Some(calls) = self.member.layout.calls else { return Vec::new() };
         let count = self.word(calls, 0, 8);

@@ -1,5 +1,4 @@
-//! Test inputs for each pair of paths of the proof, a packet and map content, so that programs can
-//! be tried on all of them.
+//! Test inputs for the kernel: a packet and map content for each pair of paths of the proof.
 
 use super::facts::Packets;
 use super::pair::Pair;
@@ -11,8 +10,8 @@ use slowpath_smt::Evaluator;
 
 /// Maximum number of test inputs.
 pub(super) const MAX_TEST_INPUTS: usize = 512;
-/// Maximum size in bytes of map values that are written in full; of larger values, only known bytes
-/// are.
+/// Maximum size in bytes of map values that are written completely. For larger values, only the
+/// known bytes are written.
 const WHOLE: u32 = 256;
 
 /// A test input for both programs.
@@ -25,7 +24,7 @@ pub struct TestInput {
 }
 
 /// Derives a test input from the model of a pair of paths; the original must hold the term pool.
-/// Returns `None` without a model, or if its packet is not one of those that arrive.
+/// Returns `None` if there is no model, or its packet cannot arrive.
 pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<TestInput> {
     let Side { executor, .. } = &pair.original.side;
     let model = path.model.as_ref()?;
@@ -59,13 +58,13 @@ pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Opti
     Some(TestInput { packet, maps: Value::Object(maps) })
 }
 
-/// Returns true if entries are pairs of keys and values. The content of other maps is left to the
-/// kernel.
+/// Returns true if a map's entries are pairs of keys and values. The kernel manages the content of
+/// other maps itself.
 fn is_plain(map: &MapLayout) -> bool {
     !map.inner && !map.holds_maps() && entry_keys(map.kind) != EntryKeys::Order
 }
 
-/// Returns an entry as JSON; its value is null if the map must not have the key.
+/// Returns an entry as JSON. The value is null if the map must not contain the key.
 fn entry(element: &Element) -> Option<Value> {
     let key = digits(element.key.as_ref()?);
     let there = element.present?;

@@ -1,8 +1,9 @@
-//! The proof for all paths together, where there are many. It follows both programs in lockstep
-//! ([`slowpath_product::lockstep()`]), and compares their final states once.
+//! The comparison of all paths together, for programs with many paths. It follows both programs in
+//! lockstep ([`slowpath_product::lockstep()`]) and compares their final states once.
 //!
-//! It proves that the programs do the same, or shows nothing: a difference may be due to runs that
-//! do not exist. Then the proof goes on path by path, which also finds packets.
+//! The result is a proof that the programs do the same, or nothing: joined states include runs that
+//! do not exist, so a difference may be due to them. Without a proof, the comparison continues path
+//! by path, which also finds packets.
 
 use super::test_inputs::MAX_TEST_INPUTS;
 use super::validation::{Together, Validation};
@@ -10,26 +11,28 @@ use super::{alignment, compare};
 use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, lockstep};
 use slowpath_smt::{SolverError, TermId};
 
-/// Number of pairs of paths that are compared one by one first; most programs have no more.
+/// Number of pairs of paths that are compared one by one at first. Most programs have no more
+/// pairs.
 const ONE_BY_ONE: u64 = 64;
-/// Maximum share of the remaining time for finding packets to try the proved programs on, as a
-/// divisor: 8 means an eighth.
+/// Maximum share of the remaining time for finding test inputs after a proof, as a divisor: 8 means
+/// an eighth.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
-    /// Returns true if it is time to compare all paths together.
+    /// Returns true if the comparison path by path has taken so long that all paths should be
+    /// compared together.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
     }
 
-    /// Returns true if all paths are proved together, and there are enough packets to try the
-    /// programs on, or no time for more.
+    /// Returns true if all paths are proved together and no more test inputs are needed: there are
+    /// enough, or the time for them is over.
     pub(super) fn is_covered(&self) -> bool {
         let Together::Proved(stop) = &self.together else { return false };
         self.found.test_inputs.len() >= MAX_TEST_INPUTS || stop.reason().is_some()
     }
 
-    /// Compares all paths together, unless that has been tried before; returns whether they are
+    /// Compares all paths together, unless this was tried before; returns whether all paths are
     /// proved.
     pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
         if let Together::NotTried = self.together {
@@ -61,12 +64,12 @@ impl Validation<'_, '_> {
         let sides = [&mut self.pair.original.side, &mut self.pair.other.side];
         match lockstep(sides, &orders, &conditions, &mut self.draws, self.queries)? {
             Ok(runs) => self.same(&runs),
-            // The proof path by path reports the reason again.
+            // The comparison path by path will report the reason again.
             Err(_) => Ok(false),
         }
     }
 
-    /// Returns whether both programs leave the same state.
+    /// Returns true if both programs are proved to leave the same state.
     fn same(&mut self, runs: &Lockstep) -> Result<bool, SolverError> {
         let [path, other] = &runs.paths;
         if self.relies(path, other)? {
@@ -92,8 +95,9 @@ impl Validation<'_, '_> {
         Ok(true)
     }
 
-    /// Asks the solver about values that were not found to be equal, the innermost first. Single
-    /// values are easy, terms made of many of them are hard. Returns whether any are equal.
+    /// Asks the solver about pairs of values that were not found to be equal, innermost pairs
+    /// first. Single values are easy to decide; terms made of many of them are hard. Returns true
+    /// if any pair is equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
         let undecided =
             self.pair.alike.as_mut().map(StructuralEquality::take_undecided).unwrap_or_default();
@@ -111,10 +115,10 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Returns a pair of terms with the conditions that it needs to be equal in all runs. Returns
-    /// `None` if the terms differ, or if that is not known.
+    /// Returns a pair of terms with the conditions under which both are equal in all runs. Returns
+    /// `None` if the terms differ, or if the solver does not decide.
     ///
-    /// Runs have many known conditions, mostly without use here: the first query leaves them out.
+    /// Most known conditions on runs do not matter for a pair, so the first query leaves them out.
     fn equal_under(
         &mut self,
         runs: &Path,
@@ -139,7 +143,7 @@ impl Validation<'_, '_> {
         Ok(None)
     }
 
-    /// Returns whether none of the differences is possible in any run.
+    /// Returns true if none of the differences is possible in any run.
     fn none(
         &mut self,
         runs: &Path,

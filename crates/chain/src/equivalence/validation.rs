@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 pub(super) enum Together {
     /// Not tried yet.
     NotTried,
-    /// Tried, without a proof.
+    /// Tried, but without a proof.
     Open,
-    /// Both programs do the same. The proof path by path goes on only to find packets, until it is
-    /// time to stop.
+    /// Both programs are proved to do the same. The comparison path by path continues only to find
+    /// test inputs, until this condition stops it.
     Proved(Stop),
 }
 
@@ -27,16 +27,17 @@ pub(super) struct Validation<'a, 'b> {
     pub pair: &'a mut Pair,
     pub queries: &'a mut Queries<'b>,
     pub draws: Draws,
-    /// True if the solver has been told the known bits of single bytes.
+    /// True if the known bits of single bytes are conditions of the solver's queries.
     knows_bits: bool,
-    /// Slot of the original for each slot of the specialised program, if known.
+    /// For each slot of the specialised program, the slot of the original that it comes from, if
+    /// known.
     pub origins: Option<&'a [usize]>,
     pub together: Together,
     pub found: Proof,
 }
 
 impl<'a, 'b> Validation<'a, 'b> {
-    /// Starts a proof.
+    /// Creates the state at the start of a proof.
     pub fn new(
         packets: Packets<'a>,
         (pair, origins): (&'a mut Pair, Option<&'a [usize]>),
@@ -52,7 +53,7 @@ impl<'a, 'b> Validation<'a, 'b> {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Selects the differences that the facts about a path do not rule out.
+    /// Returns the differences that the facts about a path do not exclude.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -65,8 +66,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         differences
     }
 
-    /// Tells the solver the known bits of single bytes, if a program reads bytes at a variable
-    /// address.
+    /// Adds the known bits of single bytes to the solver's queries, if a program reads bytes at a
+    /// variable address.
     pub fn tell_bits(&mut self) {
         if self.pair.facts.reads_anywhere.get() && !self.knows_bits {
             self.knows_bits = true;
@@ -74,21 +75,22 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Asks whether something is possible for a packet of a pair of paths.
+    /// Asks the solver whether `what` is possible for a packet that takes both paths.
     pub fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
         self.tell_bits();
         let mut conditions = other.conditions.clone();
         conditions.push(what);
         let pool = self.pair.pool();
         match self.together {
-            // A query that is hard for one path may be easy for all paths together.
+            // A query that is hard for a pair of paths may be easy for all paths together, so it
+            // gets little time.
             Together::NotTried => self.queries.check_quickly(pool, &conditions, 0),
             _ => self.queries.check(pool, &conditions),
         }
     }
 
-    /// Returns whether a packet of two paths may rely on something that is not modelled; each such
-    /// reliance is added to the reasons why the proof is undecided.
+    /// Returns true if a packet that takes both paths may rely on something that is not modelled.
+    /// Each such reliance becomes a reason why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];
@@ -99,7 +101,7 @@ impl<'a, 'b> Validation<'a, 'b> {
             .iter()
             .flat_map(|(member, path)| {
                 let sentences = &member.side.executor.program().reliances;
-                // Results about more runs than exist hold for those that exist.
+                // A result for more runs than exist also holds for the existing runs.
                 let matter = path.reliances.iter().filter(|(on, _)| {
                     !(member.wider.contains(on) || untouched && member.of_packet.contains(on))
                 });
