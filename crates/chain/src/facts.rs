@@ -1,16 +1,18 @@
-//! Facts about every packet that a program passes on, given facts about the packets that arrive.
+//! Finds facts about every packet that leaves a program, given facts about the packets that arrive.
 //!
-//! Discovery goes program by program: [`facts_after`] finds the facts on which the next program can
-//! rely. Chains and topologies apply it along their edges, with [`PacketFacts::join`] where several
-//! edges meet. Facts are about the packet's bytes and length, its headroom, and the length of its
-//! metadata; content of maps and metadata is not carried over.
+//! The search goes from program to program: [`facts_after`] finds the facts on which the next
+//! program can rely. Chains and topologies apply it along their edges. Where several edges meet,
+//! they combine the facts with [`PacketFacts::join`]. Facts are about the packet's bytes and
+//! length, its headroom, and the length of its metadata. Nothing is found out about the content of
+//! maps and metadata.
 //!
 //! The program is executed once, symbolically and with merged states. All runs that end with one of
-//! the wanted results become one formula (`departure`, `slowpath_search::Gated`). Candidates come
-//! from a few packets that leave (`samples`, `candidates`). Then the solver is asked for a packet
-//! that violates any of them, and each answer weakens the candidates. When there is no such packet,
-//! this one query proves all remaining candidates (as Flanagan and Leino, "Houdini, an annotation
-//! assistant for ESC/Java", FME 2001). Candidates that are not proved in time are dropped.
+//! the wanted results become one formula (`departure`, `slowpath_search::Gated`). Candidates for
+//! facts come from a few packets that leave (`samples`, `candidates`). Then the solver is asked for
+//! a packet that violates any candidate, and each such packet refutes some of them. When no such
+//! packet exists, this single query proves all candidates that are left (as Flanagan and Leino,
+//! "Houdini, an annotation assistant for ESC/Java", FME 2001). Candidates that are not proved in
+//! time are dropped.
 
 mod along;
 mod arrival;
@@ -54,19 +56,19 @@ use std::time::Instant;
 /// Number of packets derived from each packet that the solver finds.
 const VARIED: usize = 8;
 
-/// Length of the shortest packet of any device.
+/// Length of the shortest packet that any device delivers.
 const LEAST_PACKET: u16 = Receive::ANY.length.0;
 
-/// Limits of the search for facts.
+/// Options of the search for facts.
 #[derive(Clone, Debug)]
 pub struct FactsOptions {
-    /// Options for lifting; packet lengths are those of the arriving facts.
+    /// Options for lifting. The facts about arriving packets replace its packet lengths.
     pub lift: LiftOptions,
-    /// Maximum number of bytes, from the packet's start, that facts are about.
+    /// Number of bytes, from the packet's start, that facts can be about.
     pub bytes: u16,
-    /// Maximum number of values of one field.
+    /// Maximum number of values in a fact about a field.
     pub values: usize,
-    /// Maximum number of pairs of equal fields.
+    /// Maximum number of facts about equal fields.
     pub equalities: usize,
 }
 
@@ -87,36 +89,36 @@ pub enum Outgoing {
 /// Reason why no packet leaves.
 #[derive(Clone, Debug)]
 pub struct NothingLeaves {
-    /// Ends of packets with other results, and the branches that decide them.
+    /// Last branches before ends with other results, which decide that packets end there.
     pub ends: Vec<End>,
-    /// Branches that a leaving packet would have to take, which no packet takes together; empty if
-    /// the results alone show it.
+    /// Branches that a leaving packet would have to take, but that no packet takes together. Empty
+    /// if the results of the program already show that no packet leaves.
     pub why: Explanation,
     /// Conditions that this depends on, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
 }
 
-/// Effort of the search for facts.
+/// Effort of a search for facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Number of solver queries.
     pub queries: u64,
     /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// Part of that time for lifting and execution, in seconds.
+    /// Part of `seconds` that lifting and execution took.
     pub executing: f64,
 }
 
-/// Facts about all packets that leave, and their proof.
+/// Facts about all packets that leave a program, and their proof.
 pub struct Discovery {
-    /// The facts, all proved.
+    /// Facts about these packets, all proved.
     pub facts: PacketFacts,
-    /// Headroom and metadata of these packets, proved as well.
+    /// Headroom and metadata of these packets, both proved.
     pub packet_environment: PacketEnvironment,
     /// Conditions that the facts depend on, one sentence each: assumptions of the front end, and
     /// reliances of runs.
     pub assumptions: Vec<String>,
-    /// Reason why the search ended early, if it did; there may be more facts then.
+    /// Reason why the search ended early; `None` if it did not. If it did, more facts may hold.
     pub stopped: Option<String>,
     /// Effort of the search.
     pub work: Work,
@@ -124,7 +126,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Returns all facts except those that every received packet fulfils.
+    /// Returns all facts except those that hold for every packet on arrival.
     pub fn list(&self) -> Vec<Fact> {
         let (head_room, metadata) = is_notable(self.packet_environment);
         let mut list = listed(&self.facts);
@@ -133,16 +135,16 @@ impl Discovery {
         list
     }
 
-    /// Returns the number of solver queries so far, those for explanations included.
+    /// Returns the number of solver queries so far, including those for explanations.
     pub(crate) fn queries(&self) -> u64 {
         self.proof.queries()
     }
 
-    /// Finds the reason for a fact in the program: branches that all packets that leave take, and
-    /// instructions that wrote the bytes. Takes a few solver queries.
+    /// Finds the parts of the program that establish a fact: branches that all leaving packets
+    /// take, and instructions that wrote the bytes. Takes a few solver queries.
     ///
     /// # Errors
-    /// If execution fails, the solver contradicts itself, or it is time to stop.
+    /// If execution fails, the solver contradicts itself, or `stop` ends the work.
     pub fn explain(&mut self, fact: &Fact, stop: &Stop) -> Result<Explanation, FactsError> {
         self.proof.set_stop(stop);
         match fact {
@@ -153,14 +155,14 @@ impl Discovery {
     }
 }
 
-/// Returns the facts about any packet that leaves an XDP program: the lengths of packets.
+/// Returns the facts that hold for every packet after any XDP program: limits of its length.
 pub fn any_packet() -> PacketFacts {
     let (least, greatest) = Receive::ANY.length;
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether headroom, and whether metadata, differs from that of a packet just received,
-/// into a page or any other buffer.
+/// Returns whether the headroom, and whether the metadata, is worth reporting: it differs from that
+/// of any packet, and from that of a packet just received.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
@@ -168,7 +170,7 @@ pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     (head_room, metadata)
 }
 
-/// Returns all facts except those of [`any_packet`], in an order that depends only on the facts.
+/// Returns all facts except those of [`any_packet`], in a fixed order.
 pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     let lengths = any_packet();
     let PacketFacts { min_length, max_length, bits, values, equal } = facts;
@@ -181,12 +183,12 @@ pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     list
 }
 
-/// Finds the facts about every packet that `program` of `object` leaves with one of `results` (XDP
-/// actions), if `arriving` holds for every packet that arrives.
+/// Finds the facts about every packet that leaves `program` of `object` with one of `results` (XDP
+/// actions). The facts `arriving` hold for every packet that arrives.
 ///
 /// # Errors
-/// If the program cannot be lifted, unrolled, or executed for all paths at once, or if time ends
-/// before anything is known. Then only [`any_packet`] is known.
+/// If the program cannot be lifted, unrolled, or executed for all paths at once, or if the time is
+/// over before any fact is found. Then only [`any_packet`] is known.
 pub fn facts_after(
     object: &Object,
     program: &BpfProgram,
@@ -198,7 +200,7 @@ pub fn facts_after(
     facts_leaving(object, program, arriving, &ResultSet::exactly(results), options, stop)
 }
 
-/// Same as [`facts_after`] for results of which only some bits are compared.
+/// Same as [`facts_after`], but only some bits of results may be compared.
 ///
 /// # Errors
 /// As [`facts_after`].
@@ -282,7 +284,8 @@ pub fn facts_leaving(
     })))
 }
 
-/// Finds the facts about all packets that leave, and the reason why some may be missing.
+/// Finds the facts about all packets that leave. Also returns the reason why some facts may be
+/// missing, if there is one.
 fn discover(
     proof: &mut Proof,
     sampler: &mut Sampler,
@@ -302,7 +305,7 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// Returns all reliances of runs.
+/// Returns the reliances of all runs.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

@@ -1,8 +1,8 @@
 //! Frozen maps of a chain: maps with given content that no program of the chain writes.
 //!
-//! A program that relies on this content can have two additional maps. One has a generation, which
-//! is zero until someone changes a frozen map. The other has the values of all frozen maps; the
-//! program finds a value by comparing keys itself.
+//! A program that relies on this content can have two additional maps. One holds a generation: a
+//! number that is zero until someone changes a frozen map. The other holds the values of all frozen
+//! maps. The program finds a value in it by comparing keys itself.
 
 use crate::{Chain, ChainError, Loaded};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Name of the map with the generation: a data section, so that programs read it without a call.
+/// Name of the map with the generation. It is a data section, so programs read it without a call.
 pub(crate) const GENERATION: &str = ".data.slowpath";
 /// Name of the variable with the generation.
 const VARIABLE: &str = "slowpath_gen";
@@ -25,12 +25,12 @@ const BYTES: u32 = 8;
 /// Content of maps for each program of a chain, by the number of the map in its object.
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
-/// Reads the content of maps of a chain (`docs/maps.md`). `PROGRAM:MAP` names a map if several
-/// programs have maps of its name; a shared map has its name in any of its programs.
+/// Reads the content of maps of a chain (`docs/maps.md`). A map is called `PROGRAM:MAP` if several
+/// programs have maps of this name. A shared map can be called by its name in any of its programs.
 ///
 /// # Errors
-/// If the text cannot be read, names a map that no program has, or does not fit the map; if shared
-/// maps differ.
+/// If the text cannot be read, names an unknown map, or does not fit the map; or if maps that are
+/// shared have different definitions.
 pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Contents, Error> {
     let names = Names::of(chain, loaded)?;
     let given = names.own(slowpath::map_contents(text, &names.object)?)?;
@@ -45,7 +45,8 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     Ok(names.joined.maps.iter().map(of_member).collect())
 }
 
-/// Same as [`read_contents`], as the `maps` of a witness of the whole chain, a JSON object.
+/// Same as [`read_contents`], but returns the JSON object that the `maps` of a witness of the whole
+/// chain would be.
 ///
 /// # Errors
 /// As [`read_contents`].
@@ -59,12 +60,12 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
     Ok(start)
 }
 
-/// The joined objects of a chain, and all names of the maps there.
+/// The joined objects of a chain, and all names that its maps can be called by.
 struct Names {
     joined: Joined,
-    /// The joined object, with another map for each further name.
+    /// The joined object, with a copy of a map for each of its alternative names.
     object: Object,
-    /// Names in the joined object, by further names.
+    /// Name in the joined object, by alternative name.
     further: BTreeMap<String, String>,
 }
 
@@ -88,7 +89,7 @@ impl Names {
         Ok(Names { joined, object, further })
     }
 
-    /// Replaces names of maps by those in the joined object.
+    /// Replaces alternative names of maps by their names in the joined object.
     fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
         const INNER: &str = ".inner";
         let mut own = BTreeMap::new();
@@ -107,10 +108,10 @@ impl Names {
     }
 }
 
-/// Joins the objects of a chain into one.
+/// Joins the objects of a chain into one object.
 ///
 /// # Errors
-/// If shared maps differ.
+/// If maps that are shared have different definitions.
 pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     let shared = chain.groups(loaded)?;
     Ok(Object::join(&chain.parts(loaded), |one, other| {
@@ -121,11 +122,11 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
 /// A map with given content, and whether it is frozen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// Name in the object of its program.
+    /// Name of the map in its program's object.
     pub map: String,
-    /// Number of given entries.
+    /// Number of entries in the given content.
     pub entries: usize,
-    /// Reason why it is not frozen; `None` if it is.
+    /// Reason why the map is not frozen; `None` if it is frozen.
     pub why_not: Option<String>,
 }
 
@@ -134,15 +135,15 @@ pub(crate) struct Given {
 pub struct FrozenMaps {
     /// Object of the program, with the additional maps.
     pub object: Object,
-    /// Content of frozen maps, by their numbers in `object`.
+    /// Content of the frozen maps, by their numbers in `object`.
     pub frozen: Frozen,
-    /// The same by names of maps, and a generation of zero.
+    /// Content of the frozen maps by name, with a generation of zero if there is one.
     pub contents: BTreeMap<String, MapContent>,
 }
 
 impl FrozenMaps {
-    /// Returns the maps that a program of an object can rely on, and the reason for each map that
-    /// it cannot rely on. Does not check that no program writes the maps.
+    /// Returns the maps that a program of an object can rely on. Also returns, by number, the
+    /// reasons why it cannot rely on other maps. Does not check whether programs write the maps.
     pub fn of(
         object: &Object,
         contents: &BTreeMap<u32, MapContent>,
@@ -172,7 +173,7 @@ impl FrozenMaps {
             });
         }
         let mut values = frozen.value_bytes();
-        // A map cannot be empty.
+        // A map must have at least one byte.
         values.resize(values.len().max(BYTES as usize), 0);
         frozen.values = add(&mut object, VALUES, values);
         (Some(FrozenMaps { object, frozen, contents }), why)
@@ -180,8 +181,8 @@ impl FrozenMaps {
 }
 
 impl FrozenMaps {
-    /// Returns the content that a rewritten program may rely on. This is all of it if the mode is
-    /// trust or a guard checks the generation, otherwise none.
+    /// Returns the content that a rewritten program may rely on: all of it if nothing is checked
+    /// (`Mode::Trust`) or a guard checks the generation, otherwise none.
     pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
         let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
         match mode == Mode::Trust || checked {
@@ -191,13 +192,13 @@ impl FrozenMaps {
     }
 }
 
-/// Returns the content of the map with the generation while no frozen map has been changed.
+/// Returns the content that the map with the generation has until a frozen map is changed.
 pub(crate) fn zero() -> MapContent {
     let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
     MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
-/// Adds a map of one element; returns its number.
+/// Adds a map with one element to an object; returns the number of the map.
 fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     let taken = |name: &str| object.maps.iter().any(|map| map.name == name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -217,11 +218,10 @@ fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     (object.maps.len() - 1) as u32
 }
 
-/// Returns the given contents that no program of a chain writes, and the decision about each map,
-/// by program.
+/// Returns the given contents of maps that no program of a chain writes. Also returns the decision
+/// about each map, by program.
 ///
-/// # Errors
-/// If shared maps differ.
+/// If maps that are shared have different definitions.
 pub(crate) fn unwritten(
     chain: &Chain,
     loaded: &[Loaded],
@@ -235,7 +235,7 @@ pub(crate) fn unwritten(
         let (mut left, mut given) = (BTreeMap::new(), Vec::new());
         for (&map, content) in contents {
             let group = groups.get(&(member, map as usize));
-            // All programs that have this map, with its numbers there.
+            // All programs that share this map, with the number of the map in each.
             let shared = groups.iter().filter(|(_, of)| Some(*of) == group).map(|(&at, _)| at);
             let mut users: Vec<(usize, usize)> = shared.collect();
             users.push((member, map as usize));
@@ -258,8 +258,8 @@ pub(crate) fn unwritten(
     Ok((kept, all))
 }
 
-/// Returns the contents of maps that can be frozen, by name in the object, and the reasons for the
-/// others.
+/// Returns the contents of maps that can be frozen, by name in the object, and the reasons why
+/// other maps cannot.
 pub(crate) fn freezable(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,
@@ -272,7 +272,7 @@ pub(crate) fn freezable(
     (contents.iter().filter_map(named).collect(), why)
 }
 
-/// Returns the reason why a program of an object may write a map, if one may.
+/// Returns the reason why a program of an object may write a map; `None` if none of them writes it.
 fn write_reason(
     name: &str,
     object: &Object,

@@ -1,4 +1,4 @@
-//! Fuses the programs of a chain into one, which is loaded instead of all of them.
+//! Fuses the programs of a chain into one program, which is loaded in place of all of them.
 
 use crate::equivalence::TestInput;
 use crate::frozen::joined;
@@ -29,10 +29,10 @@ pub(crate) enum FusedError {
     Devices {
         /// Program on the first device.
         from: String,
-        /// Program on the second device, to which the first sends packets.
+        /// Program on another device, to which the first one sends packets.
         to: String,
     },
-    /// The maps do not fit together.
+    /// The shared maps of the chain are not valid.
     #[error(transparent)]
     Chain(#[from] ChainError),
     /// An object cannot be read or linked.
@@ -41,7 +41,7 @@ pub(crate) enum FusedError {
     /// One object cannot have the licenses of all programs.
     #[error(transparent)]
     License(#[from] LicenseError),
-    /// One map is pinned under several names.
+    /// A map is pinned under several names.
     #[error("{one} and {other} are one map, which is pinned under one name: {first} or {second}")]
     Pins {
         /// The map in one program, as `PROGRAM:MAP`.
@@ -64,35 +64,37 @@ pub(crate) enum FusedError {
     Write(#[from] WriteError),
 }
 
-/// The fused programs of a chain.
+/// Result of fusing the programs of a chain.
 pub(crate) struct Fused {
     pub report: FusedReport,
-    /// Object with the fused program; `None` if it is not proved.
+    /// Object with the fused program; `None` without a proof that it does the same.
     pub bytes: Option<Vec<u8>>,
-    /// Programs to compare it with in the kernel, or the reason why there are none.
+    /// The original programs, with which the fused program is compared in the kernel; or the reason
+    /// why they cannot be run there.
     pub apart: Result<Unfused, String>,
-    /// Packets and map contents to try it on as well.
+    /// Further packets and map contents on which the fused program is tried.
     pub test_inputs: Vec<TestInput>,
-    /// Control-flow graphs of the program as fused and as optimised, if requested.
+    /// Control-flow graphs of the fused program before and after it is optimised, if requested.
     pub graph: Option<PairReport>,
 }
 
-/// The original programs of a chain, each of which calls the next by a tail call.
+/// The original programs of a chain as separate programs, each of which calls the next one by a
+/// tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfused {
     /// Object with all of these programs.
     pub bytes: Vec<u8>,
-    /// Name of the first program in the object.
+    /// Name of the first program in this object.
     pub entry: String,
-    /// Names of maps in this object and in the fused one, by their names in the chain.
+    /// Names of each map in this object and in the fused one, by its name in the chain.
     pub maps: BTreeMap<String, String>,
 }
 
-/// Name of the map for the tail calls between these programs.
+/// Name of the program array for the tail calls between these programs.
 const NEXT: &str = "slowpath_next";
 
-/// Fuses the programs of a chain into one called `name`. `objects` has the rewritten programs; the
-/// others are as in `loaded`.
+/// Fuses the programs of a chain into one program called `name`. `objects` has the rewritten
+/// programs; programs that were not rewritten are taken from `loaded`.
 pub(crate) fn fused(
     chain: &Chain,
     loaded: &[Loaded],
@@ -112,7 +114,7 @@ pub(crate) fn fused(
     let kernel = lift.kernel_types.as_deref();
     let license = license(chain, loaded, kernel)?;
     let joined = one_object(chain, &current, license.clone())?;
-    // The entry comes first.
+    // The entry program comes first.
     let mut order = chain.order();
     order.sort_by_key(|&member| member != chain.entry);
     let place = |member: usize| order.iter().position(|&other| other == member).unwrap_or(0);
@@ -127,7 +129,7 @@ pub(crate) fn fused(
     };
     let handovers: Vec<Handover> = chain.edges.iter().map(handover).collect();
     let whole = fuse(&programs, &handovers, name)?;
-    // In one program, later parts need not repeat the checks of earlier parts.
+    // In a single program, later parts need not repeat checks of earlier parts.
     let (least, greatest) = lift.receive.length;
     let any = PacketFacts::lengths(least, greatest);
     let mut done = optimize(&joined.object, &whole, &any, Mode::Trust, lift, stop)?;
@@ -163,7 +165,7 @@ pub(crate) fn fused(
     Ok(Fused { report, bytes, apart, test_inputs, graph })
 }
 
-/// Returns the license of an object with the programs of a chain.
+/// Returns the license of an object that contains all programs of a chain.
 fn license(
     chain: &Chain,
     loaded: &[Loaded],
@@ -180,8 +182,8 @@ fn license(
     Ok(joint_license(&licensed.collect::<Vec<_>>())?)
 }
 
-/// Joins the objects of a chain's programs into one that can be written: pinned maps keep the names
-/// that they are pinned under.
+/// Joins the objects of a chain's programs into one object. Pinned maps keep the names under which
+/// they are pinned.
 fn one_object(
     chain: &Chain,
     loaded: &[Loaded],
@@ -218,10 +220,11 @@ fn one_object(
     Ok(joined)
 }
 
-/// Writes the original programs of a chain in this order, each calling the next by a tail call.
+/// Returns an object with the original programs of a chain, in this order. Each calls the next one
+/// by a tail call.
 ///
 /// # Errors
-/// The reason why that is not possible, in words.
+/// The reason why such an object is not possible, in words.
 fn apart(
     chain: &Chain,
     loaded: &[Loaded],
@@ -249,7 +252,7 @@ fn apart(
         slots: slots.skip(1).collect(),
         ..MapDef::new(NEXT)
     });
-    // The object is only for trials, so its maps are not pinned.
+    // The object is only for comparisons, so its maps are not pinned.
     all.object.maps.iter_mut().for_each(|map| map.pinning = 0);
     let made = tail_calls(&programs, handovers, array as u32).map_err(|error| said(&error))?;
     let entry = made.first().map(|program| program.name.clone()).unwrap_or_default();
@@ -258,7 +261,8 @@ fn apart(
     Ok(Unfused { bytes, entry, maps })
 }
 
-/// Returns the current version of a program: rewritten, or as loaded.
+/// Returns the current version of a program: the rewritten one if it exists, otherwise the loaded
+/// one.
 fn current(loaded: &Loaded, rewritten: Option<&[u8]>) -> Result<Loaded, ObjectError> {
     let Some(bytes) = rewritten else { return Ok(loaded.clone()) };
     let object = Object::parse(bytes)?;

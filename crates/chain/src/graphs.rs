@@ -1,4 +1,4 @@
-//! Control-flow graphs of programs before and after rewriting, as documents for display.
+//! Control-flow graphs of programs before and after rewriting, as data for display.
 
 use crate::report::{DroppedReport, LineReport, dropped_reports, line};
 use serde::Serialize;
@@ -95,8 +95,8 @@ pub struct WayReport {
 }
 
 impl PairReport {
-    /// Compares a program, called `name` in the chain, with its rewritten version; `None` if jumps
-    /// lead out of it.
+    /// Compares a program with its rewritten version; the program is called `name` in the chain.
+    /// Returns `None` if jumps lead out of it.
     pub(crate) fn of(
         name: &str,
         object: &Object,
@@ -111,7 +111,7 @@ impl PairReport {
         Some(PairReport { lines: lines.lines, before, after: Some(after), dropped })
     }
 
-    /// Removes the rewritten program.
+    /// Returns the graphs without the rewritten program.
     pub(crate) fn before_only(self) -> PairReport {
         PairReport { after: None, ..self }
     }
@@ -173,7 +173,7 @@ fn after(
     compared: &Compared,
     lines: &mut Lines<'_>,
 ) -> GraphReport {
-    // All blocks of the original become one, in the place of the first.
+    // All blocks of the copied original become one block, at the position of the first.
     let is_original = |&number: &usize| compared.parts[number] == Part::Original;
     let shown = |number: usize| !is_original(&number) || number == 0 || !is_original(&(number - 1));
     let mut places = Vec::with_capacity(compared.after.len());
@@ -220,18 +220,18 @@ fn after(
     GraphReport { blocks, slots: made.program.insns.len() }
 }
 
-/// Returns the first slots of the instructions of a block.
+/// Lists the first slots of the instructions in a block; wide instructions have two slots.
 fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item = usize> + 'a {
     block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
 }
 
-/// Returns the change of a block of the original.
+/// Returns the change of a block of the original, as reports name it.
 fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
     if compared.unreached.contains(&number) {
         return "unreached";
     }
     let slots = || compared.before[number].slots.clone();
-    // Jumps depend on the order of blocks, so they do not count.
+    // Jumps depend on the order of blocks, so they do not make a block changed.
     let jump = |&slot: &usize| matches!(program.insns[slot], Insn::Jump { .. });
     let fates = |fate| slots().filter(|slot| !jump(slot)).all(|slot| compared.fates[slot] == fate);
     match (slots().all(|slot| jump(&slot)), fates(Fate::Kept), fates(Fate::Removed)) {

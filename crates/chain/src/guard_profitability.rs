@@ -1,10 +1,10 @@
-//! Decides whether a guard pays: its checks cost instructions, and the facts that it checks save
-//! some. Also selects fewer facts, so that the slowest arriving packet executes no more
-//! instructions for the checks.
+//! Decides whether a guard pays. Its checks cost instructions; the facts that it checks save
+//! instructions. If the guard does not pay, it tries to rewrite the program for fewer facts. The
+//! slowest arriving packet must not execute more instructions because of the checks.
 //!
 //! The measure is the number of instructions that the slowest packet executes (`cost`). It is
-//! computed only if the proof has not already shown that the guard pays. The proof goes through all
-//! pairs of paths, and records the instructions that they execute.
+//! computed only if the proof does not already show that the guard pays: the proof visits pairs of
+//! paths, and records how many instructions they execute.
 
 use crate::cost::max_instructions;
 use crate::equivalence::InstructionCounts;
@@ -18,19 +18,19 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Maximum share of the remaining time, as a divisor: 4 means a quarter.
+/// Maximum share of the remaining time for the decision, as a divisor: 4 means a quarter.
 const PART: u32 = 4;
-/// Maximum time.
+/// Maximum time for the decision.
 const TIME: Duration = Duration::from_secs(10);
-/// Maximum number of checks that the program is tried without.
+/// Maximum number of checks that are left out on trial.
 const TRIES: usize = 16;
 
-/// Program, facts and options that the decision is about.
+/// The program, facts and options that a decision is about.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub object: &'a Object,
     pub program: &'a BpfProgram,
-    /// Known facts; the guard checks no others.
+    /// Facts that a guard may check; it checks no others.
     pub known: Facts<'a>,
     /// Facts about packets that arrive.
     pub arriving: &'a PacketFacts,
@@ -42,14 +42,15 @@ pub(crate) enum Verdict {
     /// The guard pays.
     Pays,
     /// The rewritten program `made` is better, but not proved yet. `why` has the reasons, one
-    /// sentence each; `pays` is true if the guard paid before, too.
+    /// sentence each. `pays` is true if the guard of the first version already paid.
     FewerFacts { made: Box<Specialised>, why: Vec<String>, pays: bool },
     /// The guard does not pay; the reason is a sentence.
     KeepOriginal(String),
 }
 
-/// Returns true if the pairs of paths already show that a guard pays. No packet executes more than
-/// before, and the slowest saves at least twice the instructions of the guard.
+/// Returns true if the pairs of paths already show that a guard pays: no packet executes more
+/// instructions than before, and the slowest packet saves at least twice the instructions of the
+/// guard.
 pub(crate) fn obvious(guard: &Guard, executed: &InstructionCounts) -> bool {
     let InstructionCounts { before, after, slower } = *executed;
     slower == 0 && before >= after.saturating_add(guard.instructions() as u64)
@@ -69,7 +70,7 @@ pub(crate) fn assess_guard(
     let before = check.executes(subject.program).filter(|cost| cost.1).map(|cost| cost.0);
     let after = check.executes(&made.program).map(|cost| cost.0);
     let (Some(before), Some(after)) = (before, after) else {
-        // The proof covers all packets that the guard lets through, more than those that arrive.
+        // The guard lets more packets through than those that arrive; the proof covers all of them.
         return if executed.after < executed.before {
             Verdict::Pays
         } else {
@@ -106,17 +107,17 @@ struct ProfitabilityCheck<'a> {
     stop: &'a Stop,
 }
 
-/// A check of a guard that the program may do without.
+/// A check that a guard may leave out.
 enum GuardCheck {
-    /// All checks of bytes; checks of the length and of maps remain.
+    /// All checks of bytes; the checks of length and maps are kept.
     Bytes,
     Compared(Comparison),
     Values(Field),
 }
 
 impl ProfitabilityCheck<'_> {
-    /// Returns the maximum number of instructions of packets that arrive, and whether some packet
-    /// reaches it.
+    /// Returns the maximum number of instructions that arriving packets execute. Also returns
+    /// whether some packet reaches this number.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
         let cost = max_instructions((object, program), arriving, options, self.stop).ok()?;
@@ -130,8 +131,8 @@ impl ProfitabilityCheck<'_> {
         self.stop.reason().is_none().then_some(made)
     }
 
-    /// Rewrites the program without any facts, if it then executes at most `after` instructions.
-    /// The original executes `before`.
+    /// Rewrites the program without any facts; `None` unless it then executes at most `after`
+    /// instructions. The original executes `before`.
     fn without_any(&self, before: u64, after: u64) -> Option<(Specialised, u64)> {
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let made = self.rewritten(&nothing).filter(|made| made.guard.is_none())?;
@@ -142,9 +143,9 @@ impl ProfitabilityCheck<'_> {
         (now <= after).then_some((made, now))
     }
 
-    /// Rewrites the program for fewer facts, as long as it executes no more instructions. It gives
-    /// up facts first on which the fewest changes depend. Returns the program, its number of
-    /// instructions, and a sentence for each fact given up.
+    /// Rewrites the program for fewer and fewer facts, as long as it does not execute more
+    /// instructions. Facts on which the fewest changes depend are given up first. Returns the
+    /// program, its number of instructions, and a sentence for each fact given up.
     fn fewer(&self, made: &Specialised, after: u64) -> (Option<Specialised>, u64, Vec<String>) {
         let mut facts = self.subject.known.facts.clone();
         let (mut best, mut after, mut why): (Option<Specialised>, u64, _) = (None, after, vec![]);
@@ -177,7 +178,7 @@ impl ProfitabilityCheck<'_> {
 }
 
 impl GuardCheck {
-    /// Returns the facts without those of this check; `None` if there are none.
+    /// Returns the facts that are left without those of this check; `None` if none are left.
     fn facts_without(&self, facts: &PacketFacts) -> Option<PacketFacts> {
         let mut less = facts.clone();
         match self {
@@ -197,7 +198,7 @@ impl GuardCheck {
         (less != *facts).then_some(less)
     }
 
-    /// Returns the number of changes of the program that depend on this check.
+    /// Returns the number of changes of the program that depend on the facts of this check.
     fn dependent_changes(&self, made: &Specialised) -> usize {
         let bytes: BTreeSet<u16> = match self {
             GuardCheck::Compared(one) => one.bits().map(|(at, _)| at).collect(),
@@ -211,7 +212,7 @@ impl GuardCheck {
         made.changes.iter().filter(rests).count()
     }
 
-    /// Returns the number of instructions of this check.
+    /// Returns the number of the guard's instructions for this check.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
             GuardCheck::Bytes => guard.instructions(),
@@ -242,7 +243,7 @@ impl std::fmt::Display for GuardCheck {
     }
 }
 
-/// Returns the checks that the program may do without, in the order in which they are tried.
+/// Returns the checks that a guard may leave out, in the order in which this is tried.
 fn units(made: &Specialised) -> Vec<GuardCheck> {
     let Some(guard) = &made.guard else { return Vec::new() };
     let mut units: Vec<GuardCheck> =
@@ -256,14 +257,14 @@ fn units(made: &Specialised) -> Vec<GuardCheck> {
     units
 }
 
-/// Counts the calls in front of the original.
+/// Returns the number of calls in a rewritten program, without those of the original after a guard.
 fn calls(made: &Specialised) -> usize {
     let all = &made.program.insns;
     let end = made.guard.as_ref().map_or(all.len(), |guard| guard.original);
     all.iter().take(end).filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Writes a number of instructions in words.
+/// Returns a number of instructions in words.
 fn instructions(count: u64) -> String {
     format!("{count} instruction{}", if count == 1 { "" } else { "s" })
 }

@@ -1,5 +1,5 @@
-//! Analysis of one program of a chain by itself, for the packets that the programs before it send.
-//! It is used for a program with another instruction set than the others.
+//! Analysis of a single program of a chain, for the packets that the programs before it send. It is
+//! used for programs whose instruction set differs from that of the other programs.
 
 use crate::facts::{ChainProgram, FactsOptions, Outgoing, facts_along};
 use crate::{Chain, ChainError, KnownStart, Loaded};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Chain {
-    /// Returns the program with number `member` as a file to analyse, called `name` in results. The
-    /// analysis finds out which packets arrive. The programs in `compiled`, by number, run as
-    /// compiled code, as in [`Chain::combine`]. Results are about packets that are `known` to
-    /// arrive at the first program, with maps as they are known.
+    /// Returns the program with index `member` as a file to analyse, called `name` in results. The
+    /// analysis finds out which packets arrive. The programs with the indices in `compiled` run as
+    /// compiled code, as in [`Chain::combine`]. Results are limited to the packets at the first
+    /// program and the content of maps in `known`.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -51,8 +51,8 @@ impl Chain {
     }
 }
 
-/// Finds the facts about packets that arrive at a program. `chain` has only the edges of this
-/// program and of those before it.
+/// Finds the facts about packets that arrive at a program. `chain` has only the edges on the way to
+/// this program.
 fn arrivals(
     chain: &Chain,
     (loaded, upstream, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),

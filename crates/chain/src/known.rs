@@ -1,5 +1,4 @@
-//! Knowledge about the start of runs through a chain: facts about arriving packets, and content of
-//! maps.
+//! Knowledge about the start of runs through a chain: facts about packets, and content of maps.
 
 use crate::facts::any_packet;
 use crate::frozen::{self, read_contents};
@@ -10,28 +9,28 @@ use slowpath_bpf::lift::MapContent;
 use slowpath_ir::PacketFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A map of a program of a chain: number of the program, and name of the map in its object.
+/// A map of a chain: index of its program, and name of the map in the program's object.
 pub type MemberMap = (usize, String);
 
-/// Facts about arriving packets, and content of maps, to which results are limited.
+/// Facts about packets at the first program, and content of maps, to which results are limited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
     /// Facts about packets that arrive at the first program.
     pub first: PacketFacts,
-    /// Content of maps. Rewritten programs have these maps by the same names.
+    /// Content of maps. These maps have the same names in rewritten programs.
     pub contents: BTreeMap<MemberMap, MapContent>,
 }
 
 impl Default for KnownStart {
-    /// Any packets, and any content of maps.
+    /// Returns a start without knowledge: any packets, and any content of maps.
     fn default() -> Self {
         KnownStart { first: any_packet(), contents: BTreeMap::new() }
     }
 }
 
 impl KnownStart {
-    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). Packets
-    /// have the facts `first`, and the `generations` are zero (`crate::frozen`).
+    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). The facts
+    /// `first` hold for packets, and the `generations` are zero (`crate::frozen`).
     ///
     /// # Errors
     /// As [`read_contents`].
@@ -57,13 +56,13 @@ impl KnownStart {
         Ok(KnownStart { first, contents })
     }
 
-    /// Returns the content of a program's maps, by their names in its object.
+    /// Returns the known content of a program's maps, by name in its object.
     pub(crate) fn of_member(&self, member: usize) -> BTreeMap<String, MapContent> {
         let own = self.contents.iter().filter(|((of, _), _)| *of == member);
         own.map(|((_, name), content)| (name.clone(), content.clone())).collect()
     }
 
-    /// Returns the content of all maps, by their names in the joined object.
+    /// Returns the known content of all maps, by name in the joined object.
     pub(crate) fn of_all(
         &self,
         loaded: &[Loaded],
@@ -78,7 +77,7 @@ impl KnownStart {
         self.contents.iter().filter_map(place).collect()
     }
 
-    /// Returns the facts about packets, if they say more than those about any packet.
+    /// Returns the facts about packets; `None` if they hold for any packet.
     pub(crate) fn says_of_packets(&self) -> Option<PacketFacts> {
         (self.first != any_packet()).then(|| self.first.clone())
     }

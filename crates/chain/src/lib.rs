@@ -1,9 +1,10 @@
-//! Chains of programs: after one program, another runs on the same packet, depending on the result.
+//! Chains of programs: after one program, another program runs on the same packet, depending on the
+//! result of the first.
 //!
-//! [`Chain::parse`] reads the description. [`Chain::combine`] combines the objects into one file,
-//! which is analysed like any other. A packet on one of its paths passes all programs along the
-//! way. [`facts`] finds facts about every packet that a program passes on. [`equivalence::prove`]
-//! shows that a specialised program does what the original does.
+//! [`Chain::parse`] reads the description of a chain. [`Chain::combine`] combines its objects into
+//! one file, which is analysed like any other. A path through this file leads through all programs
+//! that a packet passes. [`facts`] finds facts about every packet that leaves a program.
+//! [`equivalence::prove`] shows that a specialised program does the same as the original.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
 //! Network" (NetPL 2019), "Program combination".

@@ -1,4 +1,4 @@
-//! License of an object with the programs of several other objects.
+//! License of an object that contains the programs of several objects.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::license::{gpl_only_call, is_gpl_compatible};
@@ -7,12 +7,12 @@ use thiserror::Error;
 /// Prefix of licenses that offer a choice between the GPL and another license.
 const DUAL: &str = "Dual ";
 
-/// A program under the license of its object.
+/// A program, and the license of its object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Licensed<'a> {
     /// Name in the chain.
     pub name: &'a str,
-    /// License; `None` if the object has none.
+    /// License; `None` if the object states none.
     pub license: Option<&'a str>,
     pub program: &'a BpfProgram,
 }
@@ -20,8 +20,8 @@ pub(crate) struct Licensed<'a> {
 /// Reason why one object cannot have the licenses of all programs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum LicenseError {
-    /// The kernel loads one of the programs only under the GPL, but another program is not under
-    /// it.
+    /// The kernel loads one of the programs only under the GPL, but the license of another program
+    /// is not compatible with the GPL.
     #[error(
         "{needs} calls {call}, which the kernel keeps for programs under the GPL, and {other} is {license}: \
          one object has one license"
@@ -29,14 +29,14 @@ pub(crate) enum LicenseError {
     NeedsGpl {
         /// The program that needs the GPL.
         needs: String,
-        /// Function that it calls.
+        /// Function that this program calls.
         call: String,
         /// The program whose license is not compatible with the GPL.
         other: String,
         /// License of `other`, in words.
         license: String,
     },
-    /// Programs have different licenses, neither of which includes the other.
+    /// Two programs have different licenses, and neither license includes the other.
     #[error(
         "{one} is {first} and {other} is {second}: one object has one license; give both the \
          same, or load them one behind the other"
@@ -53,11 +53,12 @@ pub(crate) enum LicenseError {
     },
 }
 
-/// Returns the license of an object with all of these programs: their common license, or the one
-/// that all licenses include. If all are compatible with the GPL, but differ, this is the GPL.
+/// Returns the license of an object with all of these programs. It is their common license, or the
+/// license that all others include. If the licenses differ but all are compatible with the GPL, it
+/// is the GPL.
 ///
 /// # Errors
-/// See [`LicenseError`]. Authors choose the license of a program, so no other license is made up.
+/// See [`LicenseError`]. Only the authors may choose another license for a program.
 pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>, LicenseError> {
     let compatible = |of: &&Licensed<'_>| of.license.is_some_and(is_gpl_compatible);
     let other = programs.iter().find(|of| !compatible(of));
@@ -72,7 +73,8 @@ pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>,
     }
     let Some(first) = programs.first() else { return Ok(None) };
     if let Some(different) = programs.iter().find(|of| of.license != first.license) {
-        // The GPL if all licenses are compatible with it, otherwise the license that is not.
+        // The license is the GPL if all licenses are compatible with it, otherwise the one that is
+        // not.
         let strict = programs.iter().find(|of| compatible(of) && !is_dual(of.license));
         let joint = other.map_or_else(
             || Some(strict.and_then(|of| of.license).unwrap_or("GPL")),
@@ -98,7 +100,7 @@ fn is_dual(license: Option<&str>) -> bool {
     license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
 }
 
-/// Returns true if a license offers the choice of another one: `Dual MIT/GPL` that of `MIT`.
+/// Returns true if `license` offers `other` as a choice: `Dual MIT/GPL` offers `MIT`.
 fn leaves((license, other): (&str, &str)) -> bool {
     let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
     is_dual(Some(license)) && choices == Some(other)

@@ -1,14 +1,14 @@
-//! Changes that the network between two devices may make to a packet.
+//! Changes that a network between two devices may make to packets.
 
 use crate::ChainError;
 use crate::description::NetworkDescription;
 use crate::yaml::line;
 use slowpath::Network;
 
-/// Maximum offset of bytes that can change: the size of the largest frame.
+/// Greatest offset of a byte that can change; no frame is longer.
 const MOST: u16 = 16383;
 
-/// Names of the fields that can change, for messages.
+/// Names of the packet fields that can change, for messages.
 const FIELDS: &str = "ethernet_addresses, ttl";
 
 /// Reads the description of a network.

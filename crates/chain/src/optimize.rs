@@ -1,8 +1,10 @@
-//! Rewrites programs for facts about arriving packets, and proves that they do the same.
+//! Rewrites programs for facts about arriving packets, and proves that the rewritten programs do
+//! the same.
 //!
-//! Without a proof, a rewritten program is not used. The program is then rewritten for fewer facts:
-//! first without those that decide no branch, then without any about bytes. In the end, it stays as
-//! it was. It also stays if its guard costs more than it saves (`guard_profitability`).
+//! A rewritten program without a proof is not used. The program is then rewritten for fewer facts:
+//! first only for those that decide branches, then only for lengths. If there is still no proof,
+//! the program stays unchanged. It also stays unchanged if its guard costs more than it saves
+//! (`guard_profitability`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove_guard_with_origins, prove_with_origins};
 use crate::frozen::FrozenMaps;
@@ -16,18 +18,20 @@ use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Result of rewriting a program, with the proof.
+/// Result of rewriting a program, and its proof.
 #[derive(Debug)]
 pub struct Optimized {
-    /// The program, with its changes and their reasons; `None` if it stays as it was.
+    /// The rewritten program, with its changes and their reasons; `None` if the program stays
+    /// unchanged.
     pub specialised: Option<Specialised>,
-    /// Object with the additional maps; `None` if there are none.
+    /// Object with the additional maps of the rewritten program; `None` if it has none.
     pub object: Option<Object>,
-    /// Proof that the program does the same.
+    /// Proof that the rewritten program does the same.
     pub proof: Option<Proof>,
-    /// Reason why no rewritten program is proved, although one was made.
+    /// Reason why a rewritten program was made, but is not proved; `None` if it is proved or was
+    /// not made.
     pub unproved: Option<String>,
-    /// Reasons why the program stays as it was, or was rewritten for fewer facts; one sentence
+    /// Reasons why the program stays unchanged, or was rewritten for fewer facts, one sentence
     /// each.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
@@ -40,22 +44,23 @@ pub enum OptimizeError {
     /// The program cannot be rewritten.
     #[error(transparent)]
     Specialise(#[from] SpecialiseError),
-    /// The program cannot be lifted, so that nothing can be proved.
+    /// The program cannot be lifted, so a proof is not possible.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Choice of guards.
+/// Choice of the guards that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guards {
-    /// All guards that can be proved: they check every useful fact.
+    /// All guards that can be proved. They check every fact that the program can use.
     All,
-    /// Guards that pay: they do not use facts that cost more to check than they save on the slowest
-    /// path.
+    /// Only guards that pay. They leave out facts whose checks cost more than the facts save on the
+    /// slowest path.
     Profitable,
 }
 
-/// Rewrites a program for packets with the given facts; a guard checks all useful ones.
+/// Rewrites a program for packets with the given facts. In mode [`Mode::Guard`], a guard checks
+/// every fact that the program uses.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -70,7 +75,8 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// Same as [`optimize`], also for maps with known content, and with a choice of guards.
+/// Same as [`optimize`], but also uses known content of maps, and lets the caller choose the
+/// guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -87,7 +93,7 @@ pub fn optimize_for(
     let mut tries = vec![(facts.clone(), frozen)];
     let (mut found, mut used, mut unproved) = (None, None, None);
     while let Some((facts, frozen)) = tries.pop() {
-        // Later steps need time as well.
+        // Half of the time is left for later steps.
         let within = stop.within(stop.remaining().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
         let known = Facts {
@@ -98,7 +104,7 @@ pub fn optimize_for(
         stop.enter("rewriting");
         let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
-        // A program that checks its facts may be loaded anywhere.
+        // A program that checks its facts may also be loaded where other packets arrive.
         if mode == Mode::Guard {
             options.receive = Receive::ANY;
         }
@@ -106,7 +112,7 @@ pub fn optimize_for(
             options.contents.extend(frozen.relied_on(&made, mode));
         }
         let options = &options;
-        // A guard costs more than it saves if it has more instructions than are left out.
+        // A guard with more instructions than the rewriting removes costs more than it saves.
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
         let calls_less = calls(&made.program.insns[..left]) < calls(&program.insns);
         if left >= program.insns.len() && !calls_less {
@@ -125,7 +131,7 @@ pub fn optimize_for(
                  that is a gain, only a measurement shows"
             ));
         }
-        // The cost of calls is not counted.
+        // The cost of calls is not counted in instructions.
         let countable = made.maps.is_empty() || !calls_less;
         if proof.proved && guards == Guards::Profitable && countable {
             let subject = Subject { object, program, known, arriving, options };
@@ -172,7 +178,7 @@ pub fn optimize_for(
     })
 }
 
-/// Proves a rewritten program; `facts` are those that it was rewritten for.
+/// Proves that a rewritten program does the same; `facts` are those that it was rewritten for.
 fn proved(
     (object, program): (&Object, &BpfProgram),
     made: &Specialised,
@@ -193,9 +199,9 @@ fn proved(
     }
 }
 
-/// Decides about a proved program whose guard may cost more than it saves. Returns the program as
-/// it is, or rewritten for fewer facts and proved again. Returns `None` if the guard does not pay,
-/// and adds the reason to `remarks`.
+/// Decides about a proved program whose guard may cost more than it saves. Returns the program
+/// unchanged, or rewritten for fewer facts and proved again. Returns `None` if the guard does not
+/// pay, and adds the reason to `remarks`.
 fn weighed(
     subject: Subject<'_>,
     (made, proof): (Specialised, Proof),
@@ -234,7 +240,8 @@ fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Returns the object, without the map of values if the program does not read it.
+/// Returns the object of a rewritten program. The map of values is left out if the program does not
+/// read it.
 fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     let mut object = frozen.object.clone();
     let reads = |insn: &Insn| match insn {
@@ -247,7 +254,8 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// Returns the facts for which a program without guard has to be proved.
+/// Returns the facts that a proof may assume: all facts without a guard, only limits of the length
+/// with one.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
@@ -255,7 +263,8 @@ fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     }
 }
 
-/// Returns fewer facts to try: those that decide branches, then only lengths.
+/// Returns fewer facts to try: first those that decide branches, then only lengths. Returns `None`
+/// if there are no fewer facts to try.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =

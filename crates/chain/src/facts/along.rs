@@ -1,4 +1,5 @@
-//! Facts along a chain: propagates facts about packets from each program to the next.
+//! Facts along a chain: finds the facts about packets at each program from those at the programs
+//! before it.
 
 use super::network::{Fragments, after_network};
 use super::{FactsOptions, Outgoing, ResultSet, any_packet, facts_leaving};
@@ -9,35 +10,35 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// A program of a chain, with its options.
+/// A program of a chain, with options for the search.
 #[derive(Clone, Copy)]
 pub struct ChainProgram<'a> {
     /// Object of the program.
     pub object: &'a Object,
-    /// The program, linked.
+    /// The linked program.
     pub program: &'a BpfProgram,
-    /// Knowledge about its maps and helpers, and limits of the search for facts.
+    /// Knowledge about the program's maps and helpers, and limits of the search for facts.
     pub options: &'a FactsOptions,
 }
 
-/// Knowledge about the packets that arrive at a program.
+/// Knowledge about the packets that reach a program.
 #[derive(Default)]
 pub struct Reached {
     /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Headroom and metadata of these packets.
     pub packet_environment: Option<PacketEnvironment>,
-    /// Packets that leave the previous program, by number of the edge to this program.
+    /// Packets that leave a previous program, for each edge to this program, by index of the edge.
     pub by_edge: Vec<(usize, Outgoing)>,
-    /// Reasons why nothing is known of packets over an edge, by its number.
+    /// Reasons why nothing is known about the packets on an edge, by index of the edge.
     pub unknown: Vec<(usize, String)>,
 }
 
-/// Finds the facts about packets that arrive at each program of a chain, in the order of its
-/// members. `first` holds for packets at the entry; `runs` are the members.
+/// Finds the facts about packets that reach each program of a chain, in the order of the members.
+/// `first` holds for packets at the entry; `runs` has the members' programs.
 ///
-/// If several edges lead to a program, its facts hold for packets over any of them. If nothing can
-/// be found out about a program in time, anything may leave it.
+/// If several edges lead to a program, its facts hold for packets on all of them. If nothing is
+/// found out about a program in time, any packet may leave it.
 pub fn facts_along(
     chain: &Chain,
     runs: &[ChainProgram<'_>],
@@ -101,7 +102,7 @@ pub fn facts_along(
     reached
 }
 
-/// Returns the results on which a packet takes an edge.
+/// Returns the results with which a packet takes an edge.
 fn results(edge: &Edge) -> ResultSet {
     let values = edge.on.iter().map(|action| action.number());
     let gone = edge.dispatched.then_some(REMOVED_RESULT);

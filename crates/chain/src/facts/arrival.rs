@@ -1,7 +1,7 @@
-//! Facts about arriving packets as terms: known bits are constants wherever the program reads them,
+//! Facts about arriving packets as terms: known bits are constants wherever the program reads them;
 //! other facts are conditions of every query.
 //!
-//! Nothing is known of bytes after the end of a packet.
+//! Nothing is known about the bytes after the end of a packet.
 
 use slowpath_bpf::lift::Lifted;
 use slowpath_exec::{InitialByte, Start};
@@ -14,20 +14,20 @@ use std::rc::Rc;
 /// Width of offsets in the packet, in bits.
 const WIDTH: u8 = 64;
 
-/// The initial packet, and the facts about it.
+/// Initial packet, and the facts about it.
 pub(crate) struct Arrival {
     packet: Rc<Packet>,
     facts: PacketFacts,
 }
 
-/// The initial packet.
+/// Initial packet with its known bits.
 struct Packet {
     bytes: ArrayId,
     length: TermId,
     /// Minimum length of packets, in bytes.
     min_length: u64,
     known: BTreeMap<u16, KnownBits>,
-    /// True if a byte was read at a variable offset; such a read does not show known bits.
+    /// True if a byte was read at a variable offset, where known bits are not constants.
     anywhere: Cell<bool>,
 }
 
@@ -60,8 +60,8 @@ impl Packet {
 }
 
 impl Arrival {
-    /// Returns the facts about packets that arrive at a lifted program, and the start of its
-    /// execution; `None` if the program has no packet length.
+    /// Returns the facts about packets that arrive at a lifted program, and the initial state of
+    /// its execution. Returns `None` if the program has no packet length.
     pub fn new(lifted: &Lifted, facts: &PacketFacts) -> Option<(Arrival, Start)> {
         let mut start = Start::default();
         let input = lifted.program.packet_length?;
@@ -82,12 +82,13 @@ impl Arrival {
         Some((Arrival { packet, facts: facts.clone() }, start))
     }
 
-    /// Returns the conditions on the packet, once the program has made all of its reads.
+    /// Returns the conditions on the packet. The program must have been executed before: conditions
+    /// about known bits are left out if no read needs them.
     pub fn conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, self.packet.anywhere.get())
     }
 
-    /// Returns the conditions on the packet, whatever the program will read.
+    /// Returns all conditions on the packet, including those about known bits.
     pub fn all_conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, true)
     }

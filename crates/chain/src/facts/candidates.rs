@@ -1,11 +1,11 @@
-//! Candidates for facts: statements that hold for all packets seen so far.
+//! Candidates for facts: statements that hold for all sample packets.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum size of a field in a fact, in bytes.
+/// Maximum size of a field in a candidate, in bytes.
 const MAX_FIELD: usize = 8;
-/// Minimum size of equal fields, in bytes.
+/// Minimum size of equal fields in a candidate, in bytes.
 const MIN_EQUAL: usize = 2;
 
 /// Limits of the search for candidates.
@@ -17,7 +17,7 @@ pub(super) struct Bounds {
     pub equalities: usize,
 }
 
-/// A packet that was seen to leave: its length and first bytes.
+/// A sample: length and first bytes of a packet that leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub length: u64,
@@ -25,7 +25,7 @@ pub(super) struct Seen {
     pub bytes: Vec<u8>,
 }
 
-/// Statements about bytes that may hold.
+/// Candidates for facts about bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pub bits: BTreeMap<u16, KnownBits>,
@@ -34,7 +34,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Returns statements that hold for all of these packets.
+    /// Returns the candidates that hold for all of these packets.
     pub fn of(seen: &[Seen], bounds: &Bounds) -> Candidates {
         let mut candidates = Candidates::default();
         let longest = seen.iter().map(|packet| packet.bytes.len()).max().unwrap_or(0);
@@ -55,9 +55,9 @@ impl Candidates {
         candidates
     }
 
-    /// Finds fields with few values, unless known bits already say as much.
+    /// Finds fields with few values, unless the known bits imply these values.
     fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
-        // Behind the 14 bytes of Ethernet, headers are aligned to four.
+        // After the 14 bytes of Ethernet, headers are aligned to four bytes.
         for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
             for offset in (0..longest).filter(|offset| offset % bytes == aligned) {
                 let field = Field { offset: offset as u16, bytes: bytes as u8 };
@@ -75,7 +75,8 @@ impl Candidates {
         }
     }
 
-    /// Returns whether the values of a field say more than the knowledge about its parts.
+    /// Returns true if the values of a field exclude more packets than what is known about its
+    /// parts.
     fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
         let half = field.bytes / 2;
         let parts = if half == 0 {
@@ -98,11 +99,11 @@ impl Candidates {
         (values.len() as u64) < parts
     }
 
-    /// Finds bytes that are not constant, but equal to others in all packets, and joins them to the
-    /// longest possible fields.
+    /// Finds fields that are equal in all packets. Only bytes that are not constant are compared;
+    /// adjacent equal bytes form the longest possible fields.
     fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
         let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
-        // Nearest earlier byte that is equal, for each byte that has one.
+        // For each byte, the nearest earlier byte that is equal, if there is one.
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();
         for &offset in free {
             let bytes = seen.iter().map(|packet| packet.bytes.get(offset).copied()).collect();
@@ -143,7 +144,8 @@ impl Candidates {
         self.bits.len() + self.values.len() + self.equal.len()
     }
 
-    /// Splits the candidates in two halves; empty if there are fewer than two candidates.
+    /// Splits the candidates into two halves. Returns an empty list if there are fewer than two
+    /// candidates.
     pub fn halves(self) -> Vec<Candidates> {
         let count = self.len();
         if count < 2 {
@@ -164,14 +166,14 @@ impl Candidates {
         halves.into()
     }
 
-    /// Adds candidates about other bytes.
+    /// Adds further candidates, which must be about other bytes.
     pub fn extend(&mut self, other: Candidates) {
         self.bits.extend(other.bits);
         self.values.extend(other.values);
         self.equal.extend(other.equal);
     }
 
-    /// Converts the candidates to facts about packets of these lengths.
+    /// Converts the candidates to facts about packets whose minimum and maximum length are given.
     pub fn facts(self, (min_length, max_length): (u16, u16)) -> PacketFacts {
         let Candidates { bits, values, equal } = self;
         PacketFacts { min_length, max_length, bits, values, equal }

@@ -1,7 +1,7 @@
-//! All runs that end with a result after which the next program runs, and the packet as they leave
-//! it.
+//! The packets that leave a program: all runs that end with one of the wanted results, and the
+//! packet at the end of these runs.
 //!
-//! Paths that surely lead to another result are left out first, so that most of the others need no
+//! Paths that certainly end with another result are removed first, so that most terms need no
 //! choice between paths.
 
 use super::error::FactsError;
@@ -12,18 +12,18 @@ use slowpath_ir::RegionId;
 use slowpath_search::{Gate, Gated, Head, Unrolled};
 use slowpath_smt::TermId;
 
-/// Offsets in `struct xdp_md` (`include/uapi/linux/bpf.h`).
+/// Offsets of fields in `struct xdp_md` (`include/uapi/linux/bpf.h`).
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// Maximum depth of a phi inside a result.
+/// Maximum depth inside a result at which a phi is found.
 pub(super) const WRAPPED: u32 = 4;
 
-/// The packet as all of these runs leave it.
+/// The packet at the end of all of these runs.
 pub(super) struct Departure {
     pub gated: Gated,
-    /// Conditions for reaching the end with such a result: those of the graph, and one on the
-    /// result where necessary.
+    /// Conditions for ending with such a result: conditions of the paths and, if necessary, a
+    /// condition on the result.
     pub gates: Vec<Gate>,
     /// Length of the packet, 32 bits.
     pub length: TermId,
@@ -81,13 +81,13 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// Returns the offset in the packet's region of a byte of the packet that leaves.
+    /// Returns the offset in the packet's memory region of byte `offset` of the leaving packet.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
     }
 
-    /// Returns the first bytes of the packet that leaves, one term each.
+    /// Returns the first bytes of the leaving packet, one term for each.
     pub fn bytes(
         &mut self,
         executor: &mut Executor,
@@ -105,7 +105,7 @@ impl Departure {
         Ok(bytes)
     }
 
-    /// Returns the minimum and maximum length that need no proof.
+    /// Returns limits of the packet's length that follow from its term alone, without a proof.
     pub fn lengths(&self, executor: &Executor) -> (u16, u16) {
         let domain = executor.pool.domain(self.length);
         let number = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
@@ -113,7 +113,7 @@ impl Departure {
     }
 }
 
-/// Returns the result at an exit, 32 bits, as a term that may have to be resolved.
+/// Returns the 32-bit result at an exit. The term may still have to be resolved.
 pub(super) fn result(
     executor: &mut Executor,
     state: &SymbolicState,
@@ -123,10 +123,12 @@ pub(super) fn result(
     executor.content(state, region, zero, 4)
 }
 
-/// Returns, by number, the arcs over which a run may reach an end with one of `results`.
+/// Returns, for each arc by number, whether a run over the arc may reach an end with one of
+/// `results`.
 ///
-/// Works backwards and keeps, for each node, the result term that all paths from there share, if
-/// there is one. Over an arc to a merge, a phi is the value that arrives over this arc.
+/// Works backwards. For each node, it keeps the result term that all paths from the node to the end
+/// share, if they share one. On an arc to a merge, a phi stands for the value that arrives over
+/// this arc.
 fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<bool> {
     let mut alive = vec![false; unrolled.dag.arcs.len()];
     let mut behind: Vec<Option<CommonResult>> = vec![None; unrolled.dag.nodes.len()];
@@ -171,16 +173,16 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<
     alive
 }
 
-/// Common property of paths to the end.
+/// Result that all paths from a node to the end have in common.
 #[derive(Clone, Copy, Debug)]
 enum CommonResult {
     /// The same result.
     Result(TermId),
-    /// Nothing in common.
+    /// The paths have different results.
     Any,
 }
 
-/// Returns the value of a term in runs that take an arc to a node.
+/// Returns the value that a term has in runs over an arc to a node.
 pub(super) fn arriving(
     executor: &mut Executor,
     term: TermId,

@@ -1,4 +1,4 @@
-//! Ends of packets that do not go on to the next program, and the branches that decide them.
+//! Ends of packets that do not reach the next program, and the branches that decide about them.
 
 use super::departure::{WRAPPED, arriving, result};
 use super::explanation::InsnLocation;
@@ -12,16 +12,16 @@ use std::collections::BTreeSet;
 /// Maximum number of listed ends.
 const MAX_ENDS: usize = 16;
 
-/// A result with which packets end, and the branch that decides it.
+/// A result with which packets end, and the branch that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// Result; `None` if it is not constant.
+    /// The result; `None` if it is not constant.
     pub result: Option<u32>,
-    /// Last branch before the end, if there is one.
+    /// Last branch before the end; `None` if there is no branch.
     pub branch: Option<InsnLocation>,
 }
 
-/// Returns the ends of a program with other results than these.
+/// Returns the ends of a program at which the result is not one of `results`.
 pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<End> {
     let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSe
     let mut ends = BTreeSet::new();
     for (exit, state) in unrolled.exits.clone() {
         let Some(term) = result(&mut unrolled.executor, &state, region) else { continue };
-        // The value of a phi is decided on the paths to it.
+        // The value of a phi is decided on the paths that lead to it.
         let mut open = vec![(exit, term)];
         let mut seen = BTreeSet::new();
         while let Some((arc, term)) = open.pop() {
@@ -59,7 +59,8 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSe
     ends.into_iter().take(MAX_ENDS).collect()
 }
 
-/// Returns the node at which a term merges different values, and the arcs that lead there.
+/// Returns the node at which a term merges different values, and the arcs to this node. Looks for
+/// the merge at most `deep` levels inside the term.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
     if let Some(Varying::Merged { node, incoming }) = executor.path_dependence(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
@@ -68,7 +69,7 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
     executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
-/// Returns the last branches on the paths to the end of a node, with `None` for a path without
+/// Returns the last branch on each path to the end of a node; `None` stands for a path without
 /// branches.
 fn branches(
     unrolled: &Unrolled,

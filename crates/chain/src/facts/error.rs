@@ -1,4 +1,4 @@
-//! Errors in the search for facts about the packets that a program passes on.
+//! Errors in the search for facts about packets that leave a program.
 
 use slowpath_bpf::lift::LiftError;
 use slowpath_exec::ExecError;
@@ -6,7 +6,7 @@ use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
 use thiserror::Error;
 
-/// Reason why there are no facts.
+/// Reason why no facts were found.
 #[derive(Debug, Error)]
 pub enum FactsError {
     /// The program cannot be lifted.
@@ -21,13 +21,13 @@ pub enum FactsError {
     /// The solver contradicts itself.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// Some runs are not analysed.
+    /// Some runs of the program are not analysed.
     #[error("not all of its runs are looked at: {0}")]
     Unseen(String),
-    /// The packet that leaves cannot be expressed as a term.
+    /// The leaving packet cannot be expressed as a term.
     #[error("{0}")]
     NotExpressible(String),
-    /// It is not known whether any packet leaves.
+    /// It is undecided whether any packet leaves.
     #[error("the solver cannot tell whether any packet leaves: {0}")]
     Undecided(String),
 }

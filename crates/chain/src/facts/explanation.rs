@@ -1,5 +1,5 @@
-//! Reasons for a fact: the branches that every packet that leaves takes and that the fact follows
-//! from, and the instructions that wrote the bytes.
+//! Explanations of facts: branches that every leaving packet takes and from which the fact follows,
+//! and instructions that wrote the bytes.
 
 use super::error::FactsError;
 use super::fact::Fact;
@@ -9,7 +9,7 @@ use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, T
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
-/// Maximum number of queries for minimising a reason.
+/// Maximum number of queries for finding a smallest set of branches.
 const MINIMISE_BUDGET: usize = 40;
 
 /// An instruction, and its source line.
@@ -28,7 +28,7 @@ impl PartialOrd for InsnLocation {
 }
 
 impl Ord for InsnLocation {
-    /// Compares by instruction; both places must be in one program.
+    /// Compares by instruction; both locations must be in the same program.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.insn.cmp(&other.insn)
     }
@@ -40,8 +40,9 @@ impl InsnLocation {
         InsnLocation { insn, source }
     }
 
-    /// Returns the branch at the end of a block. If the compiler gives no line for it, as for
-    /// merged branches, the line is that of the instruction before it, such as the comparison.
+    /// Returns the location of the branch at the end of a block. Compilers give no line to some
+    /// branches, such as merged ones. Then the line of the instruction before it is used, such as
+    /// that of the comparison.
     pub(super) fn of_branch(program: &Program, block: &Block) -> InsnLocation {
         let insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
         let mut before = block.insns.iter().rev().map(|insn| InsnLocation::of(program, insn.0));
@@ -53,11 +54,11 @@ impl InsnLocation {
 /// Parts of a program that establish a fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Branches that the fact follows from, in the order of the program.
+    /// Branches from which the fact follows, in the order of the program.
     pub branches: Vec<InsnLocation>,
     /// Instructions that wrote the bytes of the fact.
     pub stores: Vec<InsnLocation>,
-    /// True if the fact depends on facts about packets that arrive.
+    /// True if the fact depends on facts about arriving packets.
     pub arrived: bool,
 }
 
@@ -76,7 +77,7 @@ impl Explanation {
     }
 }
 
-/// Finds the reason for a fact.
+/// Finds the parts of the program that establish a fact.
 pub(super) fn explain(
     proof: &mut Proof,
     facts: &PacketFacts,
@@ -125,7 +126,7 @@ pub(super) fn explain(
             let (writers, initial) =
                 gated.paths.writers(executor, &gated.state, proof.region, at)?;
             stores.extend(writers);
-            // Known bits of arriving packets are constants, so that no condition mentions them.
+            // Known bits of arriving packets are constants, so no condition mentions them.
             explanation.arrived |= initial && explanation.branches.is_empty();
         }
     }
@@ -134,7 +135,7 @@ pub(super) fn explain(
     Ok(explanation)
 }
 
-/// Returns the calls of these helpers on the paths of packets.
+/// Returns the locations of calls of these helpers, on paths that packets take.
 pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
@@ -151,13 +152,13 @@ pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     Explanation { stores, ..Explanation::default() }
 }
 
-/// Finds the reason why no packet leaves.
+/// Finds the branches because of which no packet leaves.
 pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Explanation, FactsError> {
     let conditions = proof.conditions();
     reasons(proof, &conditions, core)
 }
 
-/// Returns the branches that impose conditions that contradict each other.
+/// Returns the branches whose conditions contradict each other.
 fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],

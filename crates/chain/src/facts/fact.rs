@@ -1,13 +1,13 @@
-//! Kinds of facts.
+//! Kinds of facts about packets.
 
 use slowpath_ir::Field;
 
-/// One of the facts about packets that leave.
+/// A fact about the packets that leave a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// Minimum length.
+    /// Minimum length of packets.
     MinLength,
-    /// Maximum length.
+    /// Maximum length of packets.
     MaxLength,
     /// Range of the headroom.
     HeadRoom,
@@ -15,8 +15,8 @@ pub enum Fact {
     Metadata,
     /// Known bits of the byte at an offset.
     Bits(u16),
-    /// The values of a field.
+    /// Possible values of a field.
     Values(Field),
-    /// Two fields are equal.
+    /// Equality of two fields.
     Equal(Field, Field),
 }

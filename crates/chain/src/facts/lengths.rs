@@ -1,14 +1,14 @@
-//! Minimum and maximum length of packets that leave, by bisection: each step proves a bound or
-//! finds a packet.
+//! Finds the minimum and maximum length of leaving packets by bisection: each step proves a bound
+//! or finds a packet.
 
 use super::error::FactsError;
 use super::proof::{Example, Proof};
 use super::samples::Sampler;
 use slowpath_smt::Model;
 
-/// Finds the minimum and maximum length in bytes, starting from the bounds `known` and the packets
-/// `found`. Adds the shortest and the longest packet to `found`. An undecided query leaves a weaker
-/// bound.
+/// Finds the minimum and maximum length in bytes. Starts from the bounds `known` and the packets
+/// `found`, and adds the shortest and the longest packet to `found`. An undecided query leads to a
+/// weaker bound.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -23,8 +23,8 @@ pub(super) fn find(
         let length = short(proof.value(sampler, length, model));
         (shortest, longest) = (shortest.min(length), longest.max(length));
     }
-    // Try the bounds that the conditions of all paths give, then those known before: mostly, they
-    // are exact.
+    // First tries the bounds that follow from the conditions of all paths, then those that were
+    // known before. Mostly, they are exact.
     let mut guesses = vec![least, hint_least.saturating_sub(1).clamp(least, shortest)];
     let mut last = None;
     while least < shortest {
@@ -69,13 +69,13 @@ pub(super) fn find(
     Ok((least, greatest))
 }
 
-/// Limits a length to 16 bits.
+/// Converts a length to 16 bits; larger lengths become the maximum.
 fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// Guesses the minimum and maximum length: from the conditions of all paths on the packet as
-/// received, and from the number of bytes that it grows.
+/// Guesses the minimum and maximum length. The guess comes from conditions of all paths on the
+/// length as received, and from the number of bytes by which packets grow.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

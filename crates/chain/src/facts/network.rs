@@ -1,24 +1,25 @@
-//! Facts about packets after they have been sent to another device. Dropped are facts about bytes
-//! that the network may change, and about bytes after the end of short packets, which interfaces
-//! may pad.
+//! Facts about packets after they have crossed a network to another device. Facts about bytes that
+//! the network may change are dropped. So are facts about bytes after the end of short packets,
+//! because interfaces may pad these.
 
 use super::{LEAST_PACKET, any_packet};
 use slowpath::Network;
 use slowpath_ir::{Field, PacketFacts};
 use std::collections::BTreeSet;
 
-/// Bytes of the shortest frame on Ethernet, frame check sequence not included (IEEE 802.3, 3.2.8).
+/// Size of the shortest Ethernet frame without its frame check sequence, in bytes (IEEE 802.3,
+/// 3.2.8).
 const SHORTEST: u16 = 60;
-/// Offset of the type of an Ethernet frame, and size of a VLAN tag, which shifts the following
-/// bytes.
+/// Offset of the type of an Ethernet frame, and size of a VLAN tag. A tag shifts the bytes after
+/// it.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
-/// Bytes that routers change: time to live and checksum of IPv4, hop limit of IPv6.
+/// Offsets of the bytes that routers change: time to live and checksum of IPv4, hop limit of IPv6.
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Support for packets in fragments by the programs at both ends of a network. Such a program sees
-/// only the first fragment, and its device decides how long that is.
+/// Support for packets in fragments by the programs at both ends of a network. A program that
+/// supports them sees only the first fragment, whose length its device decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {
     /// True if the sending program supports them.
@@ -27,13 +28,13 @@ pub struct Fragments {
     pub behind: bool,
 }
 
-/// Returns the facts about packets after a network, if `facts` hold before it.
+/// Returns the facts about packets after a network, if `facts` hold for the packets before it.
 pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
         changed.extend(routed(facts));
     }
-    // Every fact is named here: a fact that the network may change must not survive it.
+    // All kinds of facts are listed, so that none is forgotten that the network may change.
     let PacketFacts { mut min_length, mut max_length, mut bits, mut values, mut equal } =
         facts.clone();
     if min_length < SHORTEST {
@@ -41,7 +42,7 @@ pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragment
         max_length = max_length.max(SHORTEST);
     }
     if fragments.before {
-        // Packets can be longer, with anything after the first fragment.
+        // Packets can be longer than the first fragment, with any bytes after it.
         changed.extend(min_length..=u16::MAX);
         max_length = any_packet().max_length;
     }
@@ -58,7 +59,7 @@ pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragment
     PacketFacts { min_length, max_length, bits, values, equal }
 }
 
-/// Returns the bytes that a router may change in packets with these facts.
+/// Returns the offsets of the bytes that a router may change in packets with these facts.
 fn routed(facts: &PacketFacts) -> BTreeSet<u16> {
     let mut changed = BTreeSet::new();
     for skipped in [0, TAG, 2 * TAG] {

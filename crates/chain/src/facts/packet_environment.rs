@@ -1,7 +1,7 @@
-//! Headroom and metadata of packets that leave: the distance by which the program has moved their
-//! start, and the length of their metadata. Both ranges come from packets that leave, and are then
-//! proved, as lengths are. Each query finds a packet outside the range seen so far, or shows that
-//! there is none.
+//! Headroom and metadata of leaving packets. They follow from the distance by which the program has
+//! moved the packet's start, and from the length of the metadata. The ranges of both are found and
+//! proved like those of lengths: each query finds a packet outside the range seen so far, or shows
+//! that no such packet exists.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
@@ -9,16 +9,17 @@ use super::samples::Sampler;
 use slowpath_bpf::lift::{MAX_METADATA, PacketEnvironment, Receive, TailRoom};
 use slowpath_smt::{Model, TermId};
 
-/// Maximum distance by which the start of a packet moves, in bytes.
+/// Maximum distance by which the start of a packet can move, in bytes.
 const FAR: u64 = 1 << 17;
-/// Maximum number of queries for one end of a range before the range is halved.
+/// Number of queries for one end of a range after which the range is halved instead.
 const STEPS: u32 = 4;
 
-/// Finds the headroom and metadata of packets that leave, if they arrived like `arrived` and none
-/// that leaves is shorter than `least` bytes. Ranges that are not found in time are unlimited.
+/// Finds the headroom and metadata of leaving packets. `arrived` has the headroom and metadata on
+/// arrival; no leaving packet is shorter than `least` bytes. Ranges that are not found in time are
+/// unlimited.
 ///
-/// The headroom is the initial headroom less the distance by which the start moved. The two ranges
-/// are combined as if they were independent, regardless of the values of single packets.
+/// The headroom is the headroom on arrival minus the distance by which the start has moved. The two
+/// ranges are combined as if they were independent of each other.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -27,7 +28,7 @@ pub(super) fn find(
 ) -> Result<PacketEnvironment, FactsError> {
     let pool = &mut proof.unrolled.executor.pool;
     let far = pool.constant(64, FAR);
-    // The sum is not negative.
+    // With this offset, the sum is not negative.
     let moved = pool.add(proof.departure.start, far);
     let metadata = proof.departure.metadata;
     let mut left = PacketEnvironment::ANY;
@@ -35,7 +36,8 @@ pub(super) fn find(
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
         let (low, high) = arrived.head;
         let most = match arrived.tail {
-            // Packet and headroom share a buffer; a packet longer than the buffer sets no limit.
+            // Packet and headroom share a buffer. A packet that is longer than the buffer sets no
+            // limit.
             TailRoom::Buffer(bytes) => bytes.checked_sub(least).map_or(u64::MAX, u64::from),
             TailRoom::Bytes(..) | TailRoom::TrimOnly => u64::MAX,
         };
@@ -51,8 +53,8 @@ pub(super) fn find(
     Ok(left)
 }
 
-/// Returns the minimum and maximum of a term if no value exceeds `most`; `None` if that is not
-/// known.
+/// Returns the minimum and maximum of a term, if it is proved that no value exceeds `most`;
+/// otherwise `None`.
 fn range(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -75,7 +77,7 @@ fn range(
     let (least, greatest) = (domain.lo().min(most), domain.hi().min(most));
     let lowest = seen.iter().copied().min().unwrap_or(greatest).clamp(least, greatest);
     let highest = seen.iter().copied().max().unwrap_or(least).clamp(least, greatest);
-    // The lower end, then the upper end, counted down from `most`.
+    // Finds the lower end, then the upper end as the lower end of `most - value`.
     let mut low = LowerEnd { proved: least, seen: lowest };
     low.narrow(|below| {
         let pool = &mut proof.unrolled.executor.pool;
@@ -96,22 +98,24 @@ fn range(
     Ok(Some((low.proved, most - high.proved)))
 }
 
-/// The lower end of a range.
+/// Lower end of a range, while it is searched.
 struct LowerEnd {
-    /// Proved lower bound.
+    /// Lower bound that is proved.
     proved: u64,
-    /// Least value seen.
+    /// Least value that a packet has.
     seen: u64,
 }
 
 impl LowerEnd {
-    /// Returns the next number up to which an example is asked for; `None` if the end is known.
+    /// Returns the next limit: an example of at most this value is asked for. Returns `None` if the
+    /// end of the range is found.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// Asks for examples up to some number, until the end is known or a query is undecided.
+    /// Asks for examples of small values until the end of the range is found, or a query is
+    /// undecided.
     fn narrow(
         &mut self,
         mut example: impl FnMut(u64) -> Result<Example, FactsError>,

@@ -1,4 +1,4 @@
-//! Queries about all packets that leave, and proofs of candidates.
+//! Queries about all leaving packets, and proofs of candidates.
 
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
@@ -17,19 +17,20 @@ use std::time::Duration;
 const LONGEST: u64 = 80_000_000;
 /// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(50);
-/// Number of packets derived from one that refutes candidates.
+/// Number of packets that are derived from each packet that refutes candidates.
 const VARIED: usize = 2;
 
-/// Answer to the question whether a packet that leaves can fulfil conditions.
+/// Answer to the question whether a leaving packet can fulfil given conditions.
 pub(super) enum Answer {
     Sat(Model),
-    /// It cannot, because of these conditions (by number; those of the query come last).
+    /// No packet can. The indices are those of conditions that contradict each other; conditions of
+    /// the query come last.
     Unsat(Vec<usize>),
     /// Undecided, with the reason.
     Unknown(String),
 }
 
-/// A packet that leaves and fulfils a condition, with the value of a term for it.
+/// A leaving packet that fulfils a condition, with the value that a term has for it.
 pub(super) enum Example {
     /// Value of the term, and the packet.
     Of(u64, Model),
@@ -39,13 +40,13 @@ pub(super) enum Example {
     Unknown,
 }
 
-/// All runs that end with a wanted result, and the solver.
+/// The formula of all runs that end with a wanted result, and the solver.
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,
     /// Memory region of the packet.
     pub region: RegionId,
-    /// Conditions on packets that arrive.
+    /// Conditions on arriving packets.
     pub arrived: Vec<TermId>,
     pub packet: Packet,
     /// Instructions of the program, by number.
@@ -73,8 +74,8 @@ impl Proof {
         self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
-    /// Returns the conditions on packets that leave: the gates, then the conditions on packets that
-    /// arrive.
+    /// Returns the conditions on leaving packets: those of the paths, then those on arriving
+    /// packets.
     pub fn conditions(&self) -> Vec<TermId> {
         let gates = self.departure.gates.iter().map(|gate| gate.term);
         gates.chain(self.arrived.iter().copied()).collect()
@@ -85,7 +86,7 @@ impl Proof {
         self.solver.statistics().checks
     }
 
-    /// Asks whether a packet that leaves can fulfil further conditions.
+    /// Asks whether a leaving packet can fulfil further conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
         let limit = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
@@ -100,7 +101,8 @@ impl Proof {
         })
     }
 
-    /// Finds a packet that leaves and fulfils a further condition, and the value of a term for it.
+    /// Finds a leaving packet that fulfils a further condition, and the value that a term has for
+    /// it.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -114,15 +116,15 @@ impl Proof {
         })
     }
 
-    /// Returns the value of a term for a packet that leaves.
+    /// Returns the value that a term has for the leaving packet of a model.
     pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
         let pool = &self.unrolled.executor.pool;
         let model = sampler.complete(pool, model.clone());
         Evaluator::new(pool, &model).value(term)
     }
 
-    /// Proves those candidates of the `seen` packets that hold for all packets that leave. Also
-    /// returns the reason why some candidates are undecided, if any are.
+    /// Proves candidates for facts from the `seen` packets. Returns those that hold for all leaving
+    /// packets, and the reason why some are undecided, if there is one.
     pub fn prove(
         &mut self,
         sampler: &mut Sampler,
@@ -150,8 +152,8 @@ impl Proof {
         }
     }
 
-    /// Proves candidates that cannot be decided all together: tries each half, until the time is
-    /// over.
+    /// Proves candidates that cannot be decided in one query: tries each half of them, until the
+    /// time is over.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,
@@ -185,7 +187,7 @@ impl Proof {
         Ok(proved)
     }
 
-    /// Asks whether candidates hold for all packets that leave.
+    /// Asks whether all candidates hold for all leaving packets.
     fn step(&mut self, sampler: &mut Sampler, candidates: &Candidates) -> Result<Step, FactsError> {
         let pool = &mut self.unrolled.executor.pool;
         let wrong = self.packet.wrong(pool, candidates);
@@ -210,11 +212,11 @@ impl Proof {
     }
 }
 
-/// Answer to a query about candidates.
+/// Answer to the question whether all candidates hold.
 enum Step {
     /// All of them hold.
     Proved,
-    /// Some of them do not hold for the first of these packets.
+    /// Some candidates do not hold for the first of these packets; the others are derived from it.
     Refuted(Vec<Seen>),
     Undecided(String),
 }

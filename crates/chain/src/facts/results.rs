@@ -1,16 +1,16 @@
-//! Results with which packets go on to the next program.
+//! Results with which packets reach the next program.
 
-/// Results of a program that the search is about.
+/// Set of results of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultSet {
     /// XDP actions.
     pub values: Vec<u32>,
-    /// Mask of the bits of a result that are compared.
+    /// Mask of the bits in which results are compared with `values`.
     pub mask: u32,
 }
 
 impl ResultSet {
-    /// Creates a set of these results and no others.
+    /// Creates the set of exactly these results.
     pub fn exactly(values: &[u32]) -> ResultSet {
         ResultSet { values: values.to_vec(), mask: u32::MAX }
     }

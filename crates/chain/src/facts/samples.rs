@@ -1,16 +1,16 @@
-//! Derives more packets from one: changes everything that conditions leave free, so that statements
-//! that hold only by chance are soon refuted.
+//! Derives more packets from one packet. It changes all inputs that the conditions leave free, so
+//! that candidates that hold only by chance are soon refuted.
 //!
-//! The sequence of random numbers is always the same.
+//! The sequence of random numbers is the same in each run.
 
 use super::candidates::Seen;
 use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of inputs with conditions that are changed for each new packet.
+/// Maximum number of inputs with conditions that are changed for one new packet.
 const MAX_TRIED: usize = 96;
-/// Maximum number of draws for a value in a domain.
+/// Maximum number of attempts to draw a value that is in a domain.
 const DRAWS: u32 = 4;
 
 /// An input to which a model gives a value.
@@ -20,22 +20,22 @@ enum Input {
     Byte(ArrayId, u64),
 }
 
-/// Generator of further packets from a given one.
+/// Generator of packets that are derived from a given packet.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,
     bytes: Vec<TermId>,
     /// Inputs that no condition mentions.
     free: Vec<Input>,
-    /// Other inputs, with the conditions that mention them.
+    /// Inputs that conditions mention, each with these conditions.
     bound: Vec<(Input, Vec<TermId>)>,
-    /// Bytes that are read at variable offsets.
+    /// Array and offset of each byte that is read at a variable offset.
     variable_reads: Vec<(ArrayId, TermId)>,
     random: Random,
 }
 
 impl Sampler {
-    /// Samples packets with this length and these bytes, under conditions.
+    /// Creates a generator of packets with this length and these bytes, under these conditions.
     pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
         let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
         let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
@@ -76,7 +76,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the packet that leaves under a model.
+    /// Returns the leaving packet of a model.
     pub fn seen(&self, pool: &TermPool, model: &Model) -> Seen {
         let mut evaluator = Evaluator::new(pool, model);
         let length = evaluator.value(self.length);
@@ -85,8 +85,8 @@ impl Sampler {
         Seen { length, bytes }
     }
 
-    /// Gives each unknown without a value the least value of its domain; returns the model
-    /// unchanged if the conditions would no longer hold.
+    /// Gives each unknown without a value the least value of its domain. Returns the model
+    /// unchanged if the conditions would not hold any more.
     pub fn complete(&self, pool: &TermPool, model: Model) -> Model {
         let mut complete = model.clone();
         for input in self.free.iter().chain(self.bound.iter().map(|(input, _)| input)) {
@@ -99,8 +99,8 @@ impl Sampler {
         if holds(pool, &complete, &self.conditions) { complete } else { model }
     }
 
-    /// Returns another model of the conditions, as different from this one as single changes can
-    /// make it.
+    /// Returns another model of the conditions. It changes as many inputs as possible, one at a
+    /// time.
     pub fn vary(&mut self, pool: &TermPool, model: &Model) -> Model {
         let mut varied = model.clone();
         for index in 0..self.free.len() {
@@ -123,7 +123,7 @@ impl Sampler {
         varied
     }
 
-    /// Changes bytes that are read at variable offsets, as many as possible at once.
+    /// Changes as many bytes as possible that are read at variable offsets.
     fn vary_reads(&mut self, pool: &TermPool, model: &mut Model) {
         let mut parts = vec![(0, self.variable_reads.len())];
         let mut tried = 0;
@@ -165,7 +165,7 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
     conditions.iter().all(|&condition| evaluator.value(condition) == 1)
 }
 
-/// Returns the inputs of terms, and the arrays that are read at variable offsets.
+/// Returns the inputs in terms, or for reads at a variable offset the array and the offset.
 fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {

@@ -48,7 +48,8 @@ fn field(offset: u16, bytes: u8) -> Field {
     Field { offset, bytes }
 }
 
-/// Returns the numbers of the lines that contain these texts, each after the one before.
+/// Returns the number of the line that contains each text. The search for a text starts after the
+/// line of the previous text.
 fn lines(texts: &[&str]) -> Vec<u32> {
     let source = include_str!("../../tests/objects/facts.bpf.c");
     let mut numbered = (1..).zip(source.lines());
@@ -71,20 +72,21 @@ fn a_firewall_establishes_headers_and_says_where() {
     assert_eq!(facts.bits[&14], KnownBits { mask: 0xf0, value: 0x60 });
     assert_eq!(facts.byte(20), Some(60));
     assert_eq!(facts.constant(field(54, 8)), Some(0x0600_0104_0000_0000));
-    // Two bytes of the type, one of the version, one of the next header, and the option.
+    // Known bytes: two of the type, one of the version, one of the next header, and eight of the
+    // option.
     assert_eq!(facts.bits.len(), 2 + 1 + 1 + 8);
     assert!(facts.values.is_empty() && facts.equal.is_empty(), "{facts:?}");
     let checks = lines(&["ip->version != 6", "memcpy(ip, &moved_ip"]);
-    // With any headroom, more stores may hit byte 14.
+    // If packets may have any headroom, more stores may write byte 14.
     assert!(explained(&mut found, &Fact::Bits(14)).starts_with(&checks));
     let page = FactsOptions { lift: LiftOptions::default(), ..FactsOptions::default() };
     let Outgoing::Packets(mut in_page) = leaving_with("firewall", &any(), &[PASS], &page) else {
         panic!("packets pass");
     };
     assert_eq!(explained(&mut in_page, &Fact::Bits(14)), checks);
-    // The compiler gives this line for the comparison of the length, too.
+    // The compiler gives this line to the comparison of the length as well.
     let length = lines(&["ip->nexthdr != IPPROTO_TCP"]);
-    // Not every device has headroom, so the program checks that the header was added.
+    // Some devices leave no headroom, so the program checks whether the header was added.
     let added = lines(&["ip->nexthdr != IPPROTO_TCP", "bpf_xdp_adjust_head"]);
     assert_eq!(explained(&mut found, &Fact::MinLength), added);
     assert_eq!(explained(&mut in_page, &Fact::MinLength), length);
@@ -152,7 +154,7 @@ fn what_arrives_is_kept_where_nothing_is_written() {
     let mut expected = arriving.clone();
     expected.bits.insert(20, KnownBits { mask: 0xf0, value: 0 });
     expected.bits.insert(21, KnownBits::all(9));
-    // Bits that all values share are a fact of their own.
+    // Bits that all values have in common are a separate fact.
     expected.bits.insert(30, KnownBits { mask: 0xfc, value: 0 });
     expected.values.insert(field(20, 1), BTreeSet::from([7, 8]));
     assert_eq!(found.facts, expected);
@@ -175,7 +177,7 @@ fn a_program_that_lets_nothing_through_says_where_packets_end() {
         (end.result, source.map(|source| source.line))
     };
     assert_eq!(never.ends.iter().map(end).collect::<Vec<_>>(), [(Some(DROP), Some(line))]);
-    // The same if only the solver finds out.
+    // The result is the same if only the solver shows it.
     let mut arriving = any();
     arriving.values.insert(field(12, 2), BTreeSet::from([0x0800]));
     let Outgoing::Nothing(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
@@ -205,7 +207,7 @@ fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     };
     let pool = &mut proof.unrolled.executor.pool;
     let mut wrong = proof.packet.wrong(pool, &candidates);
-    // The query about the minimum length must not assume it.
+    // The query about the minimum length must not assume this length.
     wrong.push(proof.packet.shorter(pool, facts.min_length));
     wrong.push(proof.packet.longer(pool, facts.max_length));
     let none = pool.bool(false);
@@ -245,8 +247,7 @@ fn z3_refutes_no_fact() {
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
 }
 
-/// Returns the knowledge about packets that arrive at each member of a chain of programs of the
-/// object.
+/// Returns what is known about packets at each member of a chain of the object's programs.
 fn along(text: &str) -> Vec<Reached> {
     let chain = crate::Chain::parse(text).expect("it is a chain");
     let object = object();
@@ -308,8 +309,8 @@ edges:
     assert!(matches!(reached[2].by_edge[..], [(1, Outgoing::Nothing(_))]));
 }
 
-/// Runs the packet of a model in the interpreter. Returns the result, and whether the packet that
-/// leaves is the one in the terms.
+/// Runs the packet of a model in the interpreter. Returns the result, and whether the leaving
+/// packet agrees with the terms.
 fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
     use slowpath_exec::concrete::{Environment, run};
     let Proof { unrolled, packet, .. } = &found.proof;

@@ -1,18 +1,18 @@
-//! Conditions under which a packet that leaves violates a candidate, as terms.
+//! Conditions under which a leaving packet violates a candidate, as terms.
 
 use super::candidates::Candidates;
 use slowpath_ir::{Field, KnownBits};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// The packet that leaves, as terms.
+/// The leaving packet as terms.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     /// Length, 32 bits.
     pub length: TermId,
-    /// First bytes, including bytes after the end of short packets.
+    /// First bytes; for short packets, these include bytes after the end.
     pub bytes: Vec<TermId>,
-    /// Minimum length of packets that leave, in bytes.
+    /// Minimum length of leaving packets, in bytes.
     pub min_length: u16,
 }
 
@@ -45,7 +45,8 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Returns the condition that known bits of a byte have another value.
+    /// Returns the condition that known bits of a byte have another value; `None` if the byte has
+    /// no term.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());
@@ -56,7 +57,7 @@ impl Packet {
         Some(self.there(pool, offset.into(), wrong))
     }
 
-    /// Returns the condition that a field has none of these values.
+    /// Returns the condition that a field has none of these values; `None` if a byte has no term.
     pub fn wrong_values(
         &self,
         pool: &mut TermPool,
@@ -74,7 +75,7 @@ impl Packet {
         Some(self.there(pool, field.end() - 1, wrong))
     }
 
-    /// Returns the condition that two fields differ.
+    /// Returns the condition that two fields differ; `None` if a byte has no term.
     pub fn wrong_equal(
         &self,
         pool: &mut TermPool,
@@ -86,7 +87,7 @@ impl Packet {
         Some(self.there(pool, first.end().max(second.end()) - 1, wrong))
     }
 
-    /// Returns the condition that violates each candidate.
+    /// Returns, for each candidate, the condition under which a packet violates it.
     pub fn wrong(&self, pool: &mut TermPool, candidates: &Candidates) -> Vec<TermId> {
         let mut wrong = Vec::new();
         for (&offset, &bits) in &candidates.bits {
@@ -98,7 +99,8 @@ impl Packet {
         for &pair in &candidates.equal {
             wrong.push(self.wrong_equal(pool, pair));
         }
-        // Candidates about bytes without a term are never proved.
+        // The condition for bytes without a term always holds, so candidates about them are never
+        // proved.
         let always = pool.bool(true);
         wrong.into_iter().map(|term| term.unwrap_or(always)).collect()
     }
