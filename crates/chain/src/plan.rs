@@ -1,11 +1,11 @@
-//! Plans many programs on many paths through a network: finds the programs and places for which
-//! variants pay.
+//! Plans many programs on many paths through a network: finds the nodes at which rewritten programs
+//! (variants) pay.
 //!
 //! [`Topology::parse`] reads the description. [`plan`] finds the packets that arrive at each node
-//! over all paths ([`arrivals`]), and rewrites programs for them ([`results`]). It chooses variants
+//! on all paths ([`arrivals`]), and rewrites programs for them ([`results`]). It chooses variants
 //! by ingress ([`choice`]), and ranks them by gain ([`ranking`]). Results depend on the content of
-//! programs and on facts, not on the place in the network. So they serve all nodes and, from a
-//! cache on disk, all later plans.
+//! programs and on facts, not on the position in the network. So a result serves all nodes and,
+//! from a cache on disk, all later plans.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
 //! Network" (NetPL 2019), "Future work".
@@ -51,26 +51,26 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// Maximum share of the time for finding the arriving packets, as a divisor: 2 means half.
+/// Maximum share of the total time for finding the arriving packets, as a divisor: 2 means half.
 const ARRIVING: u32 = 2;
-/// Maximum number of parts that the remaining time is divided into; each node gets one.
+/// Maximum number of parts into which the remaining time is divided; each node gets one part.
 const PARTS: usize = 8;
 
-/// Maximum share of the time left at the end for finding the lines that establish facts, as a
-/// divisor: 2 means half.
+/// Maximum share of the remaining time for finding the lines that establish facts, as a divisor: 2
+/// means half. These lines are found last.
 const REASONS: u32 = 2;
 
-/// A planned topology.
+/// Result of planning a topology.
 #[derive(Debug)]
 pub struct Planned {
     /// The report.
     pub report: PlanReport,
-    /// Object with the variant of each hot spot, in their order.
+    /// Objects with the variants of the hot spots, in the order of the hot spots.
     pub objects: Vec<Vec<u8>>,
 }
 
-/// Plans a topology with the programs `subjects`. Nodes with the most traffic come first; nodes
-/// that are not done when `stop` ends the work are left out.
+/// Plans a topology with the programs `subjects`. Nodes with the most traffic come first. Nodes
+/// that are not finished when `stop` ends the work are left out.
 ///
 /// # Errors
 /// If a program cannot be linked.
@@ -118,7 +118,7 @@ pub fn plan(
         let parts = waiting.div_ceil(options.threads.max(1)).clamp(1, PARTS);
         let part = stop.within(stop.remaining().map(|time| time / parts as u32));
         let plan = variants(linked, classes, options.variants, &results, &part);
-        // More time might find variants, so the node counts as not looked at.
+        // More time might have led to variants, so the node counts as skipped.
         let nothing = plan.variants.is_empty() && (*late || part.reason().is_some());
         Some(plan).filter(|_| !nothing)
     });
@@ -136,7 +136,7 @@ pub fn plan(
     ranking::rank(&mut ranked);
     report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
     stop.enter("finding out which lines establish facts");
-    // The plan is useful without these lines, so they get only a part of the time.
+    // The plan is useful without these lines, so only a part of the time is spent on them.
     let part = stop.within(stop.remaining().map(|left| left / REASONS));
     let all = (topology, &*programs, &arrivals);
     let facts = parallel::map(&ranked, options.threads, |one| {
@@ -146,7 +146,7 @@ pub fn plan(
     });
     let mut objects = Vec::new();
     for (Ranked { mut spot, object, .. }, facts) in ranked.into_iter().zip(facts) {
-        // A variant always has an object.
+        // There is no variant without an object.
         let Some(object) = object else { continue };
         objects.push(object.to_vec());
         spot.facts = facts;
@@ -168,7 +168,8 @@ pub fn plan(
     Ok(Planned { report, objects })
 }
 
-/// Returns the programs that changed since the topology was last planned; stores the current ones.
+/// Returns the names of the programs that changed since the topology was last planned. Stores the
+/// digests of the current programs.
 fn changed(
     topology: &Topology,
     subjects: &[Subject],

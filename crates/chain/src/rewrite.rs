@@ -1,5 +1,5 @@
-//! Rewrites the programs of a chain for the packets that arrive at them. The results are the
-//! objects to load instead, and a report.
+//! Rewrites the programs of a chain for the packets that arrive at them. Returns the objects to
+//! load in place of the originals, and a report.
 
 use crate::chain_facts::ChainFacts;
 use crate::equivalence::TestInput;
@@ -22,21 +22,24 @@ use std::time::Instant;
 /// Options for rewriting a chain.
 #[derive(Clone, Debug)]
 pub struct RewriteOptions {
-    /// Mode of rewriting; `None` to find only facts.
+    /// Mode of rewriting; `None` to find facts without rewriting.
     pub mode: Option<Mode>,
     /// Facts about packets that arrive at the first program.
     pub first: PacketFacts,
-    /// Content of frozen maps, by the number of the program in the chain; empty if there are none.
+    /// Content of frozen maps, by index of the program in the chain; empty if there are no frozen
+    /// maps.
     pub contents: Contents,
-    /// Way in which packets arrive, knowledge about maps and helpers, and the kernel's types.
+    /// Options for lifting: delivery of packets, knowledge about maps and helpers, and the kernel's
+    /// types.
     pub lift: LiftOptions,
-    /// Condition on all results that follows from the way in which packets arrive, in words.
+    /// Condition, in words, under which all results hold because of the way in which packets are
+    /// delivered; `None` if there is none.
     pub condition: Option<String>,
-    /// True to find the lines that establish each fact.
+    /// If true, the lines that establish each fact are found.
     pub explain: bool,
-    /// Name of the fused program, if the programs are to be fused.
+    /// Name of the fused program; `None` if programs are not to be fused.
     pub fuse: Option<String>,
-    /// True to make control-flow graphs of rewritten programs.
+    /// If true, control-flow graphs of rewritten programs are made.
     pub graphs: bool,
 }
 
@@ -56,7 +59,7 @@ impl Default for RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// Sets the way in which packets arrive, by a name that [`Receive::parse`] reads.
+    /// Sets the way in which packets are delivered, by a name that [`Receive::parse`] reads.
     ///
     /// # Errors
     /// As [`Receive::parse`].
@@ -66,8 +69,8 @@ impl RewriteOptions {
         Ok(RewriteOptions { lift: self.lift.receiving(receive), condition, ..self })
     }
 
-    /// Returns the facts about packets that arrive at the first program, with the lengths that a
-    /// device delivers.
+    /// Returns the facts about packets that arrive at the first program. They include the lengths
+    /// that its device can deliver.
     pub(crate) fn arriving(&self) -> PacketFacts {
         let (least, greatest) = self.lift.receive.length;
         let lengths = PacketFacts::lengths(least, greatest);
@@ -75,35 +78,37 @@ impl RewriteOptions {
     }
 }
 
-/// A rewritten chain.
+/// Result of rewriting a chain.
 #[derive(Debug)]
 pub struct Rewritten {
     /// The report.
     pub report: ChainReport,
-    /// Object for each rewritten program, in the order of the members.
+    /// Object with each rewritten program, in the order of the members; `None` for unchanged
+    /// programs.
     pub objects: Vec<Option<Vec<u8>>>,
-    /// Packets and map contents to try each rewritten program on, in the order of the members. A
-    /// program has one for each pair of paths, up to a limit.
+    /// Test inputs (packets and map contents) for each rewritten program, in the order of the
+    /// members. There is one for each pair of paths, up to a limit.
     pub test_inputs: Vec<Vec<TestInput>>,
-    /// Object with the fused program, if the programs were fused and the result is proved.
+    /// Object with the fused program; `None` if programs were not fused, or the result is not
+    /// proved.
     pub fused: Option<Vec<u8>>,
-    /// Programs to compare the fused one with in the kernel; an error is the reason why there are
-    /// none.
+    /// Original programs with which the fused program is compared in the kernel. An error is the
+    /// reason why they cannot be run.
     pub apart: Option<Result<Unfused, String>>,
-    /// Packets and map contents to try the fused program on, as in `test_inputs`.
+    /// Test inputs for the fused program, as in `test_inputs`.
     pub fused_test_inputs: Vec<TestInput>,
-    /// Control-flow graphs of programs, if requested.
+    /// Control-flow graphs of the programs, if requested.
     pub graphs: GraphReports,
-    /// Facts about packets that arrive at each member, and the way in which they arrive.
+    /// For each member, the facts about arriving packets, and the way in which they are delivered.
     pub arriving: Vec<(PacketFacts, Receive)>,
 }
 
-/// Remark on a program that is still to be rewritten.
+/// Remark on a program that was not rewritten in time.
 const NOT_YET: &str = "there was no time to rewrite it";
 
 /// Finds the facts about packets that arrive at each program of a chain, and rewrites the programs
-/// for them. Programs that are not done when `stop` ends the work stay as they were. `so_far` gets
-/// the state before the first program is rewritten and after each.
+/// for them. Programs that are not finished when `stop` ends the work stay unchanged. `so_far` is
+/// called with the current state before the first program is rewritten, and after each program.
 ///
 /// # Errors
 /// If a program cannot be linked, or the programs of a dispatcher cannot be ordered.
@@ -206,7 +211,7 @@ pub fn rewrite(
     for (number, (facts, frozen, receive)) in arriving.iter().enumerate() {
         let Some(facts) = facts else { continue };
         let (object, linked) = (&loaded[number].object, &programs[number]);
-        // Each program gets an equal share of the remaining time.
+        // The remaining time is divided equally among the programs that are not rewritten yet.
         let left = arriving[number..].iter().filter(|(facts, ..)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let share = stop.within(stop.remaining().map(|time| time / left));
@@ -255,9 +260,9 @@ pub fn rewrite(
     Ok(ended(rewritten, started, stop))
 }
 
-/// Adds the assumptions of other programs. Facts about packets at a program depend on the
-/// assumptions of the programs before it, and on their conditions in `own`. Branches that facts
-/// decide depend on the program's own conditions there.
+/// Adds the assumptions that each program takes over. Facts about its packets depend on the
+/// assumptions of the programs before it, and on the conditions that `own` has for these. Branches
+/// that facts decide also depend on the conditions that `own` has for the program itself.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();
@@ -279,8 +284,9 @@ fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
     rewritten
 }
 
-/// Writes the object with a rewritten program in the place of the original; other programs are
-/// unchanged.
+/// Writes the object with a rewritten program in place of the original; other programs are
+/// unchanged. Returns `None` if there is no rewritten program or it cannot be written, and adds the
+/// reason to `remarks`.
 pub(crate) fn write(
     object: &Object,
     done: &Optimized,

@@ -8,7 +8,7 @@ use crate::report::{
 };
 use slowpath_oracle::{check_golden, schema};
 
-/// Parts of documents that Python leaves as they are.
+/// Types of parts of the documents that have no types of their own in Python.
 type Parts = (
     FrozenReport,
     GuardReport,

@@ -1,4 +1,4 @@
-//! Loader variables of the programs of a chain.
+//! Variables of programs that a loader sets.
 
 use crate::frozen::joined;
 use crate::{Chain, Loaded};
@@ -6,18 +6,19 @@ use slowpath::Error;
 use slowpath_bpf::{BpfProgram, Object};
 use std::sync::Arc;
 
-/// Returns the conditions of results about a program that reads loader variables: a sentence for
-/// each, in the order of the object's symbols. The program is called `name`.
+/// Returns the conditions under which results about a program hold if it reads variables that a
+/// loader sets. There is one sentence for each variable, in the order of the object's symbols. The
+/// program is called `name`.
 pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec<String> {
     let variables = object.loader_variables_in(&program.insns).into_iter();
     variables.flat_map(|variable| object.settings_of(variable, Some(name))).collect()
 }
 
-/// Sets variables of the programs of a chain, as [`slowpath::configured`] does. `PROGRAM:NAME`
-/// names a variable that several programs have.
+/// Sets variables of the programs of a chain, as [`slowpath::configured`] does for one object. A
+/// variable is called `PROGRAM:NAME` if several programs have one of this name.
 ///
 /// # Errors
-/// As [`slowpath::configured`], and if shared maps differ.
+/// As [`slowpath::configured`], and if maps that are shared have different definitions.
 pub fn configured(
     chain: &Chain,
     loaded: &[Loaded],

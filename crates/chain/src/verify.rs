@@ -1,8 +1,8 @@
-//! Compares two objects from any source: decides whether their programs do the same, for all
-//! packets with the given facts and all contents of maps.
+//! Compares two objects of any origin: decides whether their programs do the same, for all packets
+//! with the given facts and all contents of maps.
 //!
-//! Maps of one name are one map if both objects define them alike. Other maps belong to one of the
-//! programs; writing them is a difference.
+//! Maps of the same name are the same map if both objects define them alike. All other maps belong
+//! to one of the programs, and a write to such a map is a difference.
 
 use crate::equivalence::{Counterexample, EquivalenceError, Packets, Proof, prove_for};
 use crate::report::ProofReport;
@@ -18,16 +18,17 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Names of the two programs, as prefixes of their sections and of maps that they do not share.
+/// Names of the two programs. They are prefixes of the programs' sections, and of maps that the
+/// programs do not share.
 const NAMES: [&str; 2] = ["first", "second"];
 
 /// Result of comparing two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Both do the same, under the conditions.
+    /// Both programs do the same, under the conditions.
     Equal,
-    /// The programs treat some packet differently; both were run on it.
+    /// The programs do something different with some packet; runs of both programs confirm it.
     Differ,
     /// Neither equality nor a difference is proved.
     Undecided,
@@ -40,36 +41,36 @@ pub struct VerifyReport {
     pub outcome: Outcome,
     /// Conditions for the result, one sentence each.
     pub assumptions: Vec<String>,
-    /// Reasons why it is undecided, one sentence each.
+    /// Reasons why the comparison is undecided, one sentence each.
     pub undecided: Vec<String>,
-    /// Names of the maps that are one map in both programs.
+    /// Names of the maps that both programs share.
     pub shared: Vec<String>,
-    /// Packet and map contents on which they differ; null unless they do.
+    /// Packet and map contents for which the programs differ; null unless they do.
     pub counterexample: Option<Counterexample>,
     /// Statistics of the proof.
     pub proof: ProofReport,
 }
 
-/// Place of both programs in a chain, with the facts about packets there.
+/// Position of both programs in a chain: knowledge about the packets that arrive there.
 #[derive(Clone, Debug)]
 pub struct ChainContext {
-    /// Facts about all packets that arrive.
+    /// Facts about all arriving packets.
     pub facts: PacketFacts,
-    /// Way in which packets arrive.
+    /// Way in which packets are delivered.
     pub receive: Receive,
     /// Conditions for the facts, one sentence each.
     pub conditions: Vec<String>,
 }
 
 impl From<PacketFacts> for ChainContext {
-    /// Packets that arrive on any device.
+    /// Returns the context for packets that any device delivers.
     fn from(facts: PacketFacts) -> ChainContext {
         ChainContext { facts, receive: Receive::ANY, conditions: Vec::new() }
     }
 }
 
 impl ChainContext {
-    /// Returns the place at which packets arrive as these options say.
+    /// Returns the context of the first program for these options.
     pub fn of(options: &RewriteOptions) -> ChainContext {
         ChainContext {
             facts: options.arriving(),
@@ -78,8 +79,8 @@ impl ChainContext {
         }
     }
 
-    /// Returns the place of a program in a chain, by its number, after all programs before it.
-    /// `options` say which packets arrive at the first one.
+    /// Returns the context of the program with this index in a chain. `options` have the facts
+    /// about packets at the first program.
     ///
     /// # Errors
     /// If the chain cannot be analysed, or no packet reaches the program.
@@ -105,16 +106,16 @@ impl ChainContext {
 /// Reason why two programs cannot be compared.
 #[derive(Debug, Error)]
 pub enum VerifyError {
-    /// One of them cannot be linked.
+    /// One of the programs cannot be linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// One of them cannot be lifted.
+    /// One of the programs cannot be lifted.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Compares two programs for packets that arrive at a place. If `stop` ends the proof early, the
-/// result is the part known by then.
+/// Compares two programs for the packets of a context. If `stop` ends the proof early, the result
+/// is what was proved by then.
 ///
 /// # Errors
 /// See [`VerifyError`].
@@ -168,9 +169,9 @@ pub fn verify(
     Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
 }
 
-/// Returns true if maps of two objects are one: they have one name, and the same definition. Data
-/// that programs can write is one map if both objects begin with the same content; it then holds
-/// what earlier runs left.
+/// Returns true if maps of two objects are the same map: they have the same name and definition.
+/// Writable data of programs is the same map if both objects begin with the same content. It then
+/// has any content, which earlier runs may have left.
 fn is_one(one: &MapDef, other: &MapDef) -> bool {
     let like = |map: &MapDef| {
         let inner = map.inner.as_deref().map(|inner| {
@@ -186,12 +187,13 @@ fn is_one(one: &MapDef, other: &MapDef) -> bool {
         && other.slots.is_empty()
 }
 
-/// Returns the name of a map in its own object.
+/// Returns the name of a map in its own object, without the prefix of a program.
 fn own_name(name: &str) -> &str {
     NAMES.iter().find_map(|part| name.strip_prefix(part)?.strip_prefix(':')).unwrap_or(name)
 }
 
-/// Returns the reason why two programs are of different kinds, if they are.
+/// Returns the reason why two programs cannot be compared because they are of different kinds;
+/// `None` if they are of the same kind.
 fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     if first.kind != second.kind {
         return Some(format!(
@@ -209,8 +211,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Returns the reason why maps prevent the comparison: objects fill them, each with its own
-/// entries.
+/// Returns the reason why programs cannot be compared because of a map: it holds programs or maps
+/// of one object. Returns `None` if there is no such map.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

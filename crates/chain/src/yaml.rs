@@ -1,20 +1,20 @@
-//! Reads descriptions in YAML; errors say in words what to write instead.
+//! Reads descriptions in YAML. Error messages say what should be written instead.
 
 use crate::ChainError;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Error, Spanned};
 
-/// A kind of description, for error messages.
+/// A kind of description, for messages.
 pub(crate) struct Kind {
-    /// Name with its article.
+    /// Name of the kind with an article.
     pub name: &'static str,
-    /// Keys that only the other kind of description has.
+    /// Keys that only the `other` kind of description has.
     pub foreign: &'static [&'static str],
-    /// The other kind of description, and the command that reads it.
+    /// Another kind of description, and the command that reads it.
     pub other: &'static str,
 }
 
-/// Reads a description.
+/// Reads a description of this kind.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, ChainError> {
     serde_saphyr::from_str(text).map_err(|error| {
         let what = in_words(&error, kind);
@@ -25,12 +25,12 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, Ch
     })
 }
 
-/// Returns the line of a value.
+/// Returns the line of a value in the file.
 pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
     value.referenced.line()
 }
 
-/// Describes an error in words, without its place.
+/// Describes an error in words, without the line.
 fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {
@@ -57,7 +57,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
             format!("`{field}` is of {other}, and this is read as {name}")
         }
         Error::SerdeUnknownField { field, expected, .. } => {
-            // A key can be any text, even several lines.
+            // A key can be any text, even of several lines.
             let field = field.escape_debug();
             format!("there is no key `{field}` here; there are {}", expected.join(", "))
         }
@@ -75,7 +75,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     }
 }
 
-/// Describes the expected number for a type.
+/// Returns the message for a value that is not a number of this type; `None` for other types.
 fn number(of: &str) -> Option<&'static str> {
     Some(match of {
         "u16" => "a number from 0 to 65535 is expected here",
@@ -85,8 +85,8 @@ fn number(of: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the first line of the parser's message, without the place; the other lines quote the
-/// text.
+/// Returns the first line of the parser's message without its position. The other lines only quote
+/// the file.
 fn error_line(error: &Error) -> String {
     let what = error.to_string();
     let what = what.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Packets that arrive at each node. All paths form a tree of their beginnings, so that common
-//! beginnings are analysed once.
+//! Packets that arrive at each node. The paths form a tree, so that paths with the same beginning
+//! share its analysis.
 
 use super::key::Key;
 use super::parallel;
@@ -17,43 +17,44 @@ use std::collections::BTreeMap;
 /// Maximum share of the remaining time for one program, as a divisor: 4 means a quarter.
 const PARTS: u32 = 4;
 
-/// A node, for packets that arrive there on the same path.
+/// A point of the tree: a node, for packets that arrive there on the same way.
 pub(super) struct Point {
-    /// Previous point; `None` for packets from outside.
+    /// Index of the previous point; `None` for packets from outside.
     pub before: Option<usize>,
     /// Results with which the packets left the previous program.
     pub on: Vec<Action>,
     /// Network between the previous point and this one.
     pub network: Network,
-    /// Number of the node.
+    /// Index of the node.
     pub node: usize,
-    /// Ingress by which the node tells the packets apart.
+    /// Ingress by which the node recognises the packets.
     pub ingress: String,
     /// Number of nodes that the packets have passed.
     pub depth: usize,
-    /// Share of all traffic on this path, in parts of `ALL_TRAFFIC`, if it gets here.
+    /// Share of all traffic whose paths lead through this point, in parts of `ALL_TRAFFIC`. Packets
+    /// that are dropped on the way are included.
     pub share: u64,
-    /// Knowledge about the packets.
+    /// Knowledge about the packets that arrive.
     pub arriving: Arriving,
 }
 
 impl Point {
-    /// Returns the facts that are used about arriving packets; with `neighbours`, those about any
-    /// packet.
+    /// Returns the facts about arriving packets that are used. If only direct `neighbours` count,
+    /// these are the facts about any packet.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
     }
 }
 
-/// Knowledge about packets that arrive.
+/// Knowledge about the packets that arrive at a point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arriving {
-    /// Facts about all of them; `None` if no packet arrives.
+    /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// Ends of packets in the previous program, if it passes none on.
+    /// Ends of packets in the previous program, if no packet leaves it for this point.
     pub never: Option<Vec<String>>,
-    /// Reasons why more facts may hold, one sentence for each program.
+    /// Reasons why some facts may be missing, one sentence for each program.
     pub unknown: Vec<String>,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
@@ -61,15 +62,15 @@ pub(super) struct Arriving {
     pub late: bool,
 }
 
-/// Beginnings of all paths.
+/// Tree of all paths.
 pub(super) struct Arrivals {
     pub points: Vec<Point>,
-    /// Points of each path.
+    /// Indices of the points on each path.
     pub paths: Vec<Vec<usize>>,
 }
 
 impl Arrivals {
-    /// Builds the tree, without knowledge about packets.
+    /// Creates the tree; nothing is known about packets yet.
     pub fn of(topology: &Topology) -> Arrivals {
         let mut points = Vec::<Point>::new();
         let mut behind: Vec<Vec<usize>> = Vec::new();
@@ -110,8 +111,8 @@ impl Arrivals {
         Arrivals { points, paths }
     }
 
-    /// Finds the packets that arrive at all points, those with the most traffic first, until `stop`
-    /// ends the work.
+    /// Finds the packets that arrive at all points, until `stop` ends the work. Points with the
+    /// most traffic come first.
     pub fn find(
         &mut self,
         topology: &Topology,
@@ -161,8 +162,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns the knowledge about packets at a point. `left` is the knowledge about packets that
-    /// leave the previous program, if there is one.
+    /// Returns the knowledge about packets that arrive at a point. `left` is the knowledge about
+    /// packets that leave the previous program, if there is one.
     fn arriving(
         &self,
         (topology, programs): (&Topology, &[Linked]),

@@ -1,9 +1,9 @@
-//! Results on disk, from one plan to the next: a file for each result, named by a digest of its
-//! inputs.
+//! Cache on disk for results of earlier plans: one file for each result, named by a digest of the
+//! inputs of the result.
 //!
-//! The first line of a file has the digest of the rest; a damaged file is ignored. Files are
-//! renamed into place, so that other processes see complete files only. Each file can be deleted at
-//! any time; `pruning` deletes those that were used longest ago.
+//! The first line of a file has the digest of the rest, so damaged files are detected and ignored.
+//! Files are renamed after they are written, so other processes see only complete files. Each file
+//! may be deleted at any time; `pruning` deletes those whose last use is longest ago.
 
 use super::key::Key;
 use super::pruning;
@@ -17,30 +17,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Beginning of every file.
+/// First bytes of every file.
 const MAGIC: &str = "slowpath plan 1 ";
 
-/// Folder with results, if there is one, and numbers of results found there and computed.
+/// Folder with results, if there is one, and statistics of its use.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
-    /// Identity of the version of slowpath that computes the results; all results depend on it.
+    /// Identity of the version of slowpath. Results of another version are not used.
     build: String,
     found: AtomicU64,
     computed: AtomicU64,
-    /// Number of the next temporary file.
+    /// Number for the next temporary file, so that names are unique.
     serial: AtomicU64,
     notes: Mutex<Vec<String>>,
 }
 
-/// Programs of a topology when it was last planned.
+/// Programs of a topology at the time of its last plan.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct LastPlan {
-    /// Digests of their objects, by name.
+    /// Digest of each program's object, by name of the program.
     pub programs: BTreeMap<String, String>,
 }
 
 impl Cache {
-    /// Creates a cache in a folder, which need not exist; with `None`, nothing is stored.
+    /// Creates a cache in a folder, which need not exist. With `None`, nothing is stored.
     pub fn new(folder: Option<PathBuf>, build: String) -> Cache {
         Cache {
             folder,
@@ -52,13 +52,13 @@ impl Cache {
         }
     }
 
-    /// Returns the key of a result of some kind that depends on `rests_on`.
+    /// Returns the key of a result; `kind` says what the result is, `rests_on` has its inputs.
     pub fn key(&self, kind: &str, rests_on: &impl Serialize) -> Key {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// Returns a result and its bytes, from the folder or from `compute`. Stores a computed result
-    /// if `compute` says that it is complete.
+    /// Returns a result and its bytes, from the folder if it is there, otherwise from `compute`.
+    /// Stores the computed result if `compute` says that it is complete.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -76,7 +76,7 @@ impl Cache {
         (result, bytes)
     }
 
-    /// Deletes old results, if any result was computed.
+    /// Deletes the oldest results if the cache may have grown: if any result was computed.
     pub fn prune(&self) {
         let computed = self.computed.load(Ordering::Relaxed) > 0;
         if let (Some(folder), true) = (&self.folder, computed) {
@@ -84,12 +84,13 @@ impl Cache {
         }
     }
 
-    /// Returns the number of results that were found, and of those that were computed.
+    /// Returns the number of results that were read from the folder, and the number of computed
+    /// results.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
     }
 
-    /// Returns notes about the folder, one sentence each, sorted.
+    /// Returns notes for the user about problems with the folder, one sentence each, sorted.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         notes.sort();
@@ -97,7 +98,7 @@ impl Cache {
         notes
     }
 
-    /// Returns the programs of this topology when it was last planned, if known.
+    /// Returns the programs of this topology at the time of its last plan, if known.
     pub fn last(&self, topology: &str) -> Option<LastPlan> {
         self.read(Key::of(&("last", topology))).map(|(last, _)| last)
     }
@@ -157,14 +158,14 @@ fn put(file: &Path, data: &[u8], serial: u64) -> io::Result<()> {
     let fresh = folder.join(format!(".{}.{serial}.new", std::process::id()));
     let written = fs::write(&fresh, data).and_then(|()| fs::rename(&fresh, file));
     if written.is_err() {
-        // An incomplete file is useless.
+        // The file may be incomplete, so it is deleted.
         let _ = fs::remove_file(&fresh);
     }
     written
 }
 
-/// Encodes a result as a file: a line with a digest, a line of JSON, then the bytes, if there are
-/// any.
+/// Encodes a result as the content of a file: a line with a digest, a line of JSON, then the bytes,
+/// if there are any.
 fn encode<T: Serialize>(result: &T, bytes: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut content = serde_json::to_vec(&(result, bytes.is_some())).ok()?;
     content.push(b'\n');
@@ -185,7 +186,7 @@ fn decode<T: DeserializeOwned>(data: &[u8]) -> Option<(T, Option<Vec<u8>>)> {
     Some((result, has_bytes.then(|| bytes.to_vec())))
 }
 
-/// Returns the first line, and the rest.
+/// Splits data after its first line.
 fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = data.iter().position(|&byte| byte == b'\n')?;
     Some((&data[..end], &data[end + 1..]))

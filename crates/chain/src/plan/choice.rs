@@ -1,20 +1,20 @@
-//! Chooses the classes of packets that share a variant, so that a limited number of variants gains
-//! most.
+//! Chooses groups of packet classes, so that a limited number of variants, one for each group,
+//! gains most.
 //!
-//! Few classes are grouped in all possible ways. More classes are merged greedily, the two groups
-//! first whose merging loses least. Only the most similar pairs are looked at, because the gain of
-//! a variant takes a rewriting and a proof to find out.
+//! If there are few classes, all possible groups are tried. If there are more, groups are merged
+//! greedily: first the two groups whose merging loses least. Only the most similar pairs are tried,
+//! because the gain of a variant is known only after a rewriting and a proof.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Maximum number of classes that are grouped in all possible ways.
+/// Maximum number of classes for which all possible groups are tried.
 const ALL: usize = 3;
-/// Number of pairs of groups whose merging is looked at.
+/// Number of pairs of groups whose merging is tried in each step.
 const LOOKS: usize = 4;
 
-/// Value of a variant: its gain; if that is equal, the number of instructions that it is smaller.
-/// Integers, so that sums do not depend on the order.
+/// Value of a variant: its gain. If gains are equal, the number of instructions that it saves in
+/// size decides. Values are integers, so that sums do not depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
     pub gain: i128,
@@ -31,10 +31,10 @@ impl Worth {
     }
 }
 
-/// Groups of classes, each in ascending order.
+/// Groups of classes; each group has the indices of its classes, ascending.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// Values of groups, each computed once.
+/// Values of groups; each value is computed only once.
 struct Values<F> {
     known: HashMap<Vec<usize>, Worth>,
     ask: F,
@@ -55,9 +55,9 @@ impl<F: FnMut(&[usize]) -> Worth> Values<F> {
     }
 }
 
-/// Chooses groups of `classes` that get a variant each, at most `limit`; classes in no group keep
-/// the original. `worth` is the value of a variant for all classes of a group, `alike` the
-/// similarity of two groups.
+/// Chooses at most `limit` groups of `classes`, each of which gets a variant. Classes in no group
+/// keep the original. `worth` returns the value of a variant for all classes of a group, `alike`
+/// the similarity of two groups.
 pub(super) fn choose(
     classes: usize,
     limit: usize,
@@ -72,7 +72,7 @@ pub(super) fn choose(
         let mut best = (Worth::default(), Groups::new());
         every(0, classes, limit, &mut Groups::new(), &mut |groups| {
             let worth = values.all(groups);
-            // The fewest variants win if the values are equal.
+            // If values are equal, fewer variants are better.
             if worth > best.0 || (worth == best.0 && groups.len() < best.1.len()) {
                 best = (worth, groups.clone());
             }
@@ -106,8 +106,8 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Calls `look` with each way to distribute the classes from `next` on. Each class goes to one of
-/// `groups`, to a new group, or to none; there are at most `limit` groups.
+/// Calls `look` with each way to distribute the classes from index `next` on. Each class is put
+/// into one of `groups`, into a new group, or into none. There are at most `limit` groups.
 fn every(
     next: usize,
     classes: usize,
@@ -132,7 +132,8 @@ fn every(
     }
 }
 
-/// Returns the two groups whose merging loses least, among the most similar pairs, and the loss.
+/// Returns the two groups whose merging loses least, and this loss. Only the most similar pairs are
+/// tried.
 fn best_merging<F: FnMut(&[usize]) -> Worth>(
     groups: &Groups,
     values: &mut Values<F>,
@@ -164,9 +165,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the maximum value of all groupings: all partitions of all subsets.
+    /// Returns the maximum value of all possible groupings of all subsets of the classes.
     fn best(classes: usize, limit: usize, worth: &dyn Fn(&[usize]) -> i128) -> i128 {
-        // Each class is in a group or in none: a number with base `limit + 1`.
+        // Each class is in a group or in none, so a grouping is a number with base `limit + 1`.
         let choices = (limit + 1).pow(classes as u32);
         let value = |choice: usize| {
             let group_of = |class: usize| choice / (limit + 1).pow(class as u32) % (limit + 1);
@@ -200,7 +201,8 @@ mod tests {
             gains in proptest::collection::vec(0..100_i32, 4..7),
             facts in proptest::collection::vec(0..64_u32, 6),
         ) {
-            // As with facts, a variant can use what all of its classes have in common.
+            // As with facts, a variant can use only properties that all of its classes have in
+            // common.
             let classes = gains.len();
             let worth = |group: &[usize]| {
                 let common = group.iter().fold(u32::MAX, |all, &class| all & facts[class]);
@@ -224,7 +226,7 @@ mod tests {
             let singles: Vec<i128> = (0..classes).map(|class| worth(&[class])).collect();
             let single = singles.iter().copied().fold(0, i128::max);
             prop_assert!(found <= most && found >= whole && found >= single, "{found} {most}");
-            // If each class may have its own variant, nothing is lost.
+            // Nothing is lost if each class may have a variant of its own.
             if limit >= classes {
                 prop_assert_eq!(found, most);
             }

@@ -1,18 +1,19 @@
-//! Classes of packets that a node can tell apart, by their ingress. The facts of a class hold for
-//! all packets of an ingress, whatever their path.
+//! Classes of packets: groups of ingresses whose packets have the same facts. A node tells packets
+//! apart only by their ingress. So the facts of a class hold for all packets of an ingress,
+//! whatever their path.
 
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;
 
-/// Packets with the same facts, among those that arrive at a node.
+/// Packets that arrive at a node, and about which the same facts are known.
 pub(super) struct Class {
-    /// Ingresses of the packets.
+    /// Ingresses by which the packets arrive.
     pub ingresses: Vec<String>,
     /// Share of all traffic, in parts of `ALL_TRAFFIC`.
     pub share: u64,
     /// Facts about the packets.
     pub facts: PacketFacts,
-    /// Points at which the packets arrive.
+    /// Indices of the points at which the packets arrive.
     pub points: Vec<usize>,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
     merged
 }
 
-/// Returns the facts about packets of all these classes; `None` if there are no classes.
+/// Returns the facts that hold for all packets of a group of classes; `None` if the group is empty.
 pub(super) fn joined(classes: &[Class], group: &[usize]) -> Option<PacketFacts> {
     let facts = group.iter().map(|&class| classes[class].facts.clone());
     facts.reduce(|all, facts| all.join(&facts))

@@ -1,4 +1,4 @@
-//! Descriptions of topologies as written in YAML; only their shape is checked.
+//! Topology descriptions as written in YAML. Only their shape is checked here.
 
 use crate::description::NetworkDescription;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) struct ProgramDescription {
     pub name: Spanned<String>,
     /// File with the object, relative to the description.
     pub object: String,
-    /// Name in the object; `None` for the only XDP program.
+    /// Name in the object; `None` if the object has only one XDP program.
     #[serde(default)]
     pub program: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(super) struct ProgramDescription {
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeDescription {
     pub name: Spanned<String>,
-    /// Name of the program that runs there; `None` if the node only forwards packets.
+    /// Name of the program that runs on the node; `None` if the node only forwards packets.
     #[serde(default)]
     pub program: Option<Spanned<String>>,
 }
@@ -43,26 +43,27 @@ pub(super) struct NodeDescription {
 pub(super) struct PathDescription {
     #[serde(default)]
     pub name: Option<Spanned<String>>,
-    /// Share of the traffic, in any unit.
+    /// Share of the traffic, relative to the shares of other paths.
     #[serde(default)]
     pub share: Option<Spanned<f64>>,
     pub hops: Vec<HopDescription>,
 }
 
-/// A node on a path, and the network between it and the next node.
+/// A node on a path, and the network from there to the next node.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HopDescription {
     pub node: Spanned<String>,
-    /// Results of its program with which packets go on.
+    /// Results of the node's program with which packets continue on the path.
     #[serde(default)]
     pub on: Option<Vec<Spanned<String>>>,
-    /// Changes that the network to the next node may make, as for a chain's edge.
+    /// Changes that the network to the next node may make, as in the edge of a chain.
     #[serde(default)]
     pub changes: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub bytes: Option<Vec<Spanned<(u16, u16)>>>,
-    /// Ingress by which the node recognises packets on this path; `None` for the previous node.
+    /// Ingress by which the node recognises packets on this path; `None` for the name of the
+    /// previous node.
     #[serde(default)]
     pub ingress: Option<Spanned<String>>,
 }

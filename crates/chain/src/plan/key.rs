@@ -1,4 +1,4 @@
-//! Keys of results: SHA-256 digests (FIPS 180-4) of everything that a result depends on.
+//! Keys of cached results: SHA-256 digests (FIPS 180-4) of everything that a result depends on.
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -10,7 +10,8 @@ pub(super) struct Key([u8; 32]);
 impl Key {
     /// Returns the digest of a value, by its JSON text.
     pub fn of(value: &impl Serialize) -> Key {
-        // Plain data can always be written as JSON; any other value would get a key of its own.
+        // Plain data can always be written as JSON. A value that cannot would get a key that no
+        // other value has.
         match serde_json::to_vec(value) {
             Ok(text) => Key::bytes(&text),
             Err(error) => Key::bytes(format!("{:p} {error}", &raw const *value).as_bytes()),

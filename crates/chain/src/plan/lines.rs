@@ -1,4 +1,4 @@
-//! Source lines of a program that establish facts, as data that can be stored.
+//! Source lines that establish facts, as data that can be stored.
 
 use super::stored::StoredFacts;
 use crate::facts::{Discovery, Fact, listed};
@@ -9,14 +9,14 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Source lines of a program that establish the facts about packets that leave it.
+/// Source lines of a program that establish the facts about packets leaving it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
     /// The facts; `None` if there are none.
     facts: Option<StoredFacts>,
-    /// Lines for each fact, in the order of [`listed`]. The name of the program is missing, because
-    /// a program can have several.
+    /// Lines for each fact, in the order of [`listed`]. Their program names are empty, because
+    /// several programs may have the same content.
     lines: Vec<Vec<LineReport>>,
 }
 
@@ -33,7 +33,7 @@ impl Lines {
         }
     }
 
-    /// Returns the lines of each fact, with the name of the program.
+    /// Returns the lines of each fact. `name` becomes the name of the program in all lines.
     pub fn named(self, name: &str) -> BTreeMap<Fact, Vec<LineReport>> {
         let facts = self.facts.as_ref().map(PacketFacts::from);
         let facts = facts.as_ref().map_or_else(Vec::new, listed);

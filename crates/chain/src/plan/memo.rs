@@ -1,5 +1,5 @@
-//! Results that several parts of a plan need, each computed once, by the first thread that needs
-//! it.
+//! Results that several parts of a plan need. The first thread that needs a result computes it; all
+//! others get it from there.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,7 +17,7 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// Returns the result for a key; other threads wait while it is computed.
+    /// Returns the result for a key. Other threads that need it wait while it is computed.
     pub fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let place = Arc::clone(known.entry(key).or_default());

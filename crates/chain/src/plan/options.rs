@@ -9,21 +9,21 @@ use std::path::PathBuf;
 pub struct PlanOptions {
     /// Mode of rewriting.
     pub mode: Mode,
-    /// True to rewrite a program for facts from the program directly before it, whatever packets
-    /// arrive there. False to use facts from the whole path.
+    /// If true, programs are rewritten only for facts that the program directly before them
+    /// establishes for any arriving packets. If false, facts from the whole path are used.
     pub neighbours: bool,
-    /// Maximum number of variants of a program at a node.
+    /// Maximum number of variants of the program at one node.
     pub variants: usize,
     /// Knowledge about maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
     /// Number of threads.
     pub threads: usize,
-    /// Folder for results that the next plan can use, if there is one.
+    /// Folder for results that later plans can use; `None` to store nothing.
     pub cache: Option<PathBuf>,
-    /// Identity of this version of slowpath and of the contents of `lift`; results with another
-    /// identity are not used. Besides it, results depend on programs, facts and mode.
+    /// Identity of this version of slowpath and of the contents of `lift`. Stored results with
+    /// another identity are not used.
     pub build: String,
-    /// Identity of this topology.
+    /// Identity of this topology, to find its previous plan.
     pub topology: String,
 }
 

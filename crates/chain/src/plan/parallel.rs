@@ -1,14 +1,16 @@
-//! Independent work on several threads.
+//! Independent pieces of work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Stack size of a thread: long chains of merged states are followed recursively.
+/// Stack size of a thread in bytes. It is large because long chains of merged states are followed
+/// recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Runs `work` on each item, in order, and returns the results in the same order. The caller's
-/// thread is one of `threads`; it does all the work if no other thread can be started.
+/// Calls `work` for each item, in order of the items, and returns the results in this order. The
+/// thread of the caller is one of `threads`; it does all the work if no other thread can be
+/// started.
 pub(super) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

@@ -1,38 +1,40 @@
-//! Limits the size of the results on disk. Results that have not been used for long are deleted,
-//! and, if there are still too many, those that were used longest ago.
+//! Limits the size of the cache on disk. Results that have not been used for a long time are
+//! deleted. If the others are still too large, those whose last use is longest ago are deleted as
+//! well.
 //!
-//! Other processes may read, write and delete files at the same time: each file is complete or
-//! missing, and a missing result is computed again. Failures are left for the next time. Only files
-//! with names like results are touched.
+//! Other processes may read, write and delete files at the same time. This does no harm: each file
+//! is complete or missing, and a missing result is computed again. A file that cannot be deleted
+//! stays until the next time. Only files with names of results are deleted.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Limits of the results on disk.
+/// Limits of the cache on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Total size of all files.
     pub bytes: u64,
-    /// Time since the last use of a file.
+    /// Maximum time since the last use of a file.
     pub age: Duration,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Limits as documented.
+/// Limits that the documentation states.
 pub(super) const LIMITS: Limits = Limits { bytes: 256 << 20, age: DAY.saturating_mul(90) };
 
-/// Records the use of a file, with the precision of a day.
+/// Records that a file is used; changes the recorded time at most once a day.
 pub(super) fn used(file: &File, now: SystemTime) {
     let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
     if !file.metadata().is_ok_and(fresh) {
-        // If this is not allowed, the file counts as unused.
+        // Failure does no harm: the file counts as unused since its last recorded use.
         let _ = file.set_times(FileTimes::new().set_modified(now));
     }
 }
 
-/// Deletes files that are too old or too many.
+/// Deletes files whose last use is too long ago. Then deletes the files used longest ago, until the
+/// size limit is met.
 pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     let mut kept = Vec::new();
     for place in entries(folder).filter(|place| is_hexadecimal(place, 2)) {
@@ -64,7 +66,7 @@ pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     }
 }
 
-/// Returns the time since `at`; zero if that is in the future.
+/// Returns the time since `at`; zero if `at` is in the future.
 fn since(at: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(at).unwrap_or_default()
 }
@@ -74,7 +76,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 fn remove(file: &Path) {
-    // Another process may have deleted the file already.
+    // Failure does no harm: another process may have deleted the file.
     let _ = fs::remove_file(file);
 }
 
@@ -87,7 +89,8 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Returns true if a file was never renamed into place, because its process was killed.
+/// Returns true for the name of a temporary file, which stays if its process is killed before it is
+/// renamed.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

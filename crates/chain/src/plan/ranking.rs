@@ -1,4 +1,4 @@
-//! The report of a plan, and the order of its hot spots.
+//! Builds the report of a plan, and orders its hot spots.
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
@@ -12,29 +12,30 @@ use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Precision of shares and gains, nine decimal places; more would be noise.
+/// Precision of shares and gains in the report: nine decimal places.
 const DIGITS: f64 = 1e9;
 
-/// Converts a part of all traffic, or its product with a number of instructions, to a fraction.
+/// Converts parts of all traffic to a fraction; also products of parts with numbers of
+/// instructions.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
 
 /// A variant with its gain.
 pub(super) struct Ranked {
-    /// Report about the variant, without facts.
+    /// Report about the variant; its facts are still missing.
     pub spot: HotSpot,
     pub gain: Option<i128>,
     pub node: usize,
-    /// Points at which its packets arrive.
+    /// Indices of the points at which the packets of the variant arrive.
     pub points: Vec<usize>,
-    /// Facts about its packets.
+    /// Facts about the packets of the variant.
     pub facts: PacketFacts,
     /// Object with the variant.
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
-/// Builds the reports about the node with this number, whose program is `linked`.
+/// Builds the reports about the node with index `number`, whose program is `linked`.
 pub(super) fn node(
     topology: &Topology,
     arrivals: &Arrivals,
@@ -106,7 +107,8 @@ pub(super) fn node(
     (ranked, as_is.collect())
 }
 
-/// Sorts variants by gain; if that is equal or not known, by traffic, then by node.
+/// Sorts variants by gain, greatest first. If gains are equal or unknown, sorts by traffic, then by
+/// node.
 pub(super) fn rank(ranked: &mut [Ranked]) {
     let share = |one: &Ranked| (one.spot.share * DIGITS) as u64;
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
@@ -123,8 +125,8 @@ pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport>
     topology.paths.iter().zip(&arrivals.paths).map(path).collect()
 }
 
-/// Returns the reason why packets of a path never reach a point, if it is the program directly
-/// before the point.
+/// Returns the reason why packets of a path never reach a point. Returns `None` if they can, or if
+/// an earlier point is already not reached.
 fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
     let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
         return None;
@@ -145,23 +147,24 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// Returns the sentences about points, without duplicates.
+/// Returns the sentences that `what` selects for some points, without duplicates.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 
-/// Returns the maximum of costs, if all of them are known.
+/// Returns the maximum of some costs; `None` if any of them is unknown.
 fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
     let known = costs.map(|cost| {
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
         Some((*instructions, *exact))
     });
-    // One exact cost among equal ones makes the maximum exact.
+    // If several costs have the greatest number, an exact one is chosen.
     let (instructions, exact) = known.collect::<Option<Vec<_>>>()?.into_iter().max()?;
     Some(CostReport { instructions, exact })
 }
 
-/// Returns the name of a variant; no other variant of its node has its first ingress.
+/// Returns the name of a variant. It is unique, because no other variant of the node has the same
+/// first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

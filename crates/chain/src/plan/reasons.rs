@@ -1,5 +1,5 @@
-//! Source lines that establish the facts about packets of a variant. The lines of a fact are in the
-//! program after which the fact was first known, however far back that is.
+//! Source lines that establish the facts about packets of a variant. They are lines of the program
+//! after which a fact first holds, which may be far ahead of the variant on the path.
 
 use super::arrivals::Arrivals;
 use super::relevance::{Passed, passed};
@@ -12,7 +12,8 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the lines that establish facts about packets at some points of one node.
+/// Returns the lines that establish facts about packets at points of one node; `of` has the indices
+/// of the points.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),
@@ -42,8 +43,8 @@ pub(super) fn established(
     established
 }
 
-/// Returns the lines for a fact about later packets. After the program, the fact may be known only
-/// in parts; then these are the lines of the parts.
+/// Returns the lines for a fact about packets that have passed the program with these `lines`. If
+/// the program establishes the fact only in parts, these are the lines of the parts.
 fn parts<'a>(
     fact: &Fact,
     lines: &'a BTreeMap<Fact, Vec<LineReport>>,

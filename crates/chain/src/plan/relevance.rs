@@ -1,5 +1,5 @@
-//! Earlier programs that a rewritten program depends on: those that establish the facts that it
-//! relies on. A program that only passes on packets with known facts is not one of them.
+//! Earlier programs that a rewritten program depends on: they establish facts that it relies on.
+//! Programs that only pass on packets for which the facts already hold do not count.
 
 use super::arrivals::Point;
 use super::results::Rewrite;
@@ -11,7 +11,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Returns whether one of `facts` follows from others.
+/// Returns true if `fact`, one of `facts`, follows from the facts `others`.
 fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     match fact {
         Fact::MinLength => others.min_length >= facts.min_length,
@@ -27,12 +27,12 @@ fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
             constant || others.values.get(field).is_some_and(|known| known.is_subset(values))
         }),
         Fact::Equal(first, second) => others.equal.contains(&(*first, *second)),
-        // Each node receives packets anew.
+        // Headroom and metadata are set anew when a node receives a packet.
         Fact::HeadRoom | Fact::Metadata => false,
     }
 }
 
-/// Returns the facts that a rewritten program relies on, of those that it was rewritten for.
+/// Returns those of `facts` that a program, rewritten for all of them, relies on.
 fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     let used: BTreeSet<u16> = rewrite.bytes.iter().copied().collect();
     let touches = |field: &Field| {
@@ -50,23 +50,22 @@ fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     relied
 }
 
-/// A program that packets passed, at a node.
+/// A program that packets have passed, at a node.
 pub(super) struct Passed<'a> {
-    /// Number of the node.
+    /// Index of the node.
     pub node: usize,
-    /// Number of the program; `None` if the node only forwards packets.
+    /// Index of the program; `None` if the node only forwards packets.
     pub program: Option<usize>,
     /// Facts about packets that arrive at the program.
     pub arriving: Cow<'a, PacketFacts>,
     /// Results with which the packets leave it.
     pub on: &'a [Action],
-    /// Facts that the program establishes, of those that the search is about: they did not hold
-    /// before.
+    /// Open facts that the program establishes: they hold after the program, but not before it.
     pub establishes: Vec<Fact>,
 }
 
-/// Returns the programs that packets passed before a point, the last one first. The search is about
-/// those of `facts` that are `open`.
+/// Returns the programs that packets passed before point `at`, the last one first. Each fact of
+/// `open`, a part of `facts`, is assigned to the program that establishes it.
 pub(super) fn passed<'a>(
     (points, mut at): (&'a [Point], usize),
     topology: &Topology,
@@ -89,15 +88,16 @@ pub(super) fn passed<'a>(
     passed
 }
 
-/// Nodes before some points, by number.
+/// Indices of the nodes before some points.
 pub(super) struct InFront {
     /// Nodes whose programs establish a fact that is relied on.
     pub relevant: BTreeSet<usize>,
-    /// Other nodes.
+    /// All other nodes.
     pub irrelevant: BTreeSet<usize>,
 }
 
-/// Classifies the nodes before some points of one node, whose program was rewritten for `facts`.
+/// Classifies the nodes before the points with indices `of`. All these points are at one node,
+/// whose program was rewritten for `facts`.
 pub(super) fn upstream_points(
     (points, of): (&[Point], &[usize]),
     topology: &Topology,
@@ -122,7 +122,8 @@ pub(super) fn upstream_points(
     InFront { relevant, irrelevant }
 }
 
-/// Returns the number of facts that two sets share, which a variant for both could use.
+/// Returns the similarity of two sets of facts: the number of facts and bits that a variant for
+/// both could use.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));
@@ -132,7 +133,7 @@ pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
         + lengths
 }
 
-/// Returns whether facts say more than those about any packet.
+/// Returns true if facts exclude more packets than those that hold for any packet.
 pub(super) fn says_something(facts: &PacketFacts) -> bool {
     let any = any_packet();
     facts.says_more_than_length()
@@ -140,8 +141,8 @@ pub(super) fn says_something(facts: &PacketFacts) -> bool {
         || facts.max_length < any.max_length
 }
 
-/// Returns the number of instructions of a program after rewriting, in 8-byte slots, without an
-/// original behind a guard.
+/// Returns the number of instructions of a program after rewriting, in 8-byte slots. The copy of
+/// the original after a guard does not count.
 pub(super) fn left_of(linked: &Linked, rewrite: Option<&Rewrite>) -> usize {
     rewrite.map_or(linked.program.insns.len(), |rewrite| {
         rewrite.guard.as_ref().map_or(rewrite.instructions, |guard| guard.instructions)

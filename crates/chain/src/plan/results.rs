@@ -1,9 +1,9 @@
-//! Results for a plan: packets that leave a program, rewritten programs, and maximum costs. Each is
-//! computed once, however many paths and nodes need it, or read from the cache.
+//! Results for a plan: packets that leave a program, rewritten programs, and maximum costs. Each
+//! result is computed only once, or read from the cache, even if many paths and nodes need it.
 //!
-//! A result depends on the program's content and the facts that arrive, not on the node. Nodes that
-//! do not change the facts do not matter. Results that were not finished in time are not stored for
-//! the next plan.
+//! A result depends on the content of the program and on the facts about arriving packets, but not
+//! on the node. Nodes in between that do not change the facts have no influence. Results that were
+//! not finished in time are not stored for later plans.
 
 use super::cache::Cache;
 use super::key::Key;
@@ -27,18 +27,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ratio of available to used time above which time limits had no effect, whatever shares of the
-/// time the steps of the work had.
+/// Work counts as unlimited if the available time was at least this many times the used time. Time
+/// limits of single steps have had no effect then.
 const UNHURRIED: u32 = 8;
 
-/// Knowledge about packets that leave a program.
+/// Knowledge about the packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutgoingFacts {
     pub packets: OutgoingPackets,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Reason why there may be more facts.
+    /// Reason why some facts may be missing; `None` if all facts were found.
     pub early: Option<String>,
 }
 
@@ -46,9 +46,10 @@ pub(super) struct OutgoingFacts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
-    /// No packet leaves; ends of packets instead, and the branches that decide them.
+    /// No packet leaves. The sentences are about the ends of packets and the branches that decide
+    /// them.
     Never(Vec<String>),
-    /// Nothing is known, for this reason.
+    /// Nothing is known about the packets, for this reason.
     Unknown(String),
 }
 
@@ -56,9 +57,10 @@ pub(super) enum OutgoingPackets {
 #[derive(Clone, Default)]
 pub(super) struct RewriteResult {
     pub about: Option<Rewrite>,
-    /// Further remarks, one sentence each, such as why the program stays as it was.
+    /// Remarks, one sentence each, such as why the program stays unchanged.
     pub remarks: Vec<String>,
-    /// Object with the rewritten program, and the program linked from it.
+    /// Object with the rewritten program, and the program linked from it; `None` if it stays
+    /// unchanged.
     pub object: Option<(Arc<Vec<u8>>, Arc<Linked>)>,
 }
 
@@ -68,7 +70,7 @@ pub(super) struct RewriteResult {
 pub(super) struct Rewrite {
     /// Number of instructions, in 8-byte slots.
     pub instructions: usize,
-    /// Checks that the program makes before it relies on facts; null if it makes none.
+    /// Checks that the program makes before it relies on facts; `None` if it makes none.
     pub guard: Option<GuardReport>,
     /// Offsets of the packet bytes that the program relies on.
     pub bytes: Vec<u16>,
@@ -78,7 +80,7 @@ pub(super) struct Rewrite {
     pub assumptions: Vec<String>,
 }
 
-/// Stored form of [`RewriteResult`], without the object.
+/// Stored form of [`RewriteResult`]. The object is stored separately.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredRewrite {
@@ -86,7 +88,7 @@ struct StoredRewrite {
     remarks: Vec<String>,
 }
 
-/// Results of a plan, each computed once.
+/// All results of a plan, each computed only once.
 pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,
@@ -112,7 +114,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns the number of solver queries so far, without those of results from the cache.
+    /// Returns the number of solver queries so far; queries for results from the cache do not
+    /// count.
     pub fn queries(&self) -> u64 {
         self.queries.load(Ordering::Relaxed)
     }
@@ -121,13 +124,13 @@ impl<'a> Results<'a> {
         self.queries.fetch_add(queries, Ordering::Relaxed);
     }
 
-    /// Returns the key of `ResultSet::outgoing_facts` for these arguments.
+    /// Returns the key of `Results::outgoing_facts` for these arguments.
     pub fn outgoing_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
         self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
-    /// Returns the packets that leave a program with the results `on`, if the facts `arriving`
-    /// hold.
+    /// Finds the packets that leave a program with the results `on`, if the facts `arriving` hold
+    /// for packets that arrive.
     pub fn outgoing_facts(
         &self,
         linked: &Linked,
@@ -173,8 +176,8 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Returns the source lines of a program that establish the facts about packets that leave it
-    /// with the results `on`, if the facts `arriving` hold.
+    /// Finds the source lines that establish the facts about packets leaving a program with the
+    /// results `on`. The facts `arriving` hold for packets that arrive.
     pub fn lines(
         &self,
         linked: &Linked,
@@ -200,7 +203,7 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Rewrites a program for packets with the given facts.
+    /// Rewrites a program for packets for which `facts` hold.
     pub fn rewrite(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> RewriteResult {
         let guarded = self.options.mode == Mode::Guard;
         let key = self.cache.key("made", &(linked.key, StoredFacts::from(facts), guarded));
@@ -248,17 +251,17 @@ impl<'a> Results<'a> {
             length: made.length,
             assumptions: proof.assumptions,
         });
-        // Complete if it was rewritten for all facts at once, or if time was not the reason to give
-        // up facts.
+        // The result is complete if the program was rewritten for all facts, or if facts were given
+        // up although there was enough time.
         let complete = done.remarks.is_empty() || clock.had_time(stop);
         (StoredRewrite { about, remarks }, bytes, complete)
     }
 
-    /// Returns the maximum number of instructions that a program executes for packets with the
-    /// given facts.
+    /// Finds the maximum number of instructions that a program executes for packets for which
+    /// `facts` hold.
     ///
     /// # Errors
-    /// The reason why it is not known.
+    /// The reason why the number is not known.
     pub fn cost(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> Result<Cost, String> {
         let key = self.cache.key("cost", &(linked.key, StoredFacts::from(facts)));
         self.costs.get(key, || {
@@ -283,7 +286,7 @@ fn numbers(on: &[Action]) -> Vec<u32> {
     on.iter().map(|action| action.number()).collect()
 }
 
-/// Measures the part of the available time that some work takes.
+/// Clock for the share of the available time that some work takes.
 struct Clock {
     started: Instant,
     given: Option<Duration>,
@@ -294,7 +297,7 @@ impl Clock {
         Clock { started: Instant::now(), given: stop.remaining() }
     }
 
-    /// Returns true if more time would have changed nothing.
+    /// Returns true if the work had so much time that limits had no effect.
     fn had_time(&self, stop: &Stop) -> bool {
         let took = self.started.elapsed();
         stop.reason().is_none() && self.given.is_none_or(|given| took < given / UNHURRIED)

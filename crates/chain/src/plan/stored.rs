@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 
-/// Facts about packets: see [`PacketFacts`].
+/// Stored form of [`PacketFacts`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFacts {
     min: u16,
     max: u16,
-    /// Offset, mask, value.
+    /// Offset, mask and value of each byte with known bits.
     bits: Vec<(u16, u8, u8)>,
-    /// Offset, bytes, values.
+    /// Offset, size in bytes and possible values of each field.
     values: Vec<(u16, u8, Vec<u64>)>,
-    /// Offset and bytes of both fields.
+    /// Offset and size in bytes of both fields of each pair.
     equal: Vec<((u16, u8), (u16, u8))>,
 }
 

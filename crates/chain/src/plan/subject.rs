@@ -1,4 +1,4 @@
-//! A program that is planned for: linked, and identified by its content.
+//! A program of a plan: linked, and identified by its content.
 
 use super::key::Key;
 use crate::{ChainError, Loaded};
@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// A program of a topology, read from its file.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Object, and number of the program in it.
+    /// The object, and the index of the program in it.
     pub loaded: Loaded,
-    /// Digest of the object's file, in hexadecimal; programs with the same content share all
+    /// Digest of the object's file, in hexadecimal. Programs with the same digest share all
     /// results.
     pub digest: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct Linked {
 }
 
 impl Linked {
-    /// Links the program of a subject; the description has its name in this line.
+    /// Links the program of a subject; `line` is the line of the description with its name.
     pub fn of(
         subject: &Subject,
         kernel: Option<&Btf>,
@@ -33,13 +33,13 @@ impl Linked {
         let Loaded { object, program: number } = &subject.loaded;
         let program = object.link(*number, kernel);
         let program = program.map_err(|error| ChainError::at(line, format!("{name}: {error}")))?;
-        // The linked code shows the effect of the kernel's types.
+        // The linked code is part of the key, because linking depends on the kernel's types.
         let code = format!("{:?} {:?}", program.insns, program.kfuncs);
         let key = Key::of(&("program", &subject.digest, number, code));
         Ok(Linked { object: Arc::clone(object), program, key })
     }
 
-    /// Links the rewritten version of this program.
+    /// Links the rewritten version of this program from `bytes`, its object; `None` if this fails.
     pub fn rewritten(&self, bytes: &[u8], kernel: Option<&Btf>) -> Option<Linked> {
         let object = Object::parse(bytes).ok()?;
         let name = &self.program.name;

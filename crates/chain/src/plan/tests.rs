@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A firewall whose packets reach a load balancer on three paths. They arrive unchanged, with their
-/// mark changed on the way, and together with packets that have not passed a firewall.
+/// A firewall whose packets reach a load balancer on three paths: unchanged, with a mark changed on
+/// the way, and mixed with packets that have not passed a firewall.
 const THREE_WAYS: &str = "schema: 1
 programs:
 - {name: firewall, object: firewall.bpf.o}
@@ -43,19 +43,19 @@ fn topology(text: &str) -> (Topology, Vec<Subject>) {
     (topology, subjects)
 }
 
-/// Folder for results that several tests need; empty at the start of each run.
+/// Folder with results that several tests share; it is empty when the tests start.
 static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/plan-tests");
     let _ = fs::remove_dir_all(&folder);
     folder
 });
 
-/// Plans a topology with the results that earlier tests have computed.
+/// Plans a topology; results that earlier tests have computed are used.
 fn planned(text: &str, options: &PlanOptions) -> Planned {
     computed(text, &PlanOptions { cache: Some(CACHE.clone()), ..options.clone() })
 }
 
-/// Plans a topology, and computes all results anew unless the options have a cache.
+/// Plans a topology. Results are computed anew, unless the options have a cache.
 fn computed(text: &str, options: &PlanOptions) -> Planned {
     let (topology, subjects) = topology(text);
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
@@ -66,7 +66,7 @@ fn spots<'a>(planned: &'a Planned, node: &str) -> Vec<&'a HotSpot> {
     planned.report.hot_spots.iter().filter(|spot| spot.node == node).collect()
 }
 
-/// Returns whether facts follow from others.
+/// Returns true if all of `facts` follow from the facts `from`.
 fn follow(facts: &PacketFacts, from: &PacketFacts) -> bool {
     facts.join(from) == *facts
 }
@@ -82,11 +82,11 @@ fn what_holds_of_a_class_holds_of_all_that_comes_in_there() {
     let cache = Cache::new(None, String::new());
     let results = Results::new(&options, &cache);
     let mut arrivals = Arrivals::of(&topology);
-    // The edge, from outside, is the common beginning of three paths.
+    // The edge node, at which packets arrive from outside, is the common beginning of three paths.
     assert_eq!(arrivals.points.len(), 1 + 1 + 2 + 2 + 2);
     arrivals.find(&topology, &programs, &results, (false, 2), &Stop::never());
-    // Computed: the firewall for any packet, the counter for any packet and for those of the
-    // firewall.
+    // Three results were computed: the firewall for any packet, and the counter for any packet and
+    // for packets from the firewall.
     assert_eq!(cache.counts(), (0, 3));
     let server = classes(&arrivals.points, 3);
     let ingresses: Vec<_> = server.iter().map(|class| class.ingresses.join(" ")).collect();
@@ -98,7 +98,7 @@ fn what_holds_of_a_class_holds_of_all_that_comes_in_there() {
             assert!(follow(&class.facts, arriving), "{:?}", class.ingresses);
         }
     }
-    // Only one of the two paths to the meter passes the firewall.
+    // One of the two paths to the meter does not lead through the firewall.
     assert!(!server[2].facts.says_more_than_length());
     for group in [vec![0, 1], vec![0, 2], vec![0, 1, 2]] {
         let all = joined(&server, &group).expect("some classes");
@@ -159,7 +159,8 @@ fn neighbours_are_all_that_counts_if_asked_for() {
         (vec!["edge".to_owned()], vec!["meter".to_owned(), "tor".to_owned()])
     );
     assert!(server(true, &whole).is_none());
-    // Without the meter, the firewall is the neighbour; a node without a program does not count.
+    // Without the meter, the firewall is the direct neighbour; nodes without a program do not
+    // count.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
     assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
 }
@@ -182,7 +183,7 @@ fn lines_are_those_of_the_program_behind_which_a_fact_was_first_known() {
     assert!(named(&direct, "firewall") > 1);
     let line = &direct[0].established[0];
     assert!(line.file.ends_with("firewall.bpf.c") && line.line > 0 && !line.text.is_empty());
-    // The counter in between passes on all packets.
+    // The counter, which is in between, passes on all packets.
     assert_eq!(path(&format!("{firewall}, {counter}")), direct);
 }
 
@@ -197,7 +198,7 @@ fn where_packets_end_instead_is_said_once_and_with_what() {
     assert_eq!(different.len(), ends.len(), "{never}");
     let result = |end: &&str| end.rsplit(' ').next().expect("a word").to_owned();
     let results: BTreeSet<String> = ends.iter().map(result).collect();
-    // Packets that are shorter than an Ethernet header are aborted.
+    // The program aborts packets that are shorter than an Ethernet header.
     let all = ["XDP_ABORTED", "XDP_DROP", "XDP_PASS"].map(str::to_owned);
     assert_eq!(results, BTreeSet::from(all), "{never}");
 }

@@ -1,4 +1,4 @@
-//! A topology: programs, the nodes that they run on, and the paths of the traffic over the nodes.
+//! A topology: programs, the nodes that they run on, and paths of the traffic through the nodes.
 
 use super::description::{HopDescription, PathDescription, TopologyDescription};
 use crate::description::SCHEMA;
@@ -9,10 +9,11 @@ use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
 use slowpath::Network;
 
-/// Name for the source of packets that have not passed any node.
+/// Name of the ingress for packets that have not passed any node.
 pub const OUTSIDE: &str = "outside";
 
-/// All traffic; shares are integer parts of it, so that their sums are exact.
+/// Number of parts that all traffic is divided into. Shares are numbers of parts, so that their
+/// sums are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
 const TOPOLOGY: Kind = Kind {
     name: "a topology",
@@ -23,7 +24,7 @@ const TOPOLOGY: Kind = Kind {
 /// Maximum number of names that a message lists.
 const LISTED: usize = 20;
 
-/// A checked topology: each path has nodes, and no node twice.
+/// A checked topology: each path has at least one node, and no node more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Programs, in the order of the description.
@@ -34,14 +35,14 @@ pub struct Topology {
     pub paths: Vec<NetworkPath>,
 }
 
-/// A program, which can run on several nodes.
+/// A program, which may run on several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
     /// Name in the topology.
     pub name: String,
     /// File with the object, relative to the description.
     pub object: String,
-    /// Name in the object; `None` for the only XDP program.
+    /// Name in the object; `None` if the object has only one XDP program.
     pub program: Option<String>,
     /// Line of the description.
     pub line: u64,
@@ -52,16 +53,16 @@ pub struct PlacedProgram {
 pub struct PlacedNode {
     /// Name of the node.
     pub name: String,
-    /// Number of the program that runs there; `None` if the node only forwards packets.
+    /// Index of the program that runs on the node; `None` if the node only forwards packets.
     pub program: Option<usize>,
 }
 
 /// A path through the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkPath {
-    /// Name of the path, or its number if it has no name.
+    /// Name of the path. Without a name in the description, its number, counted from 1.
     pub name: String,
-    /// Share of all traffic, rounded to parts of [`ALL_TRAFFIC`].
+    /// Share of all traffic, as a number of parts (see [`ALL_TRAFFIC`]).
     pub share: u64,
     /// Nodes, in the order in which packets pass them.
     pub hops: Vec<Hop>,
@@ -70,11 +71,12 @@ pub struct NetworkPath {
 /// A node on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Number of the node.
+    /// Index of the node.
     pub node: usize,
-    /// Results of its program with which packets go on; empty without a program or a next node.
+    /// Results of its program with which packets continue on the path. Empty if the node has no
+    /// program, or is the last one of the path.
     pub on: Vec<Action>,
-    /// Network to the next node.
+    /// Network from this node to the next one.
     pub network: Network,
     /// Ingress by which the node recognises packets on this path.
     pub ingress: String,
@@ -84,8 +86,8 @@ impl Topology {
     /// Reads the description of a topology.
     ///
     /// # Errors
-    /// If the text is not YAML of this shape, or names something unknown. If a path has no nodes, a
-    /// node twice, or no share of the traffic.
+    /// If the text is not YAML of this shape, or uses an unknown name. If a path has no nodes, has
+    /// a node twice, or has a share of the traffic that is not positive.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let description: TopologyDescription = read(text, &TOPOLOGY)?;
         if description.schema.value != SCHEMA {
@@ -128,7 +130,8 @@ impl Topology {
         if topology.paths.is_empty() {
             return Err(ChainError::Whole("there are no paths".to_owned()));
         }
-        // Divide first: the sum of all shares may be too large for a number.
+        // Shares are first divided by the greatest one, because their sum may exceed the range of
+        // numbers.
         let most = shares.iter().copied().fold(0.0, f64::max);
         let sum: f64 = shares.iter().map(|share| share / most).sum();
         for (path, share) in topology.paths.iter_mut().zip(shares) {
@@ -180,7 +183,7 @@ impl Topology {
         Ok(NetworkPath { name, share: 0, hops })
     }
 
-    /// Reads the actions with which packets go on.
+    /// Reads the results of a node's program with which packets continue on the path.
     fn actions(
         &self,
         hop: &HopDescription,
@@ -213,7 +216,7 @@ impl Topology {
     }
 }
 
-/// Returns the share of a path, in the unit of the description.
+/// Returns the share of a path in the description; 1 if it has none.
 fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     let written = path.value.share.as_ref();
     let share = written.map_or(1.0, |share| share.value);
@@ -224,7 +227,7 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
-/// Reads an action with which a packet goes on to another node.
+/// Reads a result with which packets continue to another node.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
         None => format!("{:?} is no action: {}", name.value, Action::names()),
@@ -236,7 +239,8 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Returns the line in which a hop states the changes on the way to the next one.
+/// Returns the line in which a hop states changes by the network to the next node; `None` if it
+/// states none.
 fn changing(hop: &HopDescription) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);
@@ -253,7 +257,7 @@ fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Distinct names of one kind.
+/// Distinct names of nodes, programs or paths.
 struct Names {
     kind: &'static str,
     known: Vec<(String, u64)>,

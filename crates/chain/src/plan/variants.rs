@@ -1,4 +1,4 @@
-//! Variants of a node's program: the ingresses that get one, and their gain.
+//! Variants of a node's program: the ingresses for which variants are made, and their gain.
 
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};
@@ -9,32 +9,34 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Maximum share of a node's remaining time for one piece of work, as a divisor: 4 means a quarter.
+/// Maximum share of a node's remaining time for one rewriting or one cost, as a divisor: 4 means a
+/// quarter.
 const PARTS: u32 = 4;
 
-/// A rewritten program for some classes of packets.
+/// A program that was rewritten for some classes of packets.
 pub(super) struct Variant {
-    /// Numbers of the classes, ascending.
+    /// Indices of the classes, ascending.
     pub classes: Vec<usize>,
     /// Facts about all packets of the classes.
     pub facts: PacketFacts,
     pub made: RewriteResult,
-    /// Maximum number of executed instructions for each class, before and after.
+    /// For each class, the maximum number of instructions that the original and the variant
+    /// execute.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 
 /// Decision about the program of a node.
 pub(super) struct NodePlan {
     pub variants: Vec<Variant>,
-    /// Classes that keep the original, each with the reasons.
+    /// Indices of the classes that keep the original, each with the reasons.
     pub as_is: Vec<(usize, Vec<String>)>,
 }
 
-/// Returns the gain of a variant for one class, in instructions; `None` if it is not known.
+/// Returns the instructions that a variant saves for one class; `None` if they are not known.
 pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) -> Option<i128> {
     match (before, after) {
-        // An inexact cost is only an upper bound; the original may execute less, so the gain is not
-        // certain.
+        // If the cost of the original is only an upper bound, the original may execute fewer
+        // instructions. Then the gain is not known.
         (Ok(before), Ok(after)) if before.exact => {
             Some(i128::from(before.instructions) - i128::from(after.instructions))
         }
@@ -42,7 +44,7 @@ pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) 
     }
 }
 
-/// Finds the variants that gain most, at most `limit` of them, until `stop` ends the work.
+/// Finds at most `limit` variants that gain most, until `stop` ends the work.
 pub(super) fn variants(
     linked: &Linked,
     classes: &[Class],
@@ -86,7 +88,7 @@ fn part(stop: &Stop) -> Stop {
     stop.within(stop.remaining().map(|left| left / PARTS))
 }
 
-/// Returns the variant for some classes, if there is one.
+/// Returns the variant for a group of classes; `None` if the program cannot be rewritten for them.
 fn variant(
     linked: &Linked,
     classes: &[Class],
@@ -105,7 +107,7 @@ fn variant(
     Some(Variant { classes: group.to_vec(), facts, made, costs })
 }
 
-/// Returns the value of a variant for some classes.
+/// Returns the value of a variant for a group of classes.
 fn worth(
     linked: &Linked,
     classes: &[Class],

@@ -1,4 +1,4 @@
-//! Reports about a program: facts about its packets, and changes of its instructions.
+//! Reports about a program: facts about its packets, and changes to its instructions.
 
 use super::words::{explain_all, list, list_around, why_never};
 use super::{
@@ -20,8 +20,8 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ProgramReport {
-    /// Reports the facts about packets that arrive at the program with number `number` in a chain.
-    /// `programs` are all programs of the chain, linked.
+    /// Creates the report about the program with index `number` in a chain, with facts about its
+    /// packets. `programs` are all programs of the chain, linked.
     pub(crate) fn of(
         (chain, number, programs): (&Chain, usize, &[BpfProgram]),
         loaded: &[Loaded],
@@ -84,8 +84,8 @@ impl ProgramReport {
         report
     }
 
-    /// Reports the branches that facts decide, and returns the program without them; nothing is
-    /// proved.
+    /// Adds the branches that facts decide, and returns the program without these branches. Nothing
+    /// is proved.
     pub(crate) fn decided(
         &mut self,
         object: &Object,
@@ -101,8 +101,9 @@ impl ProgramReport {
                     let maps = !dropped.maps.is_empty();
                     let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
                     match dropped.change {
-                        // After a look-up that became comparisons, a branch on its result is
-                        // decided for no other reason, and only in the rewritten program.
+                        // Key comparisons that replace a look-up also decide branches on its
+                        // result. These branches are decided only in the rewritten program, so they
+                        // are not reported.
                         Change::AlwaysTaken | Change::NeverTaken => {
                             frozen.is_none() || packets || dropped.length || dropped.room || maps
                         }
@@ -122,7 +123,7 @@ impl ProgramReport {
         }
     }
 
-    /// Adds the maps with given content.
+    /// Adds maps with given content, and whether they are frozen.
     pub(crate) fn given<'a>(&mut self, given: impl Iterator<Item = &'a Given>) {
         for Given { map, entries, why_not } in given {
             match self.frozen.iter_mut().find(|frozen| frozen.map == *map) {
@@ -138,7 +139,8 @@ impl ProgramReport {
         self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
     }
 
-    /// Records which maps with given content the program relies on, by their numbers.
+    /// Marks the maps with given content that the program relies on; `maps` are their numbers in
+    /// the object.
     fn uses<'a>(&mut self, object: &Object, maps: impl IntoIterator<Item = &'a u32>) {
         let names: BTreeSet<String> =
             maps.into_iter().filter_map(|&map| map_name(object, map)).collect();
@@ -147,7 +149,7 @@ impl ProgramReport {
         }
     }
 
-    /// Adds maps that cannot be frozen, by their numbers, with the reasons.
+    /// Adds maps, by number, that cannot be frozen, each with the reason.
     pub(crate) fn refused<'a>(
         &mut self,
         object: &Object,
@@ -160,7 +162,7 @@ impl ProgramReport {
         }
     }
 
-    /// Adds the results of rewriting and proof.
+    /// Adds the results of rewriting the program and of the proof.
     pub(crate) fn optimized(
         &mut self,
         object: &Object,

@@ -1,4 +1,4 @@
-//! Facts, and reasons why there are none, in words and with source lines, for documents.
+//! Reports of facts with their source lines, and of reasons why no packets leave.
 
 use super::{FactReport, FactText, LineReport, line};
 use crate::Action;
@@ -9,7 +9,8 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Finds the lines that establish each fact, as far as time permits.
+/// Finds the lines that establish each fact, until `stop` ends the work. Adds them to
+/// `established`.
 pub(crate) fn explain_all(
     found: &mut Discovery,
     facts: &PacketFacts,
@@ -18,7 +19,7 @@ pub(crate) fn explain_all(
     established: &mut BTreeMap<Fact, Vec<LineReport>>,
 ) {
     for fact in found.list() {
-        // A fact is lost if other paths do not establish it.
+        // Only facts that hold on all paths are left; others need no lines.
         let left = match &fact {
             Fact::Bits(offset) => facts.bits.contains_key(offset),
             Fact::Values(field) => facts.values.contains_key(field),
@@ -49,7 +50,7 @@ pub(crate) fn explain_all(
     }
 }
 
-/// Returns facts in words; adjacent bytes that the same lines establish become one fact.
+/// Lists facts as reports. Adjacent bytes that the same lines establish become one fact.
 pub(crate) fn list(
     facts: &PacketFacts,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -100,8 +101,8 @@ pub(crate) fn list(
     list.into_iter().map(|one| one.among(*min_length)).collect()
 }
 
-/// Returns the headroom and metadata of packets in words, unless they are those of any packet, or
-/// of a packet just received.
+/// Lists the headroom and metadata of packets as reports. Values that hold for any packet, or for
+/// packets just received, are left out.
 pub(super) fn list_around(
     environment: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -120,7 +121,7 @@ pub(super) fn list_around(
     list
 }
 
-/// Returns the reason why no packet gets from one program to another, in a sentence.
+/// Returns a sentence that says why no packet passes from one program to another.
 pub(super) fn why_never(
     name: &str,
     (from, program): &(String, &BpfProgram),
@@ -132,8 +133,8 @@ pub(super) fn why_never(
     format!("{name} is never reached: {from} returns {on} for no packet{ends}")
 }
 
-/// Returns the ends of packets that do not go on, and the branches that decide them, each in a few
-/// words.
+/// Returns the ends of packets that do not continue, each in a few words with the branch that leads
+/// there.
 pub(crate) fn ends(program: &BpfProgram, never: &NothingLeaves) -> Vec<String> {
     let end = |end: &End| {
         let place = end.branch.as_ref()?;
@@ -145,7 +146,7 @@ pub(crate) fn ends(program: &BpfProgram, never: &NothingLeaves) -> Vec<String> {
         let result = end.result.and_then(Action::of).map_or("another result", Action::name);
         Some(format!("{file}:{line} leads to {result}"))
     };
-    // For the reader, several conditions in one line are one end.
+    // Readers see only the line, so several conditions in one line count as one end.
     let mut ends = Vec::new();
     for end in never.ends.iter().filter_map(end) {
         if !ends.contains(&end) {

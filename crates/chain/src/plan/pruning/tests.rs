@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// A temporary folder, which is deleted at the end.
+/// A temporary folder, which is deleted when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -16,7 +16,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Creates a file of this size that was last used this long ago.
+    /// Creates a file of this size whose last use is `unused` before `now`.
     fn file(&self, name: &str, bytes: usize, unused: Duration, now: SystemTime) -> PathBuf {
         let file = self.0.join(name);
         fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");
@@ -58,7 +58,8 @@ proptest! {
         prop_assert!(left.iter().all(|(_, _, unused)| *unused <= days));
         let young: Vec<_> = gone.iter().filter(|(_, _, unused)| *unused <= days).collect();
         for (_, size, unused) in &young {
-            // Files that are left were used later; together with this one, they exceed the limit.
+            // Files that are left were used later than this one; together with this file, they
+            // exceed the limit.
             prop_assert!(left.iter().all(|(_, _, other)| other <= unused));
             let since = made.iter().filter(|(_, _, other)| other <= unused);
             prop_assert!(since.map(|(_, size, _)| size).sum::<u64>() > bytes, "{size}");
@@ -105,7 +106,7 @@ fn several_can_prune_at_once() {
         }
     });
     let left = (0..200).filter(|&number| folder.0.join(result(number)).exists());
-    // A thread may count files that another is about to delete, so that fewer may be left, never
-    // more.
+    // A thread may count files that another thread is deleting. So fewer files may be left, but
+    // never more.
     assert!(left.clone().count() <= 10 && left.max() < Some(10));
 }
