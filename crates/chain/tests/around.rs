@@ -1,5 +1,5 @@
-//! Headroom and metadata of packets between programs. They are proved for packets that a program
-//! passes on, and relied on only where nothing else is possible.
+//! Headroom and metadata of packets between programs. They are proved for the packets that leave a
+//! program. Later programs rely on them only where no other value is possible.
 
 use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
@@ -29,12 +29,13 @@ fn program(object: &Object, name: &str) -> BpfProgram {
     object.link(number.expect("it is there"), None).expect("links")
 }
 
-/// Returns the facts about packets that fit in one page each.
+/// Returns the facts about packets each of which fits in one page.
 fn in_page() -> PacketFacts {
     PacketFacts::lengths(14, 3736)
 }
 
-/// Returns options for packets in one page each, with this headroom and metadata on arrival.
+/// Returns options for packets each of which is in one page, with this headroom and metadata on
+/// arrival.
 fn page(arriving: Option<PacketEnvironment>) -> LiftOptions {
     let receive = Receive::TEST_RUN;
     let options = LiftOptions::default().receiving(receive);
@@ -46,12 +47,13 @@ fn around(head_room: (u16, u16), metadata: (u16, u16)) -> PacketEnvironment {
     PacketEnvironment { head_room, metadata }
 }
 
-/// Returns the knowledge about packets that a program leaves with a result, if there are any.
+/// Returns what is known about the packets that leave a program with a result; `None` if no packet
+/// does.
 fn leaving(name: &str, arriving: Option<PacketEnvironment>, result: u32) -> Option<Discovery> {
     leaving_of(name, &in_page(), arriving, result)
 }
 
-/// Same as [`outgoing`], if facts hold for the packets that arrive.
+/// Same as [`leaving`], for arriving packets for which `facts` hold.
 fn leaving_of(
     name: &str,
     facts: &PacketFacts,
@@ -68,7 +70,7 @@ fn leaving_of(
     }
 }
 
-/// Returns headroom and metadata of packets that a program lets pass.
+/// Returns the headroom and metadata of packets after a program that lets them pass.
 fn behind(name: &str, arriving: Option<PacketEnvironment>) -> PacketEnvironment {
     leaving(name, arriving, PASS).expect("it lets packets pass").packet_environment
 }
@@ -81,7 +83,7 @@ fn what_lies_around_packets_is_found_out() {
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
 }
 
-/// Such packets do not fit in one page, but options may say that they exist.
+/// Packets of this length do not fit in one page, but options may say that they exist.
 #[test]
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
@@ -93,7 +95,7 @@ fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
 fn it_goes_on_from_what_arrives() {
     let arriving = around((40, 216), (0, 8));
     assert_eq!(behind("passes", Some(arriving)), arriving);
-    // Packets without enough room do not pass.
+    // Packets without enough headroom do not pass.
     assert_eq!(behind("shifts", Some(arriving)), around((8, 184), (0, 8)));
     assert_eq!(behind("shifts", Some(around((0, 216), (0, 0)))).head_room, (0, 184));
     assert_eq!(behind("marks", Some(around((216, 216), (0, 252)))).metadata, (4, 216));
@@ -107,20 +109,20 @@ fn room_that_others_may_have_used_is_not_there() {
     let anything = Some(PacketEnvironment::ANY);
     assert_eq!(passing("grows", None).byte(12), Some(0xaa));
     assert_eq!(passing("grows", anything).byte(12), None);
-    // Some packets have enough headroom, others have none.
+    // Packets with enough headroom pass, but packets without headroom are dropped.
     let grown = passing("shifts", anything);
     assert_eq!((grown.byte(12), grown.min_length), (Some(0xaa), in_page().min_length + 32));
     assert!(leaving("shifts", None, DROP).is_none());
     assert!(leaving("shifts", anything, DROP).is_some());
 }
 
-/// Rewrites a chain of programs, each after the previous one on `XDP_PASS`, with `edge` added to
-/// each edge. Each packet is in one page.
+/// Rewrites a chain in which each program follows the previous one on `XDP_PASS`. `edge` is added
+/// to the description of each edge. Each packet is in one page.
 fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
     rewritten_for(names, edge, mode, "native-page")
 }
 
-/// Same as [`rewritten`], for packets that arrive in another way.
+/// Same as [`rewritten`], for packets that are delivered in the way `receive`.
 fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewritten {
     let device = |number: usize| if edge.is_empty() { 0 } else { number };
     let programs = names.iter().enumerate().map(|(number, name)| {
@@ -143,19 +145,21 @@ fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewri
     rewrite(&chain, &loaded, &options, &Stop::never(), |_| ()).expect("is rewritten")
 }
 
-/// Returns the report about the last program of a chain on one device, without guards.
+/// Returns the report about the last program of a chain. The chain is on one device and has no
+/// guards.
 fn last(names: &[&str]) -> ProgramReport {
     rewritten(names, "", Mode::Trust).report.programs.pop().expect("there is one")
 }
 
-/// Returns the known return values of its helper calls.
+/// Returns the helper calls of a program whose results are known, with these results.
 fn returns(program: &ProgramReport) -> Vec<(&str, Option<i64>)> {
     program.results.iter().map(|known| (known.helper.as_str(), known.returns)).collect()
 }
 
 const MOVES: [(&str, Option<i64>); 1] = [("bpf_xdp_adjust_head", Some(0))];
 
-/// Returns true if a branch was removed because of headroom or metadata, and the program is proved.
+/// Returns true if a branch was removed because of headroom or metadata, and the rewritten program
+/// is proved.
 fn relies(program: &ProgramReport) -> bool {
     program.dropped.iter().any(|dropped| dropped.room) && program.proved == Some(true)
 }
@@ -169,7 +173,7 @@ fn calls_that_cannot_fail_are_known() {
         (&["shifts_some", "takes_185"], false),
         (&["shifts", "passes", "takes_184"], true),
         (&["shifts", "passes", "takes_185"], false),
-        // Metadata takes a part of the headroom.
+        // Metadata takes up a part of the headroom.
         (&["marks", "takes_208"], true),
         (&["marks", "takes_209"], false),
         (&["passes", "takes_216"], true),
@@ -201,7 +205,7 @@ fn what_is_known_of_room_and_metadata_is_told() {
 #[test]
 fn ends_move_inwards_where_packets_are_long_enough() {
     let trimmed = last(&["passes", "trims"]);
-    // No device delivers a packet that ends after the limit of its tailroom.
+    // No device delivers a packet that ends after the limit of its buffer.
     assert_eq!(returns(&trimmed), [MOVES[0], ("bpf_xdp_adjust_tail", Some(0))]);
     assert_eq!(trimmed.proved, Some(true), "{trimmed:#?}");
 }
@@ -216,7 +220,7 @@ fn nothing_is_relied_on_that_a_guard_does_not_check() {
     }
 }
 
-/// A program with a guard also knows that the packet is long enough.
+/// The guard of a program also checks that packets are long enough to be shortened.
 #[test]
 fn packets_are_cut_off_behind_a_guard_as_well() {
     let (object, facts) = (object(), PacketFacts::lengths(64, 1500));
@@ -242,7 +246,8 @@ fn another_device_has_all_of_the_room() {
     }
 }
 
-/// The headroom of an arbitrary device is not known; headroom that a program has made itself is.
+/// The headroom on an unknown device is not known; headroom that a program itself has made is
+/// known.
 #[test]
 fn any_device_may_have_no_room() {
     for names in [&["passes", "takes_216"][..], &["shifts", "takes_184"]] {
@@ -302,8 +307,8 @@ fn metadata_of_others_is_looked_at() {
     }
 }
 
-/// Runs both programs one after the other, the second one as it is and rewritten for the packets
-/// that arrive.
+/// Runs two programs, one after the other. The second one is run both as it is and rewritten for
+/// the packets that arrive at it.
 #[test]
 fn the_kernel_agrees_about_room_that_was_used() {
     let kernel = match Kernel::available() {
@@ -326,7 +331,7 @@ fn the_kernel_agrees_about_room_that_was_used() {
     ] {
         let (facts, packet_environment) = (in_page(), behind(first, None));
         let [upstream, downstream] = [first, second].map(|name| program(&object, name));
-        // The ends of packets that are too long for a page do not move.
+        // The end of a packet does not move if the packet is too long for a page.
         let short = PacketFacts::lengths(64, 1500);
         let facts = if second == "trims" { &short } else { &facts };
         let known = Facts {

@@ -1,5 +1,6 @@
 //! Pairs of programs that differ in helper calls, in `tests/objects/calls.bpf.c`. Their output and
-//! their messages to user space are compared; effects that are not compared are never proved.
+//! their messages to user space are compared. Programs with effects that are not compared are never
+//! proved.
 
 use crate::pairs;
 
@@ -9,7 +10,8 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Proves that programs named `KIND_NAME_MORE` do the same as programs named `NAME`.
+/// Tries to prove that each program named `KIND_NAME_MORE` does the same as the program named
+/// `NAME`. Returns the proofs by program name.
 fn proofs(kind: &str) -> Vec<(String, Proof)> {
     let object = pairs::object("calls");
     let programs = pairs::programs(&object);
@@ -43,15 +45,15 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// Returns the sentence about a difference that the solver finds and no run confirms.
+/// Returns the sentence about a difference that the solver finds, but that no run confirms.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"
     )
 }
 
-/// Returns the sentences of all proofs of a kind, by the names of the variants. No variant may be
-/// proved or refuted.
+/// Returns the reasons why the proofs of a kind are undecided, by program name. Panics if a program
+/// is proved or refuted.
 fn reasons(kind: &str) -> BTreeMap<String, Vec<String>> {
     let open = |(name, proof): (String, Proof)| {
         assert!(!proof.proved && proof.counterexample.is_none(), "{name}: {proof:#?}");
@@ -80,7 +82,7 @@ fn what_is_not_compared_is_not_proved() {
     assert_eq!(reasons("open"), expected);
 }
 
-/// An update may overwrite an element that was found before.
+/// An update may overwrite the element that an earlier look-up has found.
 #[test]
 fn what_an_update_overwrites_is_not_what_was_there() {
     let result = || unconfirmed("the result");

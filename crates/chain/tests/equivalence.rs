@@ -1,5 +1,5 @@
-//! Pairs of programs in `tests/objects/pairs.bpf.c`. Equivalent pairs are proved; for the others, a
-//! packet is found on which they differ.
+//! Pairs of programs in `tests/objects/pairs.bpf.c`. Equivalent pairs are proved; for each other
+//! pair, a packet is found on which the two programs differ.
 
 use crate::pairs;
 
@@ -15,7 +15,7 @@ fn object() -> Object {
     pairs::object("pairs")
 }
 
-/// Returns the facts of TCP over IPv6, in packets of at least 100 bytes.
+/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -43,7 +43,7 @@ fn programs_that_do_the_same_are_proved() {
     }
 }
 
-/// Differences between the programs.
+/// Pairs of programs that differ, with the part of the final state in which they differ.
 const DIFFERENCES: [(&str, &str); 38] = [
     ("differs_parser_check_off_by_one", "the result"),
     ("differs_parser_no_store", "byte 21 of the packet"),
@@ -151,14 +151,15 @@ fn every_kind_of_fact_is_used() {
     let [first, second] = [60, 61].map(|offset| Field { offset, bytes: 1 });
     facts.equal.insert((first, second));
     assert!(records(&facts));
-    // Facts about missing bytes say nothing, and no query asks for them.
+    // Packets may be too short for these bytes; the facts say nothing about such packets.
     facts.min_length = 60;
     assert!(records(&facts));
     facts.min_length = 20;
     assert!(parser(&facts) && records(&facts));
 }
 
-/// Returns the content of an array whose element 1 is 40, and of a hash table with one element, 7.
+/// Returns the content of an array whose element 1 is 40, and of a hash table whose only element is
+/// 7.
 fn contents() -> BTreeMap<String, MapContent> {
     let entry = |key: Vec<u8>, value: u64| {
         let value = EntryValue::Bytes(value.to_le_bytes().to_vec());

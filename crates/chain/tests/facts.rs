@@ -1,5 +1,5 @@
-//! Facts about packets that leave a program hold for real packets: in the concrete interpreter and
-//! in the running kernel.
+//! Facts about packets that leave a program are compared with real packets, in the concrete
+//! interpreter and in the running kernel.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -28,7 +28,7 @@ fn random(seed: u64) -> TestRng {
     TestRunner::new_with_rng(Config::default(), rng).new_rng()
 }
 
-/// Returns facts about packets that arrive: some bytes and bits, and one field of two values.
+/// Returns random facts about arriving packets: some bytes, some bits, and a field with two values.
 fn arriving(rng: &mut TestRng) -> PacketFacts {
     let mut facts = PacketFacts::lengths(LENGTHS.0, LENGTHS.1);
     for _ in 0..rng.next_u32() % 12 {
@@ -44,7 +44,7 @@ fn arriving(rng: &mut TestRng) -> PacketFacts {
     facts
 }
 
-/// Returns a packet for which the facts hold.
+/// Returns a random packet for which the facts hold.
 fn packet(rng: &mut TestRng, facts: &PacketFacts) -> Vec<u8> {
     let spread = u32::from(facts.max_length - facts.min_length) + 1;
     let length = u32::from(facts.min_length) + rng.next_u32() % spread;
@@ -72,8 +72,8 @@ fn packet(rng: &mut TestRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// Runs a program on a packet in the interpreter. Returns its result, and the packet that leaves;
-/// all other memory holds `fill`.
+/// Runs a program on a packet in the interpreter. Returns the result and the packet afterwards. All
+/// bytes of other memory are `fill`.
 fn interpret(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<(u32, Vec<u8>)> {
     let program = &lifted.program;
     let mut environment = Environment::with_fill(program, fill);
@@ -108,7 +108,8 @@ fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Outg
     facts_after(object, &linked, arriving, &RESULTS, &options, &stop).ok()
 }
 
-/// Checks a packet that leaves against the facts; returns false if it does not go on.
+/// Checks that the facts hold for a packet after a program. Returns false if the packet does not
+/// reach the next program.
 fn check(leaving: &Outgoing, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
     if !RESULTS.contains(&result) {
         return false;
@@ -226,7 +227,7 @@ fn examples_are_understood_whole() {
                 Outgoing::Packets(found) => {
                     let work = found.work;
                     eprintln!("{name}: {work:?}");
-                    // One query refutes many candidates together.
+                    // A single query refutes many candidates.
                     assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
                     analysed += 1;
                 }

@@ -1,4 +1,5 @@
-//! Facts about fields with few values: one program establishes them, the next one relies on them.
+//! Facts about fields with few values: one program establishes such a fact, the next one relies on
+//! it.
 
 use crate::assemble;
 
@@ -15,13 +16,13 @@ use slowpath_specialise::Mode;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Field with the protocol of IPv4.
+/// The field that holds the protocol of IPv4.
 const PROTOCOL: Field = Field { offset: 23, bytes: 1 };
 const TCP: u64 = 6;
 const UDP: u64 = 17;
 
-/// Returns a program that treats IPv4 as in `text`, with the protocol in `r5`, and drops other
-/// packets.
+/// Returns a program that handles IPv4 packets as in `text`, with the protocol in `r5`. It drops
+/// all other packets.
 fn program(text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -40,12 +41,12 @@ fn program(text: &str) -> String {
     )
 }
 
-/// Returns a program that lets TCP and UDP pass.
+/// Returns a program that lets only TCP and UDP over IPv4 pass.
 fn filter() -> String {
     program("if r5 == 6 goto pass\nif r5 != 17 goto drop\npass:\nr0 = 2\nexit")
 }
 
-/// Returns a program that treats TCP and UDP differently, and drops other packets.
+/// Returns a program that handles TCP and UDP differently, and drops all other packets.
 fn balancer() -> String {
     program(
         "if r5 == 6 goto tcp
@@ -61,7 +62,7 @@ fn balancer() -> String {
     )
 }
 
-/// Returns an object without maps, for programs that use none.
+/// Returns an object without maps, for programs that do not use maps.
 fn object() -> Object {
     let program = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     Object::parse(&program.object()).expect("it is one")

@@ -1,6 +1,6 @@
-//! Programs rewritten for frozen content of maps. Random programs do the same in the kernel, with
-//! that content and, behind a guard, with any other. They are proved, and faults in rewriting are
-//! found.
+//! Programs rewritten for frozen content of maps. In the kernel, random programs do the same as the
+//! originals, for this content and, with a guard, for any other content. They are proved, and
+//! faults injected into rewriting are found.
 
 use crate::assemble;
 mod configured;
@@ -27,12 +27,12 @@ use std::time::Duration;
 
 /// Number of random programs.
 const SEEDS: u64 = 80;
-/// Number of packets for each of them.
+/// Number of packets for each random program.
 const PACKETS: usize = 60;
 
 type Contents = BTreeMap<u32, MapContent>;
 
-/// Rewrites a program for the content of maps; returns it with its object.
+/// Rewrites a program for the content of maps; returns the rewritten program with its object.
 fn made(
     object: &Object,
     program: &BpfProgram,
@@ -165,7 +165,7 @@ fn random_programs_are_proved() {
     assert!(proved > 10, "{proved}");
 }
 
-/// Returns an example and its map content.
+/// Returns an example program and the content of its maps.
 fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain");
     let read = |end: &str| std::fs::read(path.join(format!("{name}.{end}"))).expect("a file");
@@ -179,7 +179,7 @@ fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     (object, program, contents.remove(0))
 }
 
-/// Each fault, with an example in which it shows, and the mode of rewriting.
+/// Faults, each with an example that it makes wrong, and the mode of rewriting.
 const FAULTS: [(Fault, &str, Mode); 5] = [
     (Fault::OneEntryOnly, "backends", Mode::Trust),
     (Fault::EntryForgotten, "rules", Mode::Trust),
@@ -207,7 +207,7 @@ fn faults_are_found() {
     }
 }
 
-/// A program that is correct with one content is not proved with another.
+/// A program that was rewritten for one content is not proved for another.
 #[test]
 fn other_content_refutes_it() {
     let (object, program, contents) = example("rules");
@@ -217,7 +217,7 @@ fn other_content_refutes_it() {
     value[0] = 1;
     let other = proof(&program, &(frozen.clone(), made.clone()), Mode::Trust);
     assert!(!other.proved && other.counterexample.is_some(), "{other:#?}");
-    // With unknown content, the proof fails as well.
+    // If the content is unknown, the proof fails as well.
     frozen.contents.clear();
     let any = proof(&program, &(frozen, made), Mode::Trust);
     assert!(!any.proved && any.counterexample.is_some(), "{any:#?}");

@@ -1,6 +1,6 @@
-//! Faults injected into the passes, and the check that finds each of them. This is the proof or,
-//! for faults without effect on results, the kernel's verifier; the table says which. Programs
-//! rewritten without the fault pass both.
+//! Faults injected into the passes, and the check that finds each of them. The table says which
+//! check finds a fault: the proof or, for faults that do not change results, the kernel's verifier.
+//! Programs rewritten without faults pass both checks.
 
 use crate::assemble;
 use crate::random;
@@ -29,38 +29,39 @@ use std::time::Duration;
 
 /// Number of random programs.
 const SEEDS: u64 = 24;
-/// Number of packets for each of them with a fault.
+/// Number of packets for each random program with a fault.
 const PACKETS: usize = 40;
 /// Time limit of one proof; a program that is not proved by then counts as not proved.
 const SECONDS: Duration = Duration::from_secs(2);
 /// Time limit of one proof of a random program.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Result of the proof.
+/// Expected result of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// A packet is found on which the two programs differ.
+    /// A packet is found on which both programs differ.
     Refuted,
-    /// Not proved, for a reason that contains this text.
+    /// The proof is undecided, for a reason that contains this text.
     NotProved(&'static str),
     /// The programs are proved to do the same.
     Proved,
 }
 
-/// Result in the kernel.
+/// Expected result in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InKernel {
-    /// The verifier rejects the program.
+    /// The kernel's verifier rejects the program.
     Refused,
-    /// The two programs differ on a packet.
+    /// Both programs differ on a packet.
     Differs,
-    /// The two programs agree on all packets that were tried.
+    /// Both programs agree on all packets that were tried.
     Agrees,
 }
 
 type Case = (Fault, Scene, Verdict, InKernel);
 
-/// Returns each fault, with a program in which it shows, and the results that find it.
+/// Returns the table of faults, each with a program that it makes wrong, and the results that find
+/// the fault.
 fn cases() -> Vec<Case> {
     use InKernel::{Differs, Refused};
     use Verdict::{NotProved, Proved, Refuted};
@@ -70,7 +71,7 @@ fn cases() -> Vec<Case> {
         (Fault::CopyOfAnother, scenes::loads(), Refuted, Refused),
         (Fault::OtherWay, scenes::parser(), Refuted, Differs),
         (Fault::LengthTooLong, scenes::short(), Refuted, Differs),
-        // Only the verifier needs to know the bounds that were checked.
+        // Only the kernel's verifier needs the removed bounds check.
         (Fault::NothingTaught, scenes::long(), Proved, Refused),
         (Fault::StaleCopy, scenes::copy(), Refuted, Differs),
         (Fault::ShortImmediate, scenes::wide(), Refuted, Differs),
@@ -96,7 +97,7 @@ fn cases() -> Vec<Case> {
         (Fault::ValuesOfOneWay, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::OtherValuesLeft, scenes::protocols(), Refuted, Differs),
         (Fault::SwapForgotten, scenes::swapped(), Refuted, Differs),
-        // The dropped comparison is the last one of a field with few values.
+        // The guard's last comparison is that of a field with few values.
         (Fault::ComparisonDropped, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::OtherValue, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::ComparisonDropped, guarded(), Refuted, Differs),
@@ -110,7 +111,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns an object without maps, for programs that use none.
+/// Returns an object without maps, for programs that do not use maps.
 fn object() -> Object {
     let program = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     Object::parse(&program.object()).expect("it is one")
@@ -118,7 +119,7 @@ fn object() -> Object {
 
 fn made(object: &Object, scene: &Scene) -> (BpfProgram, Specialised) {
     let program = assemble::program(&scene.text);
-    // Headroom is known if each packet is in one page.
+    // The headroom is known if each packet is in one page.
     let known = Facts { facts: &scene.facts, frozen: None, receive: Receive::PAGE };
     let made = specialise_for(object, &program, known, scene.mode, &Stop::never());
     (program, made.expect("it has a graph"))
@@ -156,8 +157,8 @@ fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
     }
 }
 
-/// Returns packets for which the facts hold and, for programs with a guard, packets that differ in
-/// one bit.
+/// Returns packets for which the facts hold. For programs with a guard, also returns packets that
+/// differ from them in one bit.
 fn packets(scene: &Scene) -> Vec<Vec<u8>> {
     let facts = &scene.facts;
     let mut rng = TestRunner::deterministic().new_rng();
@@ -260,7 +261,7 @@ fn example(name: &str) -> Object {
     Object::parse(&bytes).expect("it is one")
 }
 
-/// Returns the facts about packets that the firewall passes on.
+/// Returns the facts about packets that leave the firewall.
 fn behind_the_firewall() -> PacketFacts {
     let object = example("firewall");
     let program = object.link(0, None).expect("links");
@@ -272,7 +273,7 @@ fn behind_the_firewall() -> PacketFacts {
     }
 }
 
-/// Faults that show in a load balancer behind a firewall are found there as well.
+/// The checks also find faults that show in a load balancer after a firewall.
 #[test]
 fn faults_in_the_load_balancer_are_found() {
     let (object, facts) = (example("load_balancer"), behind_the_firewall());
@@ -299,17 +300,17 @@ fn faults_in_the_load_balancer_are_found() {
                 found.insert(fault);
                 continue;
             }
-            // A wrong check of the length makes no difference, because all packets are long enough.
+            // All packets are long enough, so a wrong check of the length makes no difference.
             let refused =
                 kernel.as_ref().is_none_or(|k| k.load_rewritten(&object, &mutant.program).is_err());
             assert!(refused, "{mode:?} {fault:?}");
         }
     }
-    // The load balancer has no code in which the other faults show.
+    // All other faults concern code that the load balancer does not have.
     assert!(found.len() >= 15, "{found:?}");
 }
 
-/// Faults in random programs that make a difference in the kernel are never proved equivalent.
+/// If a fault makes a random program differ in the kernel, the program is never proved.
 #[test]
 fn faults_that_the_kernel_tells_apart_are_not_proved() {
     let kernel = match Kernel::available() {
@@ -325,14 +326,14 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
         let mut rng = random(seed);
         let facts = facts(&mut rng);
         let first = kernel.load(&object, 0).expect("it is accepted");
-        // Each fault is tried in every fourth program, in one mode. `MergedWithOne` may make the
-        // pass loop forever.
+        // Each fault is tried with every fourth program, in one mode. `MergedWithOne` is left out,
+        // because with it a pass may run forever.
         let some = faults.iter().enumerate().filter(|&(number, &fault)| {
             number as u64 % 4 == seed % 4 && fault != Fault::MergedWithOne
         });
         let mode = if seed % 8 < 4 { Mode::Trust } else { Mode::Guard };
         for (_, &fault) in some {
-            // A faulty pass may run for a long time.
+            // A pass with a fault may run for a long time.
             let make = || {
                 let stop = Stop::new(Limits { time: Some(SHORT), ..Limits::default() });
                 specialise(&object, &program, &facts, mode, &stop)
@@ -361,7 +362,7 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
     Oracle::Kernel.compared(compared, "packets in random programs rewritten with a fault");
 }
 
-/// Only proved programs are returned, whatever the fault.
+/// `optimize` returns only proved programs, whatever the fault.
 #[test]
 fn faulty_programs_are_not_given_out() {
     let (object, options, stop) = (object(), LiftOptions::default(), Stop::never());
@@ -369,7 +370,7 @@ fn faulty_programs_are_not_given_out() {
         let program = assemble::program(&scene.text);
         let optimized =
             with(fault, || optimize(&object, &program, &scene.facts, scene.mode, &options, &stop));
-        // A program that cannot even be lifted is an error.
+        // A program that cannot be lifted is reported as an error.
         let Ok(optimized) = optimized else { continue };
         if verdict != Verdict::Proved {
             assert!(!optimized.remarks.is_empty(), "{fault:?}: it is said why");

@@ -1,6 +1,6 @@
-//! Guards that pay: the checks of a rewritten program do not make the slowest packet that arrives
-//! slower. The test counts instructions over all pairs of paths, as the proof does; the search that
-//! chooses the checks works in another way.
+//! Guards that pay: with the checks of a guard, the slowest arriving packet does not execute more
+//! instructions than before. The test counts instructions over all pairs of paths of a proof; the
+//! search that chooses the checks counts them in another way.
 
 use crate::random;
 
@@ -16,7 +16,7 @@ use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Number of random programs, unless `SLOWPATH_OPTIMIZED` sets it.
+/// Number of random programs; `SLOWPATH_OPTIMIZED` sets another number.
 const PROGRAMS: u64 = 60;
 /// Time limit for one program.
 const TIME: Duration = Duration::from_secs(2);
@@ -28,14 +28,14 @@ fn program(name: &str) -> (Object, BpfProgram) {
     (object, program)
 }
 
-/// Returns facts about packets of at least 60 bytes, some of which are known.
+/// Returns facts about packets of at least 60 bytes; `bytes` are known bytes by offset.
 fn known(bytes: impl IntoIterator<Item = (u16, u8)>) -> PacketFacts {
     let mut facts = PacketFacts::lengths(60, 1500);
     facts.bits.extend(bytes.into_iter().map(|(at, byte)| (at, KnownBits::all(byte))));
     facts
 }
 
-/// Adds a fact: byte 23 has one of four values.
+/// Adds the fact that byte 23 has one of four values.
 fn few_values(mut facts: PacketFacts) -> PacketFacts {
     facts.values.insert(Field { offset: 23, bytes: 1 }, BTreeSet::from([6, 17, 58, 132]));
     facts
@@ -51,7 +51,8 @@ fn optimized(
     optimize_for((object, program), (facts, None), how, &options, stop).expect("it is analysed")
 }
 
-/// Returns the numbers of instructions that packets that arrive execute before and after.
+/// Returns the maximum numbers of instructions that arriving packets execute before and after
+/// rewriting; `None` without a proof.
 fn executed(
     (object, program): &(Object, BpfProgram),
     made: &Specialised,

@@ -1,5 +1,5 @@
-//! Random programs, rewritten for random facts. Rewritten programs are proved, and agree with the
-//! original in the kernel; unproved ones stay as they were, with a reason.
+//! Random programs, rewritten for random facts. Rewritten programs are proved and agree with the
+//! originals in the kernel. Programs without a proof stay unchanged, with a reason.
 
 use crate::random;
 
@@ -19,32 +19,32 @@ use slowpath_stop::{Limits, Stop};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Number of programs, unless `SLOWPATH_OPTIMIZED` sets it. `SLOWPATH_FIRST_SEED` sets the number
-/// of the first one [default: 0].
+/// Number of programs; `SLOWPATH_OPTIMIZED` sets another number. `SLOWPATH_FIRST_SEED` sets the
+/// seed of the first program [default: 0].
 const PROGRAMS: u64 = 120;
-/// Number of call sequences, unless `SLOWPATH_OPTIMIZED` sets it.
+/// Number of programs made of sequences of calls; `SLOWPATH_OPTIMIZED` sets another number.
 const SEQUENCES: u64 = 60;
 /// Number of packets for each program and mode.
 const PACKETS: usize = 40;
-/// Number of pairs of paths that are tried for each program and mode.
+/// Number of test inputs, each for one pair of paths, that are tried for each program and mode.
 const COVERS: usize = 6;
-/// Maximum number of test inputs in a proof.
+/// Maximum number of test inputs that a proof yields.
 const MOST: u64 = 512;
 /// Time limit for each program and mode.
 const TIME: Duration = Duration::from_secs(1);
-/// Numbers of programs by result.
+/// Statistics over all programs.
 #[derive(Debug, Default)]
 struct Tally {
     rewritten: usize,
-    /// Rewritten for fewer facts than known.
+    /// Number of programs that were rewritten for only a part of the facts.
     fewer: usize,
     nothing: usize,
     unproved: usize,
     errors: usize,
     packets: usize,
-    /// Packets with their own map content, one for each pair of paths.
+    /// Number of test inputs that were tried: packets with map content of their own.
     test_inputs: usize,
-    /// Such packets with content that the kernel's maps do not accept.
+    /// Number of test inputs whose content the kernel's maps do not accept.
     not_installed: usize,
     reasons: BTreeMap<String, usize>,
 }
@@ -79,13 +79,13 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     tally.rewritten += 1;
     tally.fewer += usize::from(!made.remarks.is_empty());
     assert!(proof.test_inputs.len() as u64 <= proof.pairs.min(MOST), "{seed} {mode:?}");
-    // If only some of the facts are used, the proof covers more packets.
+    // If only some of the facts are used, the proof covers packets for which the facts do not hold.
     for cover in proof.test_inputs.iter().filter(|_| mode == Mode::Trust && made.remarks.is_empty())
     {
         assert!(facts.hold(&cover.packet), "{seed}: {cover:?}");
     }
     let Some(kernel) = kernel else { return };
-    // The kernel does not run shorter packets.
+    // The kernel does not run packets of fewer bytes.
     let test_inputs = proof.test_inputs.iter().filter(|cover| cover.packet.len() >= 14);
     for cover in test_inputs.take(COVERS) {
         let witness = json!({ "maps": cover.maps });
@@ -94,7 +94,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
         let installed = [&first, &second].map(|loaded| {
             let mut own = witness.clone();
             let maps = own["maps"].as_object_mut().expect("maps");
-            // A map that is no longer used does not exist.
+            // The object lacks maps that the program no longer uses.
             maps.retain(|name, _| loaded.map(name).is_some());
             install(loaded, &own)
         });
@@ -119,7 +119,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {mode:?}");
 }
 
-/// Checks programs by number, in both modes.
+/// Checks programs with consecutive seeds, in both modes.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let setting = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let first: u64 = setting("SLOWPATH_FIRST_SEED").unwrap_or(0);
@@ -146,7 +146,7 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
 
 #[test]
 fn programs_that_are_given_out_are_proved_and_agree() {
-    // Random values differ between runs.
+    // Random values would differ between runs.
     let programs = Programs::new(Features { random: false, ..Features::default() }, 8);
     let object = |seed| programs.from_seed(seed).object();
     check_all(PROGRAMS, object, "packets in optimized programs");
@@ -154,7 +154,7 @@ fn programs_that_are_given_out_are_proved_and_agree() {
 
 #[test]
 fn sequences_of_calls_that_are_given_out_are_proved_and_agree() {
-    // The kernel chooses the element that is evicted.
+    // The kernel chooses which element is evicted.
     let sequences =
         Sequences::new(SequenceFeatures { evictions: false, ..SequenceFeatures::default() });
     let object = |seed| sequences.from_seed(seed).object();

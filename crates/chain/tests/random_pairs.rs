@@ -1,6 +1,6 @@
-//! Random programs: each is proved equivalent to itself. A program with one changed instruction is
-//! never proved if a random packet shows a difference, in the concrete interpreter or in the
-//! running kernel.
+//! Pairs of random programs. Each program is proved equivalent to itself. A program with one
+//! changed instruction is never proved equivalent if a random packet shows a difference, in the
+//! concrete interpreter or in the running kernel.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -36,7 +36,8 @@ fn compare(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Option
     prove(object, original, other, &facts, &LiftOptions::default(), &stop).ok()
 }
 
-/// Changes an instruction in a way that matters, if there is one.
+/// Returns an instruction with another effect; `choice` selects the change. `None` if there is no
+/// such change.
 fn changed(insn: Insn, choice: u32) -> Option<Insn> {
     let other = |value: i32| match choice % 3 {
         0 => value.wrapping_add(1),
@@ -76,13 +77,14 @@ fn changed(insn: Insn, choice: u32) -> Option<Insn> {
         Insn::Load { size, signed, dst, base, offset } => {
             Insn::Load { size, signed, dst, base, offset: offset ^ 1 }
         }
-        // Replaces the instruction by a jump to the next one.
+        // The instruction is replaced by a jump to the next one.
         Insn::Store { .. } | Insn::Atomic { .. } => Insn::Jump { offset: 0, long: false },
         _ => return None,
     })
 }
 
-/// Returns the object of a program with one changed instruction.
+/// Returns the object of a program with one changed instruction; `None` if no instruction can be
+/// changed.
 fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     let mut insns: Vec<Insn> = program.functions().concat();
     let before = encode(&insns);
@@ -98,7 +100,8 @@ fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     Some(object)
 }
 
-/// Final state of a run: result, offsets of the packet's start, end and metadata, packet, maps.
+/// Final state of a run: result, offsets of the packet's start, end and metadata, packet bytes, map
+/// bytes.
 type End = (u32, [u64; 3], Vec<u8>, BTreeMap<(String, u64), u8>);
 
 fn end(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<End> {
@@ -237,7 +240,7 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
         assert!(!(differs && proof.proved), "seed {seed}: {program}\n{other:?}");
         shown += usize::from(differs);
         compared += packets.len();
-        // The kernel has zeros around the packet.
+        // In the kernel, the memory around the packet holds zeros.
         if let Some(found) = proof.counterexample.filter(|found| found.room.is_empty()) {
             let digits = found.packet.as_bytes().chunks(2);
             let digits = digits.map(|pair| std::str::from_utf8(pair).expect("digits"));

@@ -1,5 +1,6 @@
-//! Pairs of programs, compared with all paths together, never path by path. Pairs that differ are
-//! never proved, most equivalent ones are, and many paths take no more work than few.
+//! Pairs of programs that are compared with all paths together, never path by path. Pairs that
+//! differ are never proved; most equivalent pairs are. The work does not grow with the number of
+//! paths.
 
 use crate::assemble;
 use crate::pairs;
@@ -12,7 +13,7 @@ use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::Stop;
 use std::fmt::Write;
 
-/// Returns the facts of TCP over IPv6, in packets of at least 100 bytes.
+/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -55,8 +56,8 @@ fn programs_that_differ_are_not_proved_together() {
     }
 }
 
-/// Returns a program that adds a number for each bit that is set, of `bits` bits of the packet, and
-/// returns the sum. `last` replaces the number for the last bit.
+/// Returns a program that tests `bits` bits of the packet, adds a number for each bit that is set,
+/// and returns the sum. `last` replaces the number for the last bit.
 fn many_ways(bits: u16, last: Option<u32>) -> BpfProgram {
     let mut text = String::from("r2 = *(u32 *)(r1 +0)\nr0 = 0\n");
     for bit in 0..bits {
@@ -81,11 +82,11 @@ fn many_paths_are_proved_together_and_none_is_overlooked() {
     let object = pairs::object("pairs");
     let [original, same] = [many_ways(40, None), many_ways(40, None)];
     let other = many_ways(40, Some(0));
-    // There are 2^40 paths.
+    // The programs have 2^40 paths.
     let proof = together(&object, &original, &same);
     assert!(proof.proved && proof.queries < 100, "{proof:?}");
     assert!(!together(&object, &original, &other).proved);
-    // The ordinary proof does the same by itself.
+    // The ordinary proof switches to comparing all paths together.
     let (facts, options, never) = (facts(), LiftOptions::default(), Stop::never());
     let proof = prove(&object, &original, &same, &facts, &options, &never).expect("it is lifted");
     assert!(proof.proved && proof.test_inputs.len() > 100, "{:?}", proof.undecided);

@@ -1,5 +1,5 @@
-//! A program with runs that are not analysed: nothing is known of the packets that it passes on,
-//! and nothing is proved. Settings of a program outside its object appear in the assumptions.
+//! Programs with runs that are not analysed. Nothing is known about the packets that leave them,
+//! and nothing is proved. Settings from outside a program's object appear in the assumptions.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -70,7 +70,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     let object = object();
     let program = program(&object, "first_fragment");
     let mut facts = any_packet();
-    // Shorter packets have no such byte, so they do not violate the facts.
+    // Packets without this byte do not violate a fact about it.
     facts.min_length = 14;
     facts.bits.insert(12, KnownBits::all(8));
     facts.values.insert(Field { offset: 12, bytes: 1 }, BTreeSet::from([6, 7]));
@@ -81,7 +81,8 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     assert!(made.remarks.iter().any(|remark| remark.contains("there is no packet")), "{made:?}");
 }
 
-/// Returns the reports about two programs, one after the other, for packets with 8 in byte 12.
+/// Returns the reports about two programs, the second of which runs after the first. Byte 12 of all
+/// packets is 8.
 fn reported(first: &str, second: &str) -> [slowpath_chain::report::ProgramReport; 2] {
     let text = format!(
         "schema: 1\nprograms:\n- {{name: a, object: o, program: {first}}}\n\

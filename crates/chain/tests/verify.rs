@@ -1,5 +1,5 @@
-//! Comparison of two finished objects: known pairs, and mutants of compiled programs. A mutant that
-//! differs in the kernel is never reported as equal.
+//! Comparison of two finished objects: known pairs, and changed versions (mutants) of compiled
+//! programs. A mutant that differs in the kernel is never reported as equal.
 
 use crate::pairs;
 use crate::random;
@@ -21,14 +21,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Number of mutants, unless `SLOWPATH_MUTANTS` sets it.
+/// Number of mutants; `SLOWPATH_MUTANTS` sets another number.
 const MUTANTS: usize = 16;
 /// Number of packets for each mutant that is reported as equal.
 const PACKETS: usize = 400;
 /// Time limit of one proof.
 const SECONDS: Duration = Duration::from_secs(2);
 
-/// Writes an object with this program only, and reads it again.
+/// Writes an object with only this program, and reads the written object.
 fn finished(object: &Object, program: &BpfProgram) -> Option<Loaded> {
     let bytes = object.write(&[program]).ok()?;
     let object = Object::parse(&bytes).ok()?;
@@ -41,7 +41,8 @@ fn verified(first: &Loaded, second: &Loaded, facts: &PacketFacts) -> Option<Veri
     verify([first, second], &ChainContext::from(facts.clone()), None, &stop).ok()
 }
 
-/// Returns the facts about the pairs: TCP over IPv6, in packets of at least 100 bytes.
+/// Returns the facts for which the pairs are compared: TCP over IPv6, in packets of at least 100
+/// bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -75,18 +76,19 @@ fn pairs_of_finished_objects_are_told_apart() {
     assert!(shown * 10 >= differ.len() * 7, "{differ:?}");
 }
 
-/// Changes one field of one instruction.
+/// Returns the program with one change in one instruction; `None` if the chosen instruction cannot
+/// be changed.
 fn mutant(program: &BpfProgram, rng: &mut TestRng) -> Option<BpfProgram> {
     let slot = below(rng, program.insns.len());
     let insn = program.insns[slot];
-    // These instructions depend on relocations, not only on their bytes.
+    // Relocations determine the meaning of these instructions, not only their bytes.
     if matches!(insn, Insn::LoadImm64 { .. } | Insn::SecondSlot) {
         return None;
     }
     let mut code = encode(&[insn]);
     match below(rng, 5) {
-        // Flips a bit of the opcode, of a register, of the offset or of the immediate, or adds one
-        // to the immediate.
+        // Flips a bit of the opcode, the registers, the offset or the immediate, or adds one to the
+        // immediate.
         0 => code[0] ^= 1 << below(rng, 8),
         1 => code[1] ^= 1 << below(rng, 8),
         2 => code[2] ^= 1 << below(rng, 4),
@@ -127,7 +129,7 @@ fn no_mutant_is_called_equal_that_differs_in_the_kernel() {
         let Some(made) = mutant(&program, &mut rng) else { continue };
         let both = [&program, &made].map(|one| finished(object, one));
         let [Some(first), Some(second)] = both else { continue };
-        // A program that cannot be lifted cannot be compared.
+        // Programs that cannot be lifted cannot be compared.
         let Some(report) = verified(&first, &second, &any_packet()) else { continue };
         match report.outcome {
             Outcome::Undecided => open += 1,

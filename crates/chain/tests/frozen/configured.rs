@@ -1,4 +1,4 @@
-//! Random programs that look up values in maps, and random content of these maps.
+//! Random programs that look up values in maps, and random content for these maps.
 
 use super::assemble;
 use super::random::below;
@@ -14,7 +14,7 @@ pub const LENGTH: usize = 64;
 /// Size of map values in bytes.
 const VALUE: u32 = 12;
 
-/// Returns an object with a hash table, an array, and a trie, but without a program that uses them.
+/// Returns an object with a hash table, an array and a trie. Its program does not use these maps.
 pub fn object() -> Object {
     let plain = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&plain.object()).expect("an object");
@@ -34,7 +34,7 @@ pub fn object() -> Object {
     object
 }
 
-/// Returns a byte from a few values, so that bytes are often equal.
+/// Returns one of a few byte values, so that bytes are often equal.
 fn byte(rng: &mut TestRng) -> u8 {
     [0, 1, 2, 0x80, 0xff][below(rng, 5)]
 }
@@ -43,8 +43,8 @@ pub fn packet(rng: &mut TestRng) -> Vec<u8> {
     (0..LENGTH).map(|_| byte(rng) & byte(rng)).collect()
 }
 
-/// Returns a program that looks up keys made of packet bytes and constants, and returns a mix of
-/// the values found.
+/// Returns a random program that looks up keys of packet bytes and constants. Its result depends on
+/// all values found.
 pub fn program(rng: &mut TestRng) -> BpfProgram {
     let mut text = format!(
         "r8 = *(u32 *)(r1 +0)
@@ -110,7 +110,7 @@ pub fn program(rng: &mut TestRng) -> BpfProgram {
     assemble::program(&text)
 }
 
-/// Returns random content of some of the maps of [`object`], by their numbers.
+/// Returns random content for some of the maps of [`object`], by their numbers.
 pub fn contents(rng: &mut TestRng) -> BTreeMap<u32, MapContent> {
     let mut contents = BTreeMap::new();
     for map in 0..3 {
@@ -121,7 +121,7 @@ pub fn contents(rng: &mut TestRng) -> BTreeMap<u32, MapContent> {
     contents
 }
 
-/// Returns random content of a map.
+/// Returns random content for the map with this number.
 pub fn content(rng: &mut TestRng, map: u32) -> MapContent {
     let mut entries: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let common = byte(rng);

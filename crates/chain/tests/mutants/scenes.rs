@@ -1,10 +1,11 @@
-//! Small programs, each with packets for which one pass can change the program.
+//! Small programs, each with facts about packets for which one of the passes can change the
+//! program.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_specialise::Mode;
 use std::collections::BTreeSet;
 
-/// A program, and the packets that it is rewritten for.
+/// A program, and the facts that it is rewritten for.
 pub struct Scene {
     pub text: String,
     pub facts: PacketFacts,
@@ -12,14 +13,14 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Uses a guard.
+    /// Rewrites the program with a guard.
     pub fn guarded(self) -> Scene {
         Scene { mode: Mode::Guard, ..self }
     }
 }
 
-/// Returns a program with the packet's start and end in `r2` and `r3`, and a checked pointer in
-/// `r4`, `bytes` bytes after the start.
+/// Returns a program that checks that packets have `bytes` bytes and continues as in `text`. `r2`
+/// and `r3` are the packet's start and end; `r4` points to the end of the checked bytes.
 fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -34,19 +35,19 @@ fn checked(bytes: u16, text: &str) -> String {
     )
 }
 
-/// Returns a program for packets of at least `min_length` bytes, some of which are known.
+/// Returns a scene for packets of at least `min_length` bytes; `bytes` are known bytes by offset.
 fn scene(text: String, min_length: u16, bytes: &[(u16, u8)]) -> Scene {
     let mut facts = PacketFacts::lengths(min_length, 100);
     facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
     Scene { text, facts, mode: Mode::Trust }
 }
 
-/// Returns a known byte.
+/// Returns a program whose result is a known byte.
 pub fn constant() -> Scene {
     scene(checked(14, "r0 = *(u8 *)(r2 +12)\nexit"), 14, &[(12, 0x86)])
 }
 
-/// Loads a byte twice, and another one.
+/// Returns a program that loads one byte twice, and another byte once.
 pub fn loads() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -57,7 +58,7 @@ pub fn loads() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Lets IPv6 with TCP pass and drops anything else.
+/// Returns a program that lets only TCP over IPv6 pass.
 pub fn parser() -> Scene {
     let text = "
         r5 = *(u16 *)(r2 +12)
@@ -72,7 +73,7 @@ pub fn parser() -> Scene {
     scene(format!("r9 = 2\n{}", checked(34, text)), 34, &[(12, 0x86), (13, 0xdd), (20, 6)])
 }
 
-/// Distinguishes two protocols; packets have one of them.
+/// Returns a program that distinguishes two protocols; all packets have one of them.
 pub fn protocols() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -91,7 +92,8 @@ pub fn protocols() -> Scene {
     scene
 }
 
-/// Compares a field with a number, first with its bytes swapped and then without.
+/// Returns a program that compares a field with numbers: first with its bytes swapped, then
+/// unchanged.
 pub fn swapped() -> Scene {
     let text = "
         r5 = *(u16 *)(r2 +20)
@@ -106,17 +108,17 @@ pub fn swapped() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads a byte of packets that are just too short for its bounds check.
+/// Returns a program with a bounds check that the shortest packets fail by one byte.
 pub fn short() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 33, &[])
 }
 
-/// Reads a byte of packets that are long enough for its bounds check.
+/// Returns a program with a bounds check that the shortest packets just pass.
 pub fn long() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 34, &[])
 }
 
-/// Changes a register that was copied.
+/// Returns a program that changes a register after it was copied.
 pub fn copy() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -128,7 +130,7 @@ pub fn copy() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Adds a number that needs more than 32 bits.
+/// Returns a program that adds a number of more than 32 bits.
 pub fn wide() -> Scene {
     let text = "
         r5 = 0x500000007 ll
@@ -141,12 +143,12 @@ pub fn wide() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads through a pointer behind the packet's start.
+/// Returns a program that reads through a pointer to a byte after the packet's start.
 pub fn header() -> Scene {
     scene(checked(34, "r5 = r2\nr5 += 14\nr0 = *(u8 *)(r5 +6)\nexit"), 14, &[])
 }
 
-/// Checks a second header behind the first one.
+/// Returns a program that checks a second header after the first one.
 pub fn headers() -> Scene {
     let text = "
         r5 = r4
@@ -157,12 +159,12 @@ pub fn headers() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Writes to the packet.
+/// Returns a program that writes to the packet.
 pub fn writer() -> Scene {
     scene(checked(14, "*(u8 *)(r2 +0) = 1\nr0 = 2\nexit"), 14, &[])
 }
 
-/// Passes a value on the stack to a helper (`bpf_csum_diff`).
+/// Returns a program that passes a value on the stack to a helper (`bpf_csum_diff`).
 pub fn argument() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -178,7 +180,7 @@ pub fn argument() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads from the stack a value that it wrote in two pieces.
+/// Returns a program that reads a value from the stack that it has written in two pieces.
 pub fn spill() -> Scene {
     let text = "
         r5 = *(u64 *)(r2 +20)
@@ -190,7 +192,7 @@ pub fn spill() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Joins two paths with different numbers.
+/// Returns a program in which two paths with different numbers merge.
 pub fn meeting() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -204,7 +206,7 @@ pub fn meeting() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Joins two paths before a branch that both of them decide.
+/// Returns a program in which two paths merge before a branch that each of the paths decides.
 pub fn diamond() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -223,7 +225,7 @@ pub fn diamond() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Jumps to a block of one instruction.
+/// Returns a program that jumps to a block with one instruction.
 pub fn steps() -> Scene {
     let text = "
         *(u8 *)(r2 +0) = 7
@@ -239,7 +241,7 @@ pub fn steps() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Adds 2 as many times as a known byte says.
+/// Returns a program with a loop that adds 2; a known byte is the number of iterations.
 pub fn rounds() -> Scene {
     let text = "
         r7 = *(u8 *)(r2 +20)
@@ -257,7 +259,8 @@ pub fn rounds() -> Scene {
     scene(checked(34, text), 34, &[(20, 3)])
 }
 
-/// Makes two bounds checks, which all packets just pass.
+/// Returns a program with two bounds checks. All packets pass both; the shortest packets end where
+/// the second check requires.
 pub fn checks() -> Scene {
     let text = "
         r0 = *(u8 *)(r2 +13)
@@ -269,7 +272,8 @@ pub fn checks() -> Scene {
     scene(checked(14, text), 34, &[])
 }
 
-/// Makes two bounds checks, the second of which goes one byte further; all packets pass.
+/// Returns a program with two bounds checks, the second of which requires one more byte. All
+/// packets pass both.
 pub fn further() -> Scene {
     let text = "
         r5 = r2
@@ -280,7 +284,7 @@ pub fn further() -> Scene {
     scene(checked(34, text), 35, &[])
 }
 
-/// Reads a byte before and after it is written.
+/// Returns a program that reads a byte before and after it overwrites the byte.
 pub fn overwritten() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -292,7 +296,7 @@ pub fn overwritten() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Lets a helper (`bpf_xdp_load_bytes`) write to the stack.
+/// Returns a program in which a helper (`bpf_xdp_load_bytes`) writes to the stack.
 pub fn received() -> Scene {
     let text = "
         *(u64 *)(r10 -8) = 0
@@ -306,15 +310,16 @@ pub fn received() -> Scene {
     scene(text.to_owned(), 14, &[])
 }
 
-/// Lets a helper (`bpf_xdp_adjust_head`) remove the first bytes.
+/// Returns a program in which a helper (`bpf_xdp_adjust_head`) removes the first bytes of the
+/// packet.
 pub fn moved() -> Scene {
     let text = checked(14, "r0 = *(u8 *)(r2 +12)\nexit");
     let text = format!("r6 = r1\nr2 = 20\ncall 44\n{}", text.replace("(r1 ", "(r6 "));
     scene(text, 54, &[(12, 0x86)])
 }
 
-/// Lets a helper (`bpf_xdp_adjust_head`) move the start outwards, by one byte more than the
-/// headroom.
+/// Returns a program in which a helper (`bpf_xdp_adjust_head`) extends the packet at its start by
+/// one byte more than the headroom.
 pub fn outwards() -> Scene {
     let text = "
         r2 = -217

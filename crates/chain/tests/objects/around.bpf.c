@@ -1,4 +1,4 @@
-/* Programs that move what lies around packets, and programs to which that matters. Compiled with
+/* Programs that change headroom or metadata, and programs that depend on them. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c around.bpf.c -o around.bpf.o
  */
@@ -7,7 +7,7 @@
 
 #include "packet.h"
 
-/* Takes 32 bytes of the room. */
+/* Uses 32 bytes of the headroom; drops packets without enough headroom. */
 SEC("xdp")
 int shifts(struct xdp_md *ctx)
 {
@@ -18,7 +18,7 @@ int shifts(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* The same, and whether there was room is not seen. */
+/* Like `shifts`, but also lets packets pass that have too little headroom. */
 SEC("xdp")
 int grows(struct xdp_md *ctx)
 {
@@ -39,7 +39,7 @@ int shifts_some(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Puts metadata there, of one length or the other. */
+/* Adds metadata of 4 or 8 bytes. */
 SEC("xdp")
 int marks(struct xdp_md *ctx)
 {
@@ -49,7 +49,7 @@ int marks(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Does nothing to what lies around packets. */
+/* Changes neither headroom nor metadata. */
 SEC("xdp")
 int passes(struct xdp_md *ctx)
 {
@@ -68,14 +68,14 @@ int passes(struct xdp_md *ctx)
 		return XDP_TX;                                                                     \
 	}
 
-/* All that there is behind one of the above, and one byte more. */
+/* Use all the headroom that is left after one of the programs above, or one byte more. */
 OUTWARDS(takes_184, 184)
 OUTWARDS(takes_185, 185)
 OUTWARDS(takes_208, 208)
 OUTWARDS(takes_209, 209)
 OUTWARDS(takes_216, 216)
 
-/* Makes packets shorter at both ends, if they are long enough. */
+/* Shortens packets at both ends, if they are long enough. */
 SEC("xdp")
 int trims(struct xdp_md *ctx)
 {
@@ -89,7 +89,7 @@ int trims(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* Whether there is metadata. */
+/* Drops packets with metadata, and lets all others pass. */
 SEC("xdp")
 int told(struct xdp_md *ctx)
 {
@@ -99,7 +99,7 @@ int told(struct xdp_md *ctx)
 	return meta + 4 > data ? XDP_PASS : XDP_DROP;
 }
 
-/* If there is none, this is the same. */
+/* Does the same as `told` for packets without metadata. */
 SEC("xdp")
 int untold(struct xdp_md *ctx)
 {

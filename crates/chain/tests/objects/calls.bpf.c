@@ -1,6 +1,6 @@
-/* Pairs of programs that call helpers whose effect is outside of packet and maps. For packets of 100
- * bytes at least, same_NAME_* do the same as NAME, differs_NAME_* do not, and of open_NAME_* neither is
- * known; never_NAME_* are not proved. Compiled with
+/* Pairs of programs that call helpers with effects outside of packet and maps. For packets of at
+ * least 100 bytes, same_NAME_* do the same as NAME, and differs_NAME_* do not. For open_NAME_*, this is
+ * not decided; never_NAME_* are not proved. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c calls.bpf.c -o calls.bpf.o
  *   llvm-strip -g calls.bpf.o
@@ -33,7 +33,7 @@ struct {
 #define SAME_VALUE ((__u64)data[61] + 256 * (__u64)data[60])
 #define OTHER_VALUE ((__u64)data[61] + 256 * (__u64)data[62])
 
-/* A program; of an original, also what packets of 100 bytes never do. */
+/* A program. Originals have an additional branch that packets of 100 bytes never take. */
 #define PROGRAM(name, ...)                                                                         \
 	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
 	{                                                                                          \
@@ -47,7 +47,7 @@ struct {
 #define ORIGINAL(name, ...)                                                                        \
 	PROGRAM(name, if (data + 90 > end) return XDP_TX; __VA_ARGS__)
 
-/* Printed: the format is constant data. */
+/* The format is constant data. */
 
 #define PRINT(format, ...)                                                                         \
 	static const char text[] = format;                                                         \
@@ -59,7 +59,7 @@ PROGRAM(differs_number_value, PRINT("%d %lx", data[70], OTHER_VALUE))
 PROGRAM(differs_number_format, PRINT("%d %lu", data[70], VALUE))
 PROGRAM(differs_number_not, if (data[70] == 7) return XDP_PASS; PRINT("%d %lx", data[70], VALUE))
 
-/* Also what arguments point to. */
+/* Data that arguments point to is compared as well. */
 
 static const char up[] = "up";
 static const char down[] = "down";
@@ -72,7 +72,7 @@ ORIGINAL(address, __u32 from = VALUE; PRINT("%pI4 %d", &from, data[70]))
 PROGRAM(same_address, __u32 from[4] = {0, 0, 0, SAME_VALUE}; PRINT("%pI4 %d", &from[3], data[70]))
 PROGRAM(differs_address, __u32 from = OTHER_VALUE; PRINT("%pI4 %d", &from, data[70]))
 
-/* The same text, on the stack: where that is, nobody says. */
+/* The text is on the stack, at an address that may differ between the programs. */
 ORIGINAL(stack_text, char name[8] = {}; name[0] = data[60]; PRINT("%s", name))
 PROGRAM(open_stack_text, char name[8] = {}; name[0] = data[60]; PRINT("%s", name))
 
@@ -104,7 +104,7 @@ PROGRAM(differs_array, PRINT_ARRAY("%d %d %d %d", data[70], data[71], OTHER_VALU
 ORIGINAL(array_text, PRINT_ARRAY("%s %d %d %d", (long)up, data[71], VALUE, 7))
 PROGRAM(open_array_text, PRINT_ARRAY("%s %d %d %d", (long)up, data[71], SAME_VALUE, 7))
 
-/* What is copied of the packet: the same, if it is as it was received. */
+/* Copied packet bytes are compared only if the packet is as it was received. */
 
 #define COPY(bytes)                                                                                \
 	__u64 event = VALUE;                                                                       \
@@ -122,7 +122,7 @@ PROGRAM(open_copies_moved, __u64 event = 5;
 	bpf_perf_event_output(ctx, &events, SAMPLE(64), &event, sizeof(event));
 	if (bpf_xdp_adjust_head(ctx, 8)) return XDP_ABORTED)
 
-/* An element of a map out of a map is looked at after an update that may have overwritten it. */
+/* The programs read an element of an inner map after an update that may have overwritten it. */
 
 #define OF_CPU(cpu)                                                                                \
 	__u32 index = cpu;                                                                         \
@@ -144,8 +144,8 @@ ORIGINAL(updates, UPDATED(data[60], data[61], VALUE) if (*old == 5) return XDP_T
 PROGRAM(same_updates, UPDATED(data[60], data[61], SAME_VALUE) if (*old == 5) return XDP_TX;)
 PROGRAM(never_updates_value, UPDATED(data[60], data[61], OTHER_VALUE) if (*old == 5) return XDP_TX;)
 PROGRAM(never_updates_read, UPDATED(data[60], data[61], VALUE) if (*old == 6) return XDP_TX;)
-/* What was there before the update is not what is there behind it. Packets that show it are not looked
- * for: not all elements that may be overwritten can be. */
+/* The value before the update differs from the value after it. No counterexample is searched for:
+ * some elements that the update may overwrite in the model cannot be overwritten in a real run. */
 PROGRAM(never_updates_read_before, OF_CPU(0) __u32 old_key = data[60]; __u32 new_key = data[61];
 	__u64 value = VALUE; __u64 *old = bpf_map_lookup_elem(map, &old_key);
 	if (!old) return XDP_DROP;

@@ -1,4 +1,4 @@
-/* Programs that establish something about the packets that they let through.
+/* Programs that establish facts about the packets that they let pass.
  * Compiled with
  *   clang-16 -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c facts.bpf.c -o facts.bpf.o
@@ -27,7 +27,7 @@ struct option {
 	__u32 zeros;
 };
 
-/* Lets only TCP over IPv6 through, and inserts a header of destination options. */
+/* Lets only TCP over IPv6 pass, and inserts a header with destination options. */
 SEC("xdp")
 int firewall(struct xdp_md *ctx)
 {
@@ -74,7 +74,7 @@ int firewall(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Writes a byte to all packets but those with one number. */
+/* Sets byte 20 to 8 if bytes 32 to 35 have a certain value, otherwise to 7. */
 SEC("xdp")
 int magic(struct xdp_md *ctx)
 {
@@ -89,7 +89,7 @@ int magic(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Sends back: addresses change places; the second copy of one lies behind. */
+/* Swaps the Ethernet addresses, copies one of them to a later place, and sends the packet back. */
 SEC("xdp")
 int send_back(struct xdp_md *ctx)
 {
@@ -105,8 +105,8 @@ int send_back(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* Lets TCP and UDP over IPv4 through, both counted down; what else there is, to the next program only
- * without options. */
+/* Lets only TCP and UDP over IPv4 pass, with a smaller time to live. Packets of these protocols that
+ * have options are sent back, and other protocols are aborted. */
 SEC("xdp")
 int protocols(struct xdp_md *ctx)
 {
@@ -126,7 +126,7 @@ int protocols(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Drops IPv4. */
+/* Drops IPv4 packets, and lets all others pass. */
 SEC("xdp")
 int no_ipv4(struct xdp_md *ctx)
 {
@@ -140,7 +140,7 @@ int no_ipv4(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Cuts packets off behind a length that a map has, and writes another number from there. */
+/* Shortens packets by a length from a map, and writes a number that depends on this length. */
 SEC("xdp")
 int settled(struct xdp_md *ctx)
 {
@@ -161,7 +161,7 @@ int settled(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Looks for a byte, and remembers in the packet where it was. */
+/* Searches for a byte, and writes its position to the packet. */
 SEC("xdp")
 int searched(struct xdp_md *ctx)
 {
@@ -184,7 +184,7 @@ int searched(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* A pointer into one of two kinds of memory. */
+/* Reads through a pointer to either the packet or the stack. */
 SEC("xdp")
 int either(struct xdp_md *ctx)
 {

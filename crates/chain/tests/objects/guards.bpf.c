@@ -1,4 +1,4 @@
-/* Programs for which a guard pays more or less.
+/* Programs whose guards save more or less than they cost.
  * Compiled with
  *   clang-16 -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c guards.bpf.c -o guards.bpf.o
@@ -7,7 +7,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* Something long. */
+/* A long computation. */
 static __always_inline __u32 mixed_up(const __u8 *data)
 {
 	__u32 sum = 0;
@@ -19,8 +19,8 @@ static __always_inline __u32 mixed_up(const __u8 *data)
 	return sum;
 }
 
-/* Does something long for one value of a byte: that it has one of several others takes longer to check
- * than to look at it. */
+/* Does a long computation for one value of a byte. If a fact lists other values of the byte, checking
+ * all of them takes longer than testing for this one value. */
 SEC("xdp")
 int little(struct xdp_md *ctx)
 {
@@ -33,7 +33,7 @@ int little(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Sums up as many bytes as another one says, and does something long for one value of a third one. */
+/* Adds up as many bytes as one byte says, and does a long computation for one value of another byte. */
 SEC("xdp")
 int mixed(struct xdp_md *ctx)
 {
@@ -55,7 +55,7 @@ int mixed(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Looks at many bytes, one after the other. */
+/* Tests many bytes, one after another. */
 SEC("xdp")
 int many(struct xdp_md *ctx)
 {

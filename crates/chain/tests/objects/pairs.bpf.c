@@ -1,5 +1,5 @@
-/* Pairs of programs. Behind packets of IPv6 over Ethernet with TCP as the next header, of 100 bytes at
- * least, same_NAME_* do the same as NAME, and differs_NAME_* do not. Compiled with
+/* Pairs of programs. For packets of TCP over IPv6 with at least 100 bytes, same_NAME_* do the same as
+ * NAME, and differs_NAME_* do not. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c pairs.bpf.c -o pairs.bpf.o
  *   llvm-strip -g pairs.bpf.o
@@ -61,7 +61,7 @@ struct {
 	__u8 *end = (__u8 *)(long)(ctx)->data_end;                                                 \
 	(void)end
 
-/* Of 100 bytes at least; shorter ones are dropped. */
+/* Drops packets of fewer than 100 bytes. */
 #define LONG_PACKET(ctx)                                                                           \
 	PACKET(ctx);                                                                               \
 	if (data + 100 > end)                                                                      \
@@ -69,7 +69,7 @@ struct {
 
 #define PROGRAM(name) SEC("xdp") int name(struct xdp_md *ctx)
 
-/* A parser, and what is left of it. */
+/* A parser, and versions of it without the checks that facts decide. */
 
 static __always_inline int count(__u32 index, __u64 more)
 {
@@ -112,7 +112,7 @@ PROGRAM(same_parser_larger_check)
 	return count(2, data[18]);
 }
 
-/* Packets of 100 bytes do not pass. */
+/* Unlike the parser, drops packets of exactly 100 bytes. */
 PROGRAM(differs_parser_check_off_by_one)
 {
 	PACKET(ctx);
@@ -157,7 +157,7 @@ PROGRAM(differs_parser_no_counter)
 	return XDP_PASS;
 }
 
-/* A check that facts do not make superfluous. */
+/* A check that the facts do not decide. */
 
 PROGRAM(guard)
 {
@@ -202,7 +202,7 @@ PROGRAM(differs_guard_off_by_one)
 	return XDP_PASS;
 }
 
-/* A result that differs for one number of 32 bits only. */
+/* Results that differ only if four bytes have one certain value. */
 
 PROGRAM(magic)
 {
@@ -262,7 +262,7 @@ PROGRAM(differs_loop_one_less)
 	return sum & 3;
 }
 
-/* Reads from memory behind stores, at an offset that is not constant. */
+/* Reads from memory after stores, both at variable offsets. */
 
 PROGRAM(offset)
 {
@@ -288,7 +288,7 @@ PROGRAM(differs_offset_too_early)
 	return value & 3;
 }
 
-/* What is known of a byte holds at an offset that is not constant, too. */
+/* A known byte is also known when it is read at a variable offset. */
 
 PROGRAM(found)
 {
@@ -308,7 +308,7 @@ PROGRAM(differs_found_other)
 	return data[50] == 20 ? TCP + 1 : XDP_PASS;
 }
 
-/* Maps that elements come to and go from. */
+/* Maps in which elements are inserted and deleted. */
 
 static __always_inline int put(struct key *key, __u64 value)
 {
@@ -317,7 +317,7 @@ static __always_inline int put(struct key *key, __u64 value)
 
 #define KEY(name, at) struct key name = {*(__u64 *)(data + at), *(__u64 *)(data + at + 8)}
 
-/* Counts a flow that is known, and learns another one in both directions. */
+/* Counts a packet of a known flow; otherwise inserts the flow in both directions. */
 #define TABLE(name, at, more, first, second)                                                       \
 	PROGRAM(name)                                                                              \
 	{                                                                                          \
@@ -359,7 +359,7 @@ TABLE(differs_table_swapped, 38, 1, put(&destination, 2), put(&source, 1))
 TABLE(differs_table_other_key, 37, 1, put(&source, 1), put(&destination, 2))
 TABLE(differs_table_other_value, 38, 2, put(&source, 1), put(&destination, 2))
 
-/* An effect after a helper that failed. */
+/* Continues after a helper has failed. */
 PROGRAM(differs_table_after_failure)
 {
 	LONG_PACKET(ctx);
@@ -375,7 +375,7 @@ PROGRAM(differs_table_after_failure)
 	return failed ? XDP_DROP : XDP_PASS;
 }
 
-/* The same, but for what other CPUs see. */
+/* Differs from `table` only in an atomic addition, which matters only to other CPUs. */
 PROGRAM(differs_table_atomically)
 {
 	LONG_PACKET(ctx);
@@ -412,7 +412,7 @@ PROGRAM(differs_twice_swapped)
 	return XDP_PASS;
 }
 
-/* Deletion. */
+/* Deletion of elements. */
 
 PROGRAM(deletes)
 {
@@ -428,7 +428,7 @@ PROGRAM(differs_deletes_nothing)
 	return bpf_map_lookup_elem(&flows, &source) ? XDP_PASS : XDP_DROP;
 }
 
-/* A map in which look-ups leave something. */
+/* An LRU map, in which look-ups have an effect. */
 
 PROGRAM(noted)
 {
@@ -452,7 +452,7 @@ PROGRAM(differs_noted_not)
 	return XDP_PASS;
 }
 
-/* Where packets go. */
+/* Destinations of packets. */
 
 PROGRAM(redirects)
 {
@@ -512,7 +512,7 @@ PROGRAM(differs_by_map_other_key)
 	return bpf_redirect_map(&devices, data[60] & 1, XDP_DROP);
 }
 
-/* The ends of the packet. */
+/* Start and end of the packet. */
 
 PROGRAM(head)
 {
@@ -617,7 +617,7 @@ PROGRAM(differs_meta_not_moved)
 	return XDP_PASS;
 }
 
-/* What user space is told. */
+/* Messages to user space. */
 
 struct event {
 	__u32 first;
@@ -736,7 +736,7 @@ PROGRAM(differs_prints_other_text)
 	return XDP_PASS;
 }
 
-/* What helpers return from outside. */
+/* Results of helpers that come from outside of the program. */
 
 PROGRAM(random)
 {
@@ -806,7 +806,7 @@ PROGRAM(differs_queue_other)
 	return ctx->rx_queue_index == 2 ? XDP_DROP : XDP_PASS;
 }
 
-/* What is known of maps. */
+/* Known content of maps. */
 
 PROGRAM(settings)
 {

@@ -1,4 +1,4 @@
-/* Programs of which not all runs are looked at, or that do not run with what the object says. Compiled
+/* Programs with runs that are not analysed, or with data that is not only in the object. Compiled
  * with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c unseen.bpf.c -o unseen.bpf.o
@@ -15,12 +15,12 @@ struct {
 	__type(value, __u32);
 } others SEC(".maps");
 
-/* What a loader sets. */
+/* A loader may set this variable. */
 const volatile __u32 action = XDP_DROP;
-/* What nobody sets. */
+/* No loader sets this variable. */
 const __u32 actions[4] = { XDP_DROP, XDP_PASS, XDP_TX, XDP_ABORTED };
 
-/* Whatever is in the array may make packets shorter, and let them pass. */
+/* The program in the array may shorten packets and let them pass. */
 SEC("xdp")
 int goes_on(struct xdp_md *ctx)
 {
@@ -29,21 +29,21 @@ int goes_on(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* The first fragment can be shorter. */
+/* The first fragment may be shorter than the whole packet. */
 SEC("xdp.frags")
 int long_enough(struct xdp_md *ctx)
 {
 	return bpf_xdp_get_buff_len(ctx) < 1000 ? XDP_DROP : XDP_PASS;
 }
 
-/* The same of packets in one piece. */
+/* Like `long_enough`, for packets in one piece. */
 SEC("xdp")
 int long_enough_whole(struct xdp_md *ctx)
 {
 	return bpf_xdp_get_buff_len(ctx) < 1000 ? XDP_DROP : XDP_PASS;
 }
 
-/* Its calls say nothing about fragments. */
+/* Calls no helper that depends on fragments. */
 SEC("xdp.frags")
 int first_fragment(struct xdp_md *ctx)
 {
@@ -69,7 +69,7 @@ int constant(struct xdp_md *ctx)
 	return actions[data[13] & 3];
 }
 
-/* Nothing like it is in the kernel. */
+/* The kernel has no structure with this member. */
 struct task_struct {
 	int none_of_its_members;
 } __attribute__((preserve_access_index));

@@ -1,9 +1,9 @@
-//! Pairs of programs of an object, by name: `KIND_NAME_MORE` is compared with `NAME`.
+//! Pairs of programs in an object, by name: `KIND_NAME_MORE` is compared with `NAME`.
 
 use slowpath_bpf::{BpfProgram, Object};
 use std::path::Path;
 
-/// Returns the object of this name in `tests/objects`.
+/// Returns the object with this name in `tests/objects`.
 pub fn object(name: &str) -> Object {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects");
     let bytes = std::fs::read(folder.join(format!("{name}.bpf.o"))).expect("the object exists");
@@ -15,7 +15,8 @@ pub fn programs(object: &Object) -> Vec<BpfProgram> {
     (0..object.programs.len()).map(|n| object.link(n, None).expect("links")).collect()
 }
 
-/// Returns the programs of a kind, each after the program that it is compared with.
+/// Returns the pairs of a kind: first the program `NAME`, then the program `KIND_NAME_MORE` that is
+/// compared with it.
 pub fn pairs<'a>(programs: &'a [BpfProgram], kind: &str) -> Vec<(&'a BpfProgram, &'a BpfProgram)> {
     let kind = format!("{kind}_");
     let variants = programs.iter().filter_map(|variant| {

@@ -26,7 +26,7 @@ fn bytes(rng: &mut TestRng, length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
-/// Returns facts that hold for some packet.
+/// Returns random facts that hold for some packet.
 pub fn facts(rng: &mut TestRng) -> PacketFacts {
     let least = u32::from(LENGTHS.0) + rng.next_u32() % 80;
     let mut facts = PacketFacts::lengths(least as u16, LENGTHS.1);
@@ -43,7 +43,7 @@ pub fn facts(rng: &mut TestRng) -> PacketFacts {
     facts
 }
 
-/// Gives a few values each to some fields of which nothing is known yet.
+/// Adds facts that give few values to some fields without known bits.
 fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
     let mut offset = 0;
     while offset < LENGTHS.1 {
@@ -60,7 +60,8 @@ fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
     }
 }
 
-/// Returns a packet for which the facts hold. Behind a guard, every third packet is arbitrary.
+/// Returns a random packet for which the facts hold. For programs with a guard, every third packet
+/// is arbitrary instead.
 pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
     if mode == Mode::Guard && below(rng, 3) == 0 {
         let length = usize::from(LENGTHS.0) + below(rng, 110);
@@ -81,7 +82,7 @@ pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
             place.copy_from_slice(&value[8 - usize::from(field.bytes)..]);
         }
     }
-    // A guard must notice a single changed bit.
+    // A guard must detect a single changed bit.
     if mode == Mode::Guard && below(rng, 3) == 0 {
         let place = below(rng, length);
         packet[place] ^= 1 << below(rng, 8);
