@@ -87,7 +87,8 @@ class _Known:
         ]
 
     def _shares(self, predicted: PredictedShares) -> Floats:
-        return predicted.shares.kept[predicted.rows(self._mixes)]
+        rows = predicted.rows(self._mixes)  # adds missing mixes to the table
+        return predicted.shares.kept[rows]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
         """Return the plan that credits trusted mixes with their likeliest shares."""
