@@ -22,8 +22,7 @@ pub struct Chain {
     pub shared: Vec<SharedMap>,
     /// Targets of devices that the description names.
     pub targets: Vec<DeviceTarget>,
-    /// Index of the program that packets arrive at. If there is a dispatcher, [`Chain::dispatched`]
-    /// sets it.
+    /// Index of the program that packets arrive at; set by [`Chain::dispatched`] for a dispatcher.
     pub entry: usize,
 }
 
@@ -78,8 +77,7 @@ pub struct Dispatcher {
     pub line: u64,
 }
 
-/// Maps of several programs that are the same map at run time, as when a loader reuses a pinned
-/// map.
+/// Maps that are the same map at run time, as when a loader reuses a pinned map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedMap {
     /// The maps: index of the program, and name of the map in its object.
@@ -223,8 +221,7 @@ impl Chain {
         })
     }
 
-    /// Reads the actions of an edge. Rejects an action if another edge from the same program has
-    /// it.
+    /// Reads the actions of an edge. Rejects actions that another edge of the program has.
     fn actions(
         &self,
         from: usize,
@@ -296,7 +293,7 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Returns the programs in topological order (Kahn 1962). Programs on a cycle or after one are
+    /// Returns the programs in topological order (Kahn 1962). Programs on or after a cycle are
     /// missing.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];

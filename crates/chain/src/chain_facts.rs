@@ -31,8 +31,7 @@ pub(crate) struct ChainFacts<'a> {
 impl ChainFacts<'_> {
     /// Finds the facts about packets that arrive at each program. Also finds the maps of earlier
     /// programs whose content the facts may depend on. If programs check their facts (`checked`),
-    /// these are all maps with known content. Otherwise, maps without influence on the facts are
-    /// left out.
+    /// these are all maps with known content. Otherwise, maps without influence are left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =

@@ -9,8 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit for finding the conditions under which a compiled program does the same as its BPF
-/// program.
+/// Time limit for finding the conditions for compiled code to do the same as its BPF program.
 const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
@@ -18,8 +17,7 @@ impl Chain {
     /// only program is the one that packets arrive at; the others run after it. If the programs run
     /// on several devices, only the work of `device` counts. The programs with the indices in
     /// `compiled` run as compiled code, which does the same as their BPF programs under conditions
-    /// ([`Chain::compilation_conditions`]). Results are limited to the packets and the content of
-    /// maps in `known`.
+    /// ([`Chain::compilation_conditions`]). Results are limited to packets and maps as in `known`.
     ///
     /// # Errors
     /// If a shared map does not exist or differs from the other maps of its group, and as
@@ -36,7 +34,7 @@ impl Chain {
         self.join(name, loaded, counted, compiled, known)
     }
 
-    /// Same as [`Chain::combine`], but only the work of one program counts, for packets that reach
+    /// Same as [`Chain::combine`], but counts only the work of one program, for packets that reach
     /// it.
     ///
     /// # Errors

@@ -10,8 +10,7 @@ use slowpath_bpf::RunConfig;
 /// bits of results that the dispatcher compares.
 pub(crate) const REMOVED_RESULT: u32 = 31;
 
-/// A program of a dispatcher: its configuration, its name in the object, and its index in the
-/// chain.
+/// A program of a dispatcher: configuration, name in the object, index in the chain.
 struct Dispatched {
     config: RunConfig,
     name: String,

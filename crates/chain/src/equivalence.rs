@@ -1,13 +1,13 @@
 //! Translation validation: proves that a specialised program does the same as the original, for all
 //! packets with the given facts and all contents of maps.
 //!
-//! The proof goes path by path (`one_by_one`): over every satisfiable path of the original, and for
-//! each of them over the paths of the specialised program that the same packets take. For each such
-//! pair of paths, the solver shows that both leave the same state. The state is the result, the
-//! packet with its start and end, the metadata in front of it, and the context. It also includes
-//! the content of all maps, and the helper calls with their arguments, in order. The proof does not
-//! use how the specialised program was made. It lists undecided parts; it reports a difference only
-//! after runs of both programs have confirmed it (`replay`).
+//! The proof goes path by path (`one_by_one`). Each satisfiable path of the original is paired with
+//! the paths of the specialised program that the same packets take. For each pair, the solver shows
+//! that both leave the same state. The state is the result, the packet with its start and end, the
+//! metadata in front of it, and the context. It also includes the content of all maps, and the
+//! helper calls with their arguments, in order. The proof does not use how the specialised program
+//! was made. It lists undecided parts; it reports a difference only after runs of both programs
+//! have confirmed it (`replay`).
 //!
 //! If there are many paths, or a path is hard to decide, all paths are compared together
 //! (`together`). This work grows with the size of the programs, not with the number of paths. If it
@@ -81,7 +81,7 @@ pub fn prove(
     prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
 }
 
-/// Same as [`prove`], but for a set of packets other than those with given facts.
+/// Same as [`prove`], for any set of packets.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -136,8 +136,7 @@ pub fn prove_together(
 struct Subject<'a> {
     object: &'a Object,
     packets: Packets<'a>,
-    /// Name of a map of one element, the generation of frozen maps. Its first bytes are assumed not
-    /// to be zero.
+    /// Name of the map with the generation, which is assumed not to be zero.
     nonzero_generation: Option<&'a str>,
     only_together: bool,
 }

@@ -145,7 +145,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
-/// Reads the offset of a byte; the longest packet must have this byte.
+/// Reads the offset of a byte, which must be less than the length of the longest packet.
 fn decimal(text: &str) -> Result<u16, String> {
     number(text, u16::MAX - 1)
 }

@@ -161,8 +161,8 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether the headroom, and whether the metadata, is worth reporting: it differs from that
-/// of any packet, and from that of a packet just received.
+/// Returns whether the headroom is worth reporting, and whether the metadata is. Values of any
+/// packet, and values of packets just received, are not.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);

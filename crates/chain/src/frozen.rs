@@ -45,8 +45,7 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     Ok(names.joined.maps.iter().map(of_member).collect())
 }
 
-/// Same as [`read_contents`], but returns the JSON object that the `maps` of a witness of the whole
-/// chain would be.
+/// Same as [`read_contents`], but returns JSON like the `maps` of a witness of the whole chain.
 ///
 /// # Errors
 /// As [`read_contents`].

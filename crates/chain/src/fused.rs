@@ -78,15 +78,14 @@ pub(crate) struct Fused {
     pub graph: Option<PairReport>,
 }
 
-/// The original programs of a chain as separate programs, each of which calls the next one by a
-/// tail call.
+/// The separate original programs of a chain, each of which calls the next by a tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfused {
     /// Object with all of these programs.
     pub bytes: Vec<u8>,
     /// Name of the first program in this object.
     pub entry: String,
-    /// Names of each map in this object and in the fused one, by its name in the chain.
+    /// Name of each map, the same in this object and in the fused one, by its name in the chain.
     pub maps: BTreeMap<String, String>,
 }
 
@@ -182,8 +181,7 @@ fn license(
     Ok(joint_license(&licensed.collect::<Vec<_>>())?)
 }
 
-/// Joins the objects of a chain's programs into one object. Pinned maps keep the names under which
-/// they are pinned.
+/// Joins the objects of a chain's programs into one object; pinned maps keep their pin names.
 fn one_object(
     chain: &Chain,
     loaded: &[Loaded],
@@ -220,8 +218,7 @@ fn one_object(
     Ok(joined)
 }
 
-/// Returns an object with the original programs of a chain, in this order. Each calls the next one
-/// by a tail call.
+/// Returns an object with the original programs of a chain, each of which calls the next one.
 ///
 /// # Errors
 /// The reason why such an object is not possible, in words.
@@ -261,8 +258,7 @@ fn apart(
     Ok(Unfused { bytes, entry, maps })
 }
 
-/// Returns the current version of a program: the rewritten one if it exists, otherwise the loaded
-/// one.
+/// Returns the rewritten version of a program if it exists, otherwise the loaded version.
 fn current(loaded: &Loaded, rewritten: Option<&[u8]>) -> Result<Loaded, ObjectError> {
     let Some(bytes) = rewritten else { return Ok(loaded.clone()) };
     let object = Object::parse(bytes)?;

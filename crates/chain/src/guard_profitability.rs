@@ -2,9 +2,9 @@
 //! instructions. If the guard does not pay, it tries to rewrite the program for fewer facts. The
 //! slowest arriving packet must not execute more instructions because of the checks.
 //!
-//! The measure is the number of instructions that the slowest packet executes (`cost`). It is
-//! computed only if the proof does not already show that the guard pays: the proof visits pairs of
-//! paths, and records how many instructions they execute.
+//! The measure is the number of instructions that the slowest packet executes (`cost`). The proof
+//! visits pairs of paths and records how many instructions they execute. The measure is computed
+//! only if these records do not already show that the guard pays.
 
 use crate::cost::max_instructions;
 use crate::equivalence::InstructionCounts;
@@ -48,8 +48,8 @@ pub(crate) enum Verdict {
     KeepOriginal(String),
 }
 
-/// Returns true if the pairs of paths already show that a guard pays: no packet executes more
-/// instructions than before, and the slowest packet saves at least twice the instructions of the
+/// Returns true if the pairs of paths already show that a guard pays. Then no packet executes more
+/// instructions than before. Also, the slowest packet saves at least twice the instructions of the
 /// guard.
 pub(crate) fn obvious(guard: &Guard, executed: &InstructionCounts) -> bool {
     let InstructionCounts { before, after, slower } = *executed;

@@ -51,8 +51,7 @@ impl Chain {
     }
 }
 
-/// Finds the facts about packets that arrive at a program. `chain` has only the edges on the way to
-/// this program.
+/// Finds the facts about arriving packets; `chain` has only the edges on the way to the program.
 fn arrivals(
     chain: &Chain,
     (loaded, upstream, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),

@@ -73,8 +73,7 @@ pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>,
     }
     let Some(first) = programs.first() else { return Ok(None) };
     if let Some(different) = programs.iter().find(|of| of.license != first.license) {
-        // The license is the GPL if all licenses are compatible with it, otherwise the one that is
-        // not.
+        // It is the GPL if all licenses are compatible with it, otherwise the one that is not.
         let strict = programs.iter().find(|of| compatible(of) && !is_dual(of.license));
         let joint = other.map_or_else(
             || Some(strict.and_then(|of| of.license).unwrap_or("GPL")),

@@ -3,8 +3,7 @@
 /// Form of valid names, for messages.
 pub(crate) const NAME: &str = "letters, digits, `_`, `-` and `.`, 100 at most";
 
-/// Maximum length of a name: a file name may consist of two names and an extension (`NAME_MAX` of
-/// Linux is 255).
+/// Maximum length: file names (up to 255 bytes in Linux) contain two names and an extension.
 const LONGEST: usize = 100;
 
 /// Returns true if a text is a valid name. Valid names can be parts of file names.

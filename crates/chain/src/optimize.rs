@@ -1,5 +1,4 @@
-//! Rewrites programs for facts about arriving packets, and proves that the rewritten programs do
-//! the same.
+//! Rewrites programs for facts about arriving packets, and proves that they do the same.
 //!
 //! A rewritten program without a proof is not used. The program is then rewritten for fewer facts:
 //! first only for those that decide branches, then only for lengths. If there is still no proof,
@@ -21,18 +20,15 @@ use thiserror::Error;
 /// Result of rewriting a program, and its proof.
 #[derive(Debug)]
 pub struct Optimized {
-    /// The rewritten program, with its changes and their reasons; `None` if the program stays
-    /// unchanged.
+    /// The rewritten program with its changes; `None` if the program stays unchanged.
     pub specialised: Option<Specialised>,
     /// Object with the additional maps of the rewritten program; `None` if it has none.
     pub object: Option<Object>,
     /// Proof that the rewritten program does the same.
     pub proof: Option<Proof>,
-    /// Reason why a rewritten program was made, but is not proved; `None` if it is proved or was
-    /// not made.
+    /// Reason why a rewritten program is not proved; `None` if it is, or if none was made.
     pub unproved: Option<String>,
-    /// Reasons why the program stays unchanged, or was rewritten for fewer facts, one sentence
-    /// each.
+    /// Reasons, one sentence each, why the program is unchanged or relies on fewer facts.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
     pub seconds: f64,
@@ -54,8 +50,8 @@ pub enum OptimizeError {
 pub enum Guards {
     /// All guards that can be proved. They check every fact that the program can use.
     All,
-    /// Only guards that pay. They leave out facts whose checks cost more than the facts save on the
-    /// slowest path.
+    /// Only guards that pay. They leave out facts that cost more than they save on the slowest
+    /// path.
     Profitable,
 }
 
@@ -75,8 +71,7 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// Same as [`optimize`], but also uses known content of maps, and lets the caller choose the
-/// guards.
+/// Same as [`optimize`], also for known content of maps, and with a choice of guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -240,8 +235,7 @@ fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Returns the object of a rewritten program. The map of values is left out if the program does not
-/// read it.
+/// Returns the object of a rewritten program, without the map of values if this is not read.
 fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     let mut object = frozen.object.clone();
     let reads = |insn: &Insn| match insn {
@@ -254,8 +248,7 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// Returns the facts that a proof may assume: all facts without a guard, only limits of the length
-/// with one.
+/// Returns the facts that a proof may assume: with a guard, only limits of the length.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),

@@ -1,5 +1,4 @@
-//! Plans many programs on many paths through a network: finds the nodes at which rewritten programs
-//! (variants) pay.
+//! Plans programs on paths through a network: finds nodes where rewritten programs (variants) pay.
 //!
 //! [`Topology::parse`] reads the description. [`plan`] finds the packets that arrive at each node
 //! on all paths ([`arrivals`]), and rewrites programs for them ([`results`]). It chooses variants

@@ -158,8 +158,7 @@ fn every_kind_of_fact_is_used() {
     assert!(parser(&facts) && records(&facts));
 }
 
-/// Returns the content of an array whose element 1 is 40, and of a hash table whose only element is
-/// 7.
+/// Returns the content of an array, with 40 in element 1, and of a hash table with one value, 7.
 fn contents() -> BTreeMap<String, MapContent> {
     let entry = |key: Vec<u8>, value: u64| {
         let value = EntryValue::Bytes(value.to_le_bytes().to_vec());

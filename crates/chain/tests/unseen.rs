@@ -81,8 +81,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     assert!(made.remarks.iter().any(|remark| remark.contains("there is no packet")), "{made:?}");
 }
 
-/// Returns the reports about two programs, the second of which runs after the first. Byte 12 of all
-/// packets is 8.
+/// Returns the reports about two programs in a chain; byte 12 of all packets is 8.
 fn reported(first: &str, second: &str) -> [slowpath_chain::report::ProgramReport; 2] {
     let text = format!(
         "schema: 1\nprograms:\n- {{name: a, object: o, program: {first}}}\n\

@@ -41,8 +41,7 @@ fn verified(first: &Loaded, second: &Loaded, facts: &PacketFacts) -> Option<Veri
     verify([first, second], &ChainContext::from(facts.clone()), None, &stop).ok()
 }
 
-/// Returns the facts for which the pairs are compared: TCP over IPv6, in packets of at least 100
-/// bytes.
+/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -76,8 +75,7 @@ fn pairs_of_finished_objects_are_told_apart() {
     assert!(shown * 10 >= differ.len() * 7, "{differ:?}");
 }
 
-/// Returns the program with one change in one instruction; `None` if the chosen instruction cannot
-/// be changed.
+/// Returns the program with one change in a random instruction; `None` if it cannot change.
 fn mutant(program: &BpfProgram, rng: &mut TestRng) -> Option<BpfProgram> {
     let slot = below(rng, program.insns.len());
     let insn = program.insns[slot];
@@ -87,8 +85,7 @@ fn mutant(program: &BpfProgram, rng: &mut TestRng) -> Option<BpfProgram> {
     }
     let mut code = encode(&[insn]);
     match below(rng, 5) {
-        // Flips a bit of the opcode, the registers, the offset or the immediate, or adds one to the
-        // immediate.
+        // Flips a bit of opcode, registers, offset or immediate, or adds one to the immediate.
         0 => code[0] ^= 1 << below(rng, 8),
         1 => code[1] ^= 1 << below(rng, 8),
         2 => code[2] ^= 1 << below(rng, 4),

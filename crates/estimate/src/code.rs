@@ -16,8 +16,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Creates the code of a lifted program from its instructions, by number, and the maps of its
-    /// object.
+    /// Creates the code of a program from its instructions, by number, and its object's maps.
     pub fn new(insns: Vec<Insn>, object: &Object) -> Code {
         let maps = object.maps.iter();
         Code {

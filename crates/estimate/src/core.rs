@@ -31,8 +31,7 @@ pub struct Flow {
     pub iteration: u64,
     /// Time of one iteration without the program.
     pub empty: u64,
-    /// Contribution of each instruction to the difference between `iteration` and `empty`, by index
-    /// in the path.
+    /// Contribution of each instruction of the path to the difference `iteration - empty`.
     pub parts: Vec<u64>,
     /// Calls whose price was not measured, by index in [`Path::calls`].
     pub unknown: Vec<usize>,
@@ -78,9 +77,9 @@ impl Path {
         Cow::Owned(path)
     }
 
-    /// Returns the time of one iteration in the steady state: by fetch or, if retirement is
-    /// simulated, the greater of the times by fetch and by retirement. In the long run, a full
-    /// window makes fetch and retirement wait for each other.
+    /// Returns the time of one iteration in the steady state: the fetch time or, if retirement is
+    /// simulated and takes longer, the retirement time. In the long run, a full window makes fetch
+    /// and retirement wait for each other.
     fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -283,8 +282,8 @@ impl<'t> Core<'t> {
     }
 
     /// Simulates a kernel call whose instructions pass through the window like others. The call
-    /// starts when its arguments and its key in memory are ready. Returns the time at which its
-    /// result is ready.
+    /// starts when its arguments and its key in memory are ready. Returns the time when its result
+    /// is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
         let stored = key.map_or(0, |key| self.passed[key.store as usize].0);

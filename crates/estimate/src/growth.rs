@@ -36,15 +36,13 @@ impl Growth {
     }
 }
 
-/// Returns the additional time of a call whose map has `entries` entries; `name` has the helper and
-/// the map type.
+/// Returns the additional time of the call `name` (helper and map type) for `entries` entries.
 pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
     let helper = name.split('.').next().unwrap_or(name);
     if entries <= 1 || !SEEKING.contains(&helper) {
         return Growth::None;
     }
-    // Updates and deletions tell by their result only whether they succeeded, not whether they
-    // found the entry.
+    // The result of updates and deletions does not tell whether they found an entry.
     let found = helper != "map_lookup_elem" || zero != Some(true);
     let Some(model) = timing.by_entries(name, found) else { return Growth::Unknown };
     let Some(nanoseconds) = model.growth(entries as f64) else { return Growth::Unknown };

@@ -5,10 +5,10 @@
 //! a model of an out-of-order core ([`slowpath_target::Timing`]). The parameters of the model come
 //! from experiments on a machine (`slowpath calibrate`).
 //!
-//! The model is a data-flow simulation with finite width, buffers and queues, like that of
-//! machine-code analysers, but for BPF instructions: the kernel's JIT compiler turns most of them
-//! into one machine instruction. Helpers are not simulated; each call takes the time that its
-//! experiment measured.
+//! The model is a data-flow simulation with limited width, buffers and queues, as in analysers of
+//! machine code. Here, the instructions are those of BPF: the kernel's JIT compiler turns most of
+//! them into one machine instruction each. Helpers are not simulated: each call takes the time that
+//! an experiment measured.
 
 mod calls;
 mod code;

@@ -15,8 +15,7 @@ const REGISTERS: u8 = 11;
 /// several such stores; then the index of its call.
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// Stored form of a path: its instructions, and for each call its name, amount of work, and whether
-/// it returns 0.
+/// Stored path: its instructions; name, amount of work and zero result of each call.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPath {

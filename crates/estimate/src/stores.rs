@@ -8,8 +8,7 @@ use std::collections::HashMap;
 pub(crate) struct Forwarded {
     /// Position of the last of these stores in the path.
     pub store: u32,
-    /// True if several stores wrote the data, so that it has to reach the cache before it is
-    /// loaded.
+    /// True if several stores wrote the data; it then has to reach the cache first.
     pub pieces: bool,
 }
 

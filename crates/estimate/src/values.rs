@@ -205,8 +205,7 @@ impl Values {
         }
     }
 
-    /// Returns the value of a load. An unknown value becomes a new base, because it may be an
-    /// address.
+    /// Returns the value of a load; an unknown value may be an address, so it is a new base.
     fn loaded(&mut self, size: Size, place: Option<MemoryAccess>) -> Value {
         let Some(MemoryAccess { base, offset, .. }) = place else {
             return Value::Address(self.new_base(), 0);

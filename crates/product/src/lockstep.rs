@@ -6,7 +6,7 @@
 //! at its end. Branches on the same condition are taken together. For other branches, the solver is
 //! asked which sides are possible, and each possible side is followed. Pairs that wait at the same
 //! two blocks are joined into one pair. An unknown *shared by both programs* tells from which pair
-//! a run came (`join_points`); values that differ between the joined pairs become choices by this
+//! a run came (`join_points`). Values that differ between the joined pairs become choices by this
 //! unknown. So values that both programs compute alike stay the same term, however many paths lead
 //! there.
 //!
@@ -40,16 +40,15 @@ pub struct Lockstep {
     /// All runs of each program as one path: final state, conditions, reliances, and the greatest
     /// number of instructions of any run.
     pub paths: [Path; 2],
-    /// Greatest number of instructions that the second program executes more than the first on the
-    /// same packet.
+    /// Greatest number of additional instructions of the second program on the same packet.
     pub max_extra_instructions: u64,
     /// Number of join points, the start included.
     pub join_points: usize,
 }
 
 /// Follows all runs of both programs from their start, under `conditions`. The first program holds
-/// the term pool before and after the call. The inner `Err` is the reason why some runs could not
-/// be followed.
+/// the term pool before and after the call. The inner `Err` is the reason why runs could not be
+/// followed.
 ///
 /// # Errors
 /// If the solver contradicts itself.

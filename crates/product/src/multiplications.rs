@@ -1,5 +1,4 @@
-//! Rewrites multiplications and quotients so that the solver does not have to reason about
-//! products.
+//! Rewrites products and quotients so that the solver need not reason about products.
 //!
 //! Code for the card divides by a constant through a multiplication with its reciprocal.
 //! [`Multiplications::quotients`] replaces such a term by the equal quotient. Both programs may
@@ -72,8 +71,7 @@ impl Multiplications {
         self.exact[&root]
     }
 
-    /// Returns weaker conditions, with unknowns in place of products; `None` if there are no
-    /// products.
+    /// Returns weaker conditions with unknowns in place of products; `None` without products.
     pub fn unknowns(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Option<Vec<TermId>> {
         let products = |pool: &TermPool, conditions: &[TermId]| -> Vec<TermId> {
             let terms = pool.subterms(conditions).into_iter();

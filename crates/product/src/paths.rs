@@ -243,8 +243,7 @@ impl PathEnumerator {
         Ok(NextPath::Done)
     }
 
-    /// Executes a block. At a branch, continues on the side that the model takes, and queues the
-    /// other side.
+    /// Executes a block. At a branch, continues as in the model, and queues the other side.
     fn block(
         &mut self,
         side: &mut Side,

@@ -9,8 +9,7 @@ use slowpath_smt::TermId;
 pub struct Precondition {
     /// The condition, 1 bit.
     pub term: TermId,
-    /// Description, for users, of the packets that are left out because the condition does not
-    /// hold.
+    /// Description, for users, of the packets that the condition excludes.
     pub sentence: &'static str,
 }
 

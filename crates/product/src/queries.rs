@@ -8,8 +8,7 @@ use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermP
 use slowpath_stop::{Reason, Stop};
 use std::time::Duration;
 
-/// Maximum steps of one query, about 10 s. A query also gets at most a quarter of the remaining
-/// time.
+/// Maximum steps of a query, about 10 s; its time is at most a quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
 /// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(200);
@@ -162,8 +161,7 @@ impl<'a> Queries<'a> {
         if let Some(fewer) = self.multiplications.unknowns(pool, &exact)
             && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
         {
-            // The rewritten conditions depend on each other, so the core has to contain all of
-            // them.
+            // The rewritten conditions depend on each other, so the core contains all of them.
             return Ok(Outcome::Unsat((0..all.len()).collect()));
         }
         self.solver.check(pool, &exact)

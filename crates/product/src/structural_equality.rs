@@ -32,8 +32,7 @@ pub struct TermPair {
 /// Pairs of terms, with the results about them so far.
 #[derive(Debug)]
 pub struct StructuralEquality {
-    /// Sets of conditions for each pair of terms; the terms are equal if all conditions of one set
-    /// hold.
+    /// Sets of conditions for each pair: its terms are equal if all conditions of a set hold.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
     /// Pairs that were not found equal, each with the number of case distinctions that the
     /// comparison was allowed to make.

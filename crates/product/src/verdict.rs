@@ -18,7 +18,6 @@ pub enum Equivalence {
     Stopped,
 }
 
-/// Interprets the answer to the question whether two programs can differ in `what`. Returns `None`
 /// Interprets the solver's answer to the question whether two programs can differ in `what`.
 /// Returns `None` if they cannot differ. If they can, `confirm` runs both programs on the model,
 /// and its result is returned.

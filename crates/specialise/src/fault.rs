@@ -21,8 +21,7 @@ pub enum Fault {
     ShortImmediate,
     /// A memory access gets another base register, but keeps its offset.
     OffsetKept,
-    /// A copied pointer is replaced by another pointer, without correction of the distance between
-    /// them.
+    /// A copied pointer is replaced by another one, without correction of the distance.
     DistanceForgotten,
     /// Stores to the packet count as dead stores.
     PacketStoreDead,

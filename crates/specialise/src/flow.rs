@@ -82,8 +82,7 @@ pub struct Compared {
     pub after: Vec<FlowBlock>,
     /// Change of each slot of the original program.
     pub fates: Vec<Fate>,
-    /// Edges of the original that are never taken: index of the block, and index of the edge in its
-    /// `next`.
+    /// Edges of the original that are never taken: index of the block, index in its `next`.
     pub never: BTreeSet<(usize, usize)>,
     /// Indices of the blocks of the original that no packet reaches.
     pub unreached: BTreeSet<usize>,

@@ -40,8 +40,7 @@ enum LookupMethod {
     Hash,
     /// By an index below the number of elements.
     Index,
-    /// By the longest matching prefix. A key begins with 4 bytes for the length of its prefix in
-    /// bits.
+    /// By the longest matching prefix; a key begins with the prefix length in bits (4 bytes).
     Prefix,
 }
 

@@ -4,12 +4,12 @@
 //! If possible, all programs become parts of one function, and a test of the result replaces each
 //! exit. The function saves the context at its start, on the stack below the data of all programs;
 //! each program reloads it. Otherwise, each program becomes a function that a driver calls.
-//! Programs with tail calls need this form: a tail call ends only the called function (on x86-64,
-//! Linux 5.10 and later), so the driver can still hand over. The fused program contains each
-//! program once, even if several handovers lead to it.
+//! Programs with tail calls need this form. There, a tail call ends only the called function (on
+//! x86-64, Linux 5.10 and later), so the driver can still hand over. The fused program contains
+//! each program once, even if several handovers lead to it.
 //!
-//! This module does not check two conditions, but the kernel's verifier does: the total stack depth
-//! of nested calls, and that the saved context is unchanged when it is reloaded.
+//! Only the kernel's verifier checks the total stack depth of nested calls, and that the saved
+//! context is unchanged when it is reloaded.
 
 mod depth;
 mod error;
@@ -195,8 +195,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program. Its exits become jumps to the slot after its last
-    /// instruction.
+    /// Appends the entry function of a program; its exits become jumps to the slot after its end.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -255,8 +254,7 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// Returns the number of a kernel function in the fused program; -1 if the name of the function
-    /// is not known.
+    /// Returns the number of a kernel function in the fused program; -1 if its name is unknown.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };

@@ -1,5 +1,4 @@
-//! Guards: checks of facts at the entry of a program. Packets that fail a check run the original
-//! code.
+//! Guards: checks of facts at the entry of a program. Packets that fail run the original code.
 //!
 //! A guarded program contains the code twice: rewritten after the checks, and unchanged for packets
 //! that fail them. The analysis of the rewritten code starts without facts about packets, and
@@ -148,8 +147,7 @@ impl Builder {
     }
 }
 
-/// Returns a test of the loaded value. If it needs another instruction, adds this instruction to
-/// `insns`.
+/// Returns a test of the loaded value; adds an instruction to `insns` if the test needs one.
 fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
     let src = match i32::try_from(value as i64) {
         Ok(short) => Source::Imm(short),

@@ -19,8 +19,7 @@ pub(crate) struct Effect {
     pub returns_element: bool,
 }
 
-/// Effect of calls about which nothing is known: helpers that are not in the list, and functions of
-/// the program.
+/// Effect of unknown calls: helpers that are not in the list, and functions of the program.
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 

@@ -18,8 +18,7 @@ const PACKETS: usize = 1000;
 /// `XDP_PASS`.
 const PASS: u32 = 2;
 
-/// Returns the kernel. Pins the thread to one CPU, because per-CPU maps have other values on each
-/// CPU.
+/// Returns the kernel; pins the thread to one CPU, because per-CPU maps differ between CPUs.
 fn kernel() -> Option<Kernel> {
     let mut own = rustix::thread::CpuSet::new();
     own.set(rustix::thread::sched_getcpu());
@@ -37,8 +36,7 @@ fn example(name: &str) -> Object {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Joins several objects into one. Returns the joined object with the first program of each object,
-/// linked.
+/// Joins objects into one. Returns it with the first program of each object, linked.
 fn joined(objects: &[Object]) -> (Object, Vec<BpfProgram>) {
     let names: Vec<String> = (0..objects.len()).map(|n| format!("p{n}")).collect();
     let parts: Vec<Part> =
@@ -271,8 +269,7 @@ fn tail_calls_end_only_their_own_program() {
     assert!(matches!(form(&programs, &chain(2)), Form::Inline { .. }));
 }
 
-/// Returns a program that uses `own` bytes of its stack and calls a function that uses `callee`
-/// bytes.
+/// Returns a program with `own` bytes of stack that calls a function with `callee` bytes.
 fn deep(own: i16, callee: i16) -> BpfProgram {
     let result = |value| Insn::Alu {
         width: Width::W64,

@@ -138,7 +138,7 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Checks as many programs as stated, with consecutive seeds.
+/// Checks `programs` random programs, with consecutive seeds.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let kernel = match Kernel::available() {
         Ok(kernel) => kernel,

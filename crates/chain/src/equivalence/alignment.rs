@@ -1,12 +1,11 @@
-//! Alignment of the blocks of both programs. It is a hint that changes only the amount of work of
-//! the proof.
+//! Alignment of the blocks of both programs. It only changes the amount of work.
 
 use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// Returns the execution orders of the blocks of both programs. `origins` has, for each slot of the
-/// other program, the slot of the original that it comes from; slots without an entry have the same
+/// Returns the execution orders of the blocks of both programs. For each slot of the other program,
+/// `origins` has the slot of the original that it comes from. Slots without an entry have the same
 /// number in the original.
 ///
 /// # Errors

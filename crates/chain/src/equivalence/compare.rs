@@ -12,8 +12,7 @@ const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
 
-/// A possible difference between final states: its description, and the condition under which it
-/// occurs.
+/// A possible difference between final states: its description and its condition.
 pub(super) type Difference = (String, TermId);
 
 /// Bytes that one of the two paths has written.
@@ -39,8 +38,7 @@ struct Extent {
     unmoved: bool,
 }
 
-/// Returns the possible differences between the final states of two paths; `path` is that of the
-/// original.
+/// Returns the possible differences between two final states; `path` is the original's path.
 ///
 /// # Errors
 /// The reason why the differences are not known, in words.
@@ -228,8 +226,7 @@ fn scalar(
     Ok((what.to_owned(), pool.not(same)))
 }
 
-/// Returns the start and end of the packet, metadata included, at the end of a path of the
-/// original.
+/// Returns the start and end of packet and metadata at the end of a path of the original.
 fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let member = &mut pair.original;
     let (context, packet) = (member.layout.context, member.layout.packet);

@@ -1,5 +1,4 @@
-//! Facts about packets as terms: known bytes of the packet become constants, other facts become
-//! conditions.
+//! Facts about packets as terms: known bytes become constants, other facts conditions.
 
 use slowpath_exec::InitialByte;
 use slowpath_ir::{Field, KnownBits, PacketFacts};

@@ -41,8 +41,7 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// Compares one path of the original with all paths of the specialised program that its packets
-    /// take.
+    /// Compares a path of the original with the paths of the other program that its packets take.
     fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
         let inputs = self.pair.inputs();
         self.pair.swap_terms();

@@ -1,8 +1,6 @@
-//! Two programs over the same terms: both have the same packet, content of maps, addresses, and
-//! other inputs.
+//! Two programs over the same terms: they share packet, maps, addresses, and other inputs.
 //!
-//! Each program has stack frames of its own, at other addresses and with other uninitialised
-//! content.
+//! Each program has its own stack frames, at other addresses and with other initial content.
 
 use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
@@ -215,8 +213,7 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
     Ok(())
 }
 
-/// Returns the name of an input that both programs share; `None` if each program has an input of
-/// its own.
+/// Returns the name of an input that both programs share; `None` for separate inputs.
 fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
     match kind {
         InputKind::PacketLength => Some(LENGTH.to_owned()),

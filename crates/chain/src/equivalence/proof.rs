@@ -27,8 +27,7 @@ pub struct Proof {
     pub undecided: Vec<String>,
     /// Assumptions about the meaning of the programs, one sentence each.
     pub assumptions: Vec<String>,
-    /// Packet and map contents for which the two programs differ; `None` if no such difference is
-    /// known.
+    /// Packet and map contents for which both programs differ; `None` if none are known.
     pub counterexample: Option<Counterexample>,
     /// Test inputs, one for each pair of paths, up to a limit.
     #[serde(skip)]

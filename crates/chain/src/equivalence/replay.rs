@@ -56,8 +56,7 @@ pub struct FinalState {
     pub maps: Vec<String>,
 }
 
-/// Runs both programs on the values of a model, and returns the difference between their final
-/// states.
+/// Runs both programs on the values of a model, and returns how their final states differ.
 ///
 /// # Errors
 /// The reason why the runs do not confirm a difference, in words.

@@ -1,9 +1,9 @@
 //! The comparison of all paths together, for programs with many paths. It follows both programs in
 //! lockstep ([`slowpath_product::lockstep()`]) and compares their final states once.
 //!
-//! The result is a proof that the programs do the same, or nothing: joined states include runs that
-//! do not exist, so a difference may be due to them. Without a proof, the comparison continues path
-//! by path, which also finds packets.
+//! The result is a proof that the programs do the same, or nothing. A difference shows nothing,
+//! because joined states include runs that do not exist. Without a proof, the comparison continues
+//! path by path, which also finds packets.
 
 use super::test_inputs::MAX_TEST_INPUTS;
 use super::validation::{Together, Validation};
@@ -11,16 +11,13 @@ use super::{alignment, compare};
 use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, lockstep};
 use slowpath_smt::{SolverError, TermId};
 
-/// Number of pairs of paths that are compared one by one at first. Most programs have no more
-/// pairs.
+/// Number of pairs of paths that are compared first; most programs have no more.
 const ONE_BY_ONE: u64 = 64;
-/// Maximum share of the remaining time for finding test inputs after a proof, as a divisor: 8 means
-/// an eighth.
+/// Divisor of the remaining time: the part for finding test inputs after a proof.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
-    /// Returns true if the comparison path by path has taken so long that all paths should be
-    /// compared together.
+    /// Returns true if so many pairs were compared that all paths should be compared together.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
     }
@@ -32,8 +29,7 @@ impl Validation<'_, '_> {
         self.found.test_inputs.len() >= MAX_TEST_INPUTS || stop.reason().is_some()
     }
 
-    /// Compares all paths together, unless this was tried before; returns whether all paths are
-    /// proved.
+    /// Compares all paths together, once only; returns whether all paths are proved.
     pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
         if let Together::NotTried = self.together {
             self.together = Together::Open;

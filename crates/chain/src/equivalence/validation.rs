@@ -29,8 +29,7 @@ pub(super) struct Validation<'a, 'b> {
     pub draws: Draws,
     /// True if the known bits of single bytes are conditions of the solver's queries.
     knows_bits: bool,
-    /// For each slot of the specialised program, the slot of the original that it comes from, if
-    /// known.
+    /// For each slot of the specialised program, its slot in the original, if known.
     pub origins: Option<&'a [usize]>,
     pub together: Together,
     pub found: Proof,

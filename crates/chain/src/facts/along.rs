@@ -1,5 +1,4 @@
-//! Facts along a chain: finds the facts about packets at each program from those at the programs
-//! before it.
+//! Facts along a chain: those at each program follow from those at the programs before it.
 
 use super::network::{Fragments, after_network};
 use super::{FactsOptions, Outgoing, ResultSet, any_packet, facts_leaving};

@@ -75,8 +75,7 @@ impl Candidates {
         }
     }
 
-    /// Returns true if the values of a field exclude more packets than what is known about its
-    /// parts.
+    /// Returns true if a field's values exclude more packets than the candidates for its parts.
     fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
         let half = field.bytes / 2;
         let parts = if half == 0 {
@@ -144,8 +143,7 @@ impl Candidates {
         self.bits.len() + self.values.len() + self.equal.len()
     }
 
-    /// Splits the candidates into two halves. Returns an empty list if there are fewer than two
-    /// candidates.
+    /// Splits the candidates into halves; returns an empty list for fewer than two candidates.
     pub fn halves(self) -> Vec<Candidates> {
         let count = self.len();
         if count < 2 {

@@ -34,8 +34,8 @@ pub(super) struct Departure {
 }
 
 impl Departure {
-    /// Collects the runs of a program that end with one of `results`; `None` if there are clearly
-    /// none.
+    /// Collects the runs of a program that end with one of `results`; `None` if every run clearly
+    /// ends with another result.
     pub fn of(
         unrolled: &mut Unrolled,
         layout: &Layout,

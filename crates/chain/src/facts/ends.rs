@@ -69,8 +69,7 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
     executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
-/// Returns the last branch on each path to the end of a node; `None` stands for a path without
-/// branches.
+/// Returns the last branch on each path to the end of a node; `None` if it has no branch.
 fn branches(
     unrolled: &Unrolled,
     arriving: &[Vec<ArcId>],

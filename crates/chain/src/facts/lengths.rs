@@ -7,8 +7,8 @@ use super::samples::Sampler;
 use slowpath_smt::Model;
 
 /// Finds the minimum and maximum length in bytes. Starts from the bounds `known` and the packets
-/// `found`, and adds the shortest and the longest packet to `found`. An undecided query leads to a
-/// weaker bound.
+/// `found`, and adds the shortest and the longest packet to `found`. Undecided queries weaken
+/// bounds.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,

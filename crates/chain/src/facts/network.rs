@@ -7,11 +7,9 @@ use slowpath::Network;
 use slowpath_ir::{Field, PacketFacts};
 use std::collections::BTreeSet;
 
-/// Size of the shortest Ethernet frame without its frame check sequence, in bytes (IEEE 802.3,
-/// 3.2.8).
+/// Size of the shortest Ethernet frame without its checksum, in bytes (IEEE 802.3, 3.2.8).
 const SHORTEST: u16 = 60;
-/// Offset of the type of an Ethernet frame, and size of a VLAN tag. A tag shifts the bytes after
-/// it.
+/// Offset of the type of an Ethernet frame, and size of a VLAN tag, which shifts later bytes.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
 /// Offsets of the bytes that routers change: time to live and checksum of IPv4, hop limit of IPv6.

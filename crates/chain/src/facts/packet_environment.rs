@@ -1,7 +1,7 @@
 //! Headroom and metadata of leaving packets. They follow from the distance by which the program has
-//! moved the packet's start, and from the length of the metadata. The ranges of both are found and
-//! proved like those of lengths: each query finds a packet outside the range seen so far, or shows
-//! that no such packet exists.
+//! moved the packet's start, and from the length of the metadata. Both ranges are found and proved
+//! like those of lengths. Each query finds a packet outside the range seen so far, or shows that no
+//! such packet exists.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
@@ -15,7 +15,7 @@ const FAR: u64 = 1 << 17;
 const STEPS: u32 = 4;
 
 /// Finds the headroom and metadata of leaving packets. `arrived` has the headroom and metadata on
-/// arrival; no leaving packet is shorter than `least` bytes. Ranges that are not found in time are
+/// arrival; no leaving packet is shorter than `least` bytes. Ranges not found in time are
 /// unlimited.
 ///
 /// The headroom is the headroom on arrival minus the distance by which the start has moved. The two
@@ -36,8 +36,7 @@ pub(super) fn find(
         let number = |room: u16, moved: u64| (u64::from(room) + moved).saturating_sub(FAR);
         let (low, high) = arrived.head;
         let most = match arrived.tail {
-            // Packet and headroom share a buffer. A packet that is longer than the buffer sets no
-            // limit.
+            // Packet and headroom share a buffer; longer packets set no limit.
             TailRoom::Buffer(bytes) => bytes.checked_sub(least).map_or(u64::MAX, u64::from),
             TailRoom::Bytes(..) | TailRoom::TrimOnly => u64::MAX,
         };
@@ -114,8 +113,7 @@ impl LowerEnd {
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// Asks for examples of small values until the end of the range is found, or a query is
-    /// undecided.
+    /// Asks for examples of small values until the end is found, or a query is undecided.
     fn narrow(
         &mut self,
         mut example: impl FnMut(u64) -> Result<Example, FactsError>,

@@ -12,8 +12,7 @@ use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Maximum steps of one query, about 10 s. A query also gets at most a quarter of the remaining
-/// time.
+/// Maximum steps of a query, about 10 s; its time is at most a quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
 /// Minimum time of a query, unless less is left in total.
 const LEAST: Duration = Duration::from_millis(50);
@@ -74,8 +73,7 @@ impl Proof {
         self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
-    /// Returns the conditions on leaving packets: those of the paths, then those on arriving
-    /// packets.
+    /// Returns the conditions on leaving packets: of the paths, then on arriving packets.
     pub fn conditions(&self) -> Vec<TermId> {
         let gates = self.departure.gates.iter().map(|gate| gate.term);
         gates.chain(self.arrived.iter().copied()).collect()
@@ -101,8 +99,7 @@ impl Proof {
         })
     }
 
-    /// Finds a leaving packet that fulfils a further condition, and the value that a term has for
-    /// it.
+    /// Finds a leaving packet that fulfils a further condition, and the term's value for it.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -152,8 +149,7 @@ impl Proof {
         }
     }
 
-    /// Proves candidates that cannot be decided in one query: tries each half of them, until the
-    /// time is over.
+    /// Proves candidates that one query cannot decide: tries each half, until the time is over.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,

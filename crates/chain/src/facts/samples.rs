@@ -99,8 +99,8 @@ impl Sampler {
         if holds(pool, &complete, &self.conditions) { complete } else { model }
     }
 
-    /// Returns another model of the conditions. It changes as many inputs as possible, one at a
-    /// time.
+    /// Returns another model of the conditions. As many inputs as possible are changed; inputs with
+    /// conditions are changed one at a time.
     pub fn vary(&mut self, pool: &TermPool, model: &Model) -> Model {
         let mut varied = model.clone();
         for index in 0..self.free.len() {
@@ -165,7 +165,8 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
     conditions.iter().all(|&condition| evaluator.value(condition) == 1)
 }
 
-/// Returns the inputs in terms, or for reads at a variable offset the array and the offset.
+/// Returns the inputs in terms. For reads at a variable offset, returns the array and the offset
+/// instead.
 fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {

@@ -72,8 +72,7 @@ fn a_firewall_establishes_headers_and_says_where() {
     assert_eq!(facts.bits[&14], KnownBits { mask: 0xf0, value: 0x60 });
     assert_eq!(facts.byte(20), Some(60));
     assert_eq!(facts.constant(field(54, 8)), Some(0x0600_0104_0000_0000));
-    // Known bytes: two of the type, one of the version, one of the next header, and eight of the
-    // option.
+    // Known bytes: two of the type, those of version and next header, eight of the option.
     assert_eq!(facts.bits.len(), 2 + 1 + 1 + 8);
     assert!(facts.values.is_empty() && facts.equal.is_empty(), "{facts:?}");
     let checks = lines(&["ip->version != 6", "memcpy(ip, &moved_ip"]);

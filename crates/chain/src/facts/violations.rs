@@ -45,8 +45,7 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Returns the condition that known bits of a byte have another value; `None` if the byte has
-    /// no term.
+    /// Returns the condition that known bits have another value; `None` if the byte has no term.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());
@@ -99,8 +98,7 @@ impl Packet {
         for &pair in &candidates.equal {
             wrong.push(self.wrong_equal(pool, pair));
         }
-        // The condition for bytes without a term always holds, so candidates about them are never
-        // proved.
+        // Candidates about bytes without a term are violated, so they are never proved.
         let always = pool.bool(true);
         wrong.into_iter().map(|term| term.unwrap_or(always)).collect()
     }

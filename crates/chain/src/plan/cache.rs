@@ -84,8 +84,7 @@ impl Cache {
         }
     }
 
-    /// Returns the number of results that were read from the folder, and the number of computed
-    /// results.
+    /// Returns the numbers of results that were read from the folder and that were computed.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
     }

@@ -1,5 +1,4 @@
-//! Chooses groups of packet classes, so that a limited number of variants, one for each group,
-//! gains most.
+//! Chooses groups of packet classes, so that a limited number of variants gains most.
 //!
 //! If there are few classes, all possible groups are tried. If there are more, groups are merged
 //! greedily: first the two groups whose merging loses least. Only the most similar pairs are tried,
@@ -132,8 +131,7 @@ fn every(
     }
 }
 
-/// Returns the two groups whose merging loses least, and this loss. Only the most similar pairs are
-/// tried.
+/// Returns the groups, among the most similar pairs, whose merging loses least, and this loss.
 fn best_merging<F: FnMut(&[usize]) -> Worth>(
     groups: &Groups,
     values: &mut Values<F>,
@@ -201,8 +199,7 @@ mod tests {
             gains in proptest::collection::vec(0..100_i32, 4..7),
             facts in proptest::collection::vec(0..64_u32, 6),
         ) {
-            // As with facts, a variant can use only properties that all of its classes have in
-            // common.
+            // As with facts, a variant can use only common properties of its classes.
             let classes = gains.len();
             let worth = |group: &[usize]| {
                 let common = group.iter().fold(u32::MAX, |all, &class| all & facts[class]);

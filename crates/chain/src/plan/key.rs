@@ -10,8 +10,7 @@ pub(super) struct Key([u8; 32]);
 impl Key {
     /// Returns the digest of a value, by its JSON text.
     pub fn of(value: &impl Serialize) -> Key {
-        // Plain data can always be written as JSON. A value that cannot would get a key that no
-        // other value has.
+        // Plain data can always be written as JSON; any other value gets a unique key.
         match serde_json::to_vec(value) {
             Ok(text) => Key::bytes(&text),
             Err(error) => Key::bytes(format!("{:p} {error}", &raw const *value).as_bytes()),

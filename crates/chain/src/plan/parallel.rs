@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Stack size of a thread in bytes. It is large because long chains of merged states are followed
-/// recursively.
+/// Stack size of a thread in bytes, for recursion along long chains of merged states.
 const STACK_BYTES: usize = 512 << 20;
 
 /// Calls `work` for each item, in order of the items, and returns the results in this order. The
-/// thread of the caller is one of `threads`; it does all the work if no other thread can be
-/// started.
+/// thread of the caller is one of `threads`; if no other thread can be started, it does all the
+/// work.
 pub(super) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

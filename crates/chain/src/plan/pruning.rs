@@ -89,8 +89,7 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Returns true for the name of a temporary file, which stays if its process is killed before it is
-/// renamed.
+/// Returns true for the name of a temporary file, which a killed process may leave.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

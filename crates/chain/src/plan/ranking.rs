@@ -15,8 +15,7 @@ use std::collections::BTreeSet;
 /// Precision of shares and gains in the report: nine decimal places.
 const DIGITS: f64 = 1e9;
 
-/// Converts parts of all traffic to a fraction; also products of parts with numbers of
-/// instructions.
+/// Converts parts of all traffic, or sums of instructions over these parts, to a fraction.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
@@ -107,8 +106,7 @@ pub(super) fn node(
     (ranked, as_is.collect())
 }
 
-/// Sorts variants by gain, greatest first. If gains are equal or unknown, sorts by traffic, then by
-/// node.
+/// Sorts variants by gain, greatest first; for equal or unknown gains by traffic, then by node.
 pub(super) fn rank(ranked: &mut [Ranked]) {
     let share = |one: &Ranked| (one.spot.share * DIGITS) as u64;
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
@@ -163,8 +161,7 @@ fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option
     Some(CostReport { instructions, exact })
 }
 
-/// Returns the name of a variant. It is unique, because no other variant of the node has the same
-/// first ingress.
+/// Returns the name of a variant; no other variant of its node has the same first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

@@ -12,8 +12,7 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the lines that establish facts about packets at points of one node; `of` has the indices
-/// of the points.
+/// Returns the lines that establish facts about packets at the points `of` of one node.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),

@@ -122,8 +122,7 @@ pub(super) fn upstream_points(
     InFront { relevant, irrelevant }
 }
 
-/// Returns the similarity of two sets of facts: the number of facts and bits that a variant for
-/// both could use.
+/// Returns the similarity of two sets of facts: the number of common facts and known bits.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));

@@ -46,8 +46,7 @@ pub(super) struct OutgoingFacts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
-    /// No packet leaves. The sentences are about the ends of packets and the branches that decide
-    /// them.
+    /// No packet leaves; the sentences are about ends of packets and their branches.
     Never(Vec<String>),
     /// Nothing is known about the packets, for this reason.
     Unknown(String),
@@ -59,8 +58,7 @@ pub(super) struct RewriteResult {
     pub about: Option<Rewrite>,
     /// Remarks, one sentence each, such as why the program stays unchanged.
     pub remarks: Vec<String>,
-    /// Object with the rewritten program, and the program linked from it; `None` if it stays
-    /// unchanged.
+    /// Object with the rewritten program, and the linked program; `None` if unchanged.
     pub object: Option<(Arc<Vec<u8>>, Arc<Linked>)>,
 }
 
@@ -114,8 +112,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns the number of solver queries so far; queries for results from the cache do not
-    /// count.
+    /// Returns the number of solver queries so far, without those for results from the cache.
     pub fn queries(&self) -> u64 {
         self.queries.load(Ordering::Relaxed)
     }
@@ -257,8 +254,7 @@ impl<'a> Results<'a> {
         (StoredRewrite { about, remarks }, bytes, complete)
     }
 
-    /// Finds the maximum number of instructions that a program executes for packets for which
-    /// `facts` hold.
+    /// Finds the maximum number of executed instructions for packets for which `facts` hold.
     ///
     /// # Errors
     /// The reason why the number is not known.

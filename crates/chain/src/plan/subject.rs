@@ -10,8 +10,7 @@ use std::sync::Arc;
 pub struct Subject {
     /// The object, and the index of the program in it.
     pub loaded: Loaded,
-    /// Digest of the object's file, in hexadecimal. Programs with the same digest share all
-    /// results.
+    /// Digest of the object's file, in hexadecimal; equal digests share all results.
     pub digest: String,
 }
 

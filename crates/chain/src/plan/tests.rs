@@ -159,8 +159,7 @@ fn neighbours_are_all_that_counts_if_asked_for() {
         (vec!["edge".to_owned()], vec!["meter".to_owned(), "tor".to_owned()])
     );
     assert!(server(true, &whole).is_none());
-    // Without the meter, the firewall is the direct neighbour; nodes without a program do not
-    // count.
+    // Without the meter, the firewall is the neighbour: nodes without a program do not count.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
     assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
 }

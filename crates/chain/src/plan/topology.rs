@@ -12,8 +12,7 @@ use slowpath::Network;
 /// Name of the ingress for packets that have not passed any node.
 pub const OUTSIDE: &str = "outside";
 
-/// Number of parts that all traffic is divided into. Shares are numbers of parts, so that their
-/// sums are exact.
+/// Number of parts of all traffic. Shares count parts, so that their sums are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
 const TOPOLOGY: Kind = Kind {
     name: "a topology",
@@ -130,8 +129,7 @@ impl Topology {
         if topology.paths.is_empty() {
             return Err(ChainError::Whole("there are no paths".to_owned()));
         }
-        // Shares are first divided by the greatest one, because their sum may exceed the range of
-        // numbers.
+        // Shares are first divided by the greatest one, because their sum may overflow.
         let most = shares.iter().copied().fold(0.0, f64::max);
         let sum: f64 = shares.iter().map(|share| share / most).sum();
         for (path, share) in topology.paths.iter_mut().zip(shares) {
@@ -239,8 +237,7 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Returns the line in which a hop states changes by the network to the next node; `None` if it
-/// states none.
+/// Returns the line in which a hop states changes by the next network; `None` without changes.
 fn changing(hop: &HopDescription) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);

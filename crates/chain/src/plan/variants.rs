@@ -9,8 +9,7 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Maximum share of a node's remaining time for one rewriting or one cost, as a divisor: 4 means a
-/// quarter.
+/// Divisor of a node's remaining time: the part for one rewriting or one cost.
 const PARTS: u32 = 4;
 
 /// A program that was rewritten for some classes of packets.
@@ -20,8 +19,7 @@ pub(super) struct Variant {
     /// Facts about all packets of the classes.
     pub facts: PacketFacts,
     pub made: RewriteResult,
-    /// For each class, the maximum number of instructions that the original and the variant
-    /// execute.
+    /// For each class, the maximum instructions that original and variant execute.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 

@@ -144,8 +144,7 @@ fn a_jump_that_is_taken_costs_more() {
         let step = format!("[\"branch\",[1],null,{taken},null,null]");
         cycles(&path(&vec![step; 400], ""))
     };
-    // A branch occupies its unit for half a cycle; after a jump, the next branch has to wait
-    // longer.
+    // A branch occupies its unit for half a cycle; after a jump, the next one waits longer.
     let more = branch(true) - branch(false);
     assert!((300.0..310.0).contains(&more), "{more}");
 }

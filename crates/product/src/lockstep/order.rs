@@ -61,8 +61,7 @@ impl Order {
     }
 }
 
-/// Orders the blocks of a loop, or of the program if `scope` is `None`. The blocks of an inner loop
-/// stay together.
+/// Orders the blocks of a loop or, for `None`, of the program. Inner loops stay together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {

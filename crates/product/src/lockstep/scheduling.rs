@@ -40,8 +40,7 @@ pub(super) struct Pair {
     /// Last join point.
     pub from: JoinPointId,
     pub conditions: Vec<TermId>,
-    /// Greatest difference between the numbers of instructions in a pair of runs: second program
-    /// minus first.
+    /// Greatest difference in instructions between the runs: second program minus first.
     pub max_extra_instructions: i64,
 }
 
@@ -72,8 +71,7 @@ impl PairPosition {
 }
 
 impl Cursor {
-    /// Returns the progress for comparison: number of loop iterations, then position in the common
-    /// order.
+    /// Returns the progress: number of loop iterations, then position in the common order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             Position::Block(block) | Position::Branch { block, .. } => {

@@ -42,8 +42,7 @@ pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<Boun
     known.then_some(BoundsCheck { offset, cond })
 }
 
-/// Returns the condition after both sides are swapped; `None` if it is not a comparison by size or
-/// equality.
+/// Returns the condition after both sides are swapped; `None` for signed and bit tests.
 fn mirrored(cond: Condition) -> Option<Condition> {
     Some(match cond {
         Condition::Gt => Condition::Lt,
@@ -67,8 +66,7 @@ impl BoundsCheck {
         }
     }
 
-    /// Returns true if all bytes before the address are in the packet whenever the test has this
-    /// outcome.
+    /// Returns true if this outcome proves that the packet has all bytes before the address.
     pub fn passes(self, holds: bool) -> bool {
         self.lengths(holds).1 == i64::MAX
     }
@@ -123,8 +121,7 @@ pub(crate) fn decide(
     Some(Decision { holds, reason: reason | why })
 }
 
-/// Returns true if a value certainly points into a map value or past its end, so that it is not
-/// null.
+/// Returns true if a value certainly is an address in or after a map value, so not null.
 fn is_address(kind: Kind) -> bool {
     match kind {
         Kind::MapValue { offset, null, .. } => !null && offset >= 0,

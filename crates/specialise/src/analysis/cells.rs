@@ -51,8 +51,7 @@ impl Cells {
         cells.filter(reaches).map(|(&at, _)| at)
     }
 
-    /// Records a write. If it overwrites a part of a cell, the cell's other bytes are kept if they
-    /// are constant.
+    /// Records a write. Of cells that it overwrites partly, other constant bytes are kept.
     pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
         let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
         for at in hit {
@@ -88,8 +87,7 @@ impl Cells {
         number.then(|| numbers.part(cell.value.number, place, bytes))
     }
 
-    /// Returns the known bits of these bytes as a 64-bit number, and the facts that the bits depend
-    /// on.
+    /// Returns the known bits of these bytes as a 64-bit number, and the facts for these bits.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, FactSet) {
         let (mut zeros, mut ones, mut reason) = (0, 0, FactSet::NONE);
         if bytes < 8 {
@@ -112,8 +110,8 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// Returns the cells that both memories have. `join` joins the values of a cell; `place` gives
-    /// the location that a value differs at.
+    /// Returns the cells that both memories have. `join` joins the two values of a cell, at the
+    /// location that `place` returns for its offset.
     pub fn join(
         &self,
         other: &Cells,
@@ -133,8 +131,7 @@ impl Cells {
     }
 }
 
-/// Returns the known bits of byte `place` of a cell as an 8-bit number, and the facts that the bits
-/// depend on.
+/// Returns the known bits of byte `place` of a cell, 8 bits wide, and the facts for these bits.
 fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     match cell.value.kind {
         Kind::Number(domain) => {

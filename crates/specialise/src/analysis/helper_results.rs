@@ -1,5 +1,5 @@
-//! Prediction of helper calls whose effect follows from the packet's length and position: moves of
-//! its ends, queries of its length, and copies of its bytes.
+//! Prediction of helper calls whose effect follows from the packet's length and position. They move
+//! an end of the packet, return its length, or copy its bytes.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;

@@ -86,8 +86,7 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
-    /// Returns a part of a value in memory, zero-extended: `bytes` bytes, beginning with byte
-    /// `place`.
+    /// Returns `bytes` bytes of a value in memory from byte `place` on, zero-extended.
     pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
         let bits = self.of(Def::Constant(8 * u64::from(place)));
         let shifted = match place {
@@ -99,8 +98,7 @@ impl Numbers {
 
     /// Returns the result of an operation on two values.
     pub fn alu(&mut self, width: Width, op: AluOp, a: Number, b: Number) -> Number {
-        // Compilers for targets without 32-bit operations truncate by a left shift and a right
-        // shift.
+        // Without 32-bit operations, compilers truncate by a left and a right shift.
         if let (
             Width::W64,
             AluOp::Rsh,

@@ -32,8 +32,7 @@ impl Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// Returns `joined`, with each end that differs from `self` replaced by its limit. So repeated
-    /// joins terminate.
+    /// Returns `joined`, with each end that changed replaced by its limit, so that joins terminate.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })

@@ -338,8 +338,8 @@ impl Step<'_> {
         Value::new(kind, number)
     }
 
-    /// Returns the value of a load from a map with one element: the initial content, if nothing
-    /// changes the map.
+    /// Returns the value at an address in a one-element map: initial content, if nothing changes
+    /// it.
     fn data(&mut self, map: u32, offset: i64, size: Size, number: Number) -> Value {
         let bytes = usize::from(size.bytes());
         let content = self.inputs.constants.get(map as usize).copied().flatten();
@@ -444,8 +444,7 @@ impl Step<'_> {
     }
 }
 
-/// Creates a value with a number from a domain. If the domain is unrestricted, the value depends on
-/// no facts.
+/// Creates a value with a number from a domain; it depends on facts if the domain is restricted.
 fn known(domain: Domain, number: Number, reason: FactSet) -> Value {
     let reason = if domain.is_full() { FactSet::NONE } else { reason };
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }

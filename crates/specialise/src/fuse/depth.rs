@@ -42,8 +42,7 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
         let after = step(insn, merged);
         lowest = lowest.min(accessed(insn, &merged));
         lowest = after.iter().flatten().fold(lowest, |lowest, place| lowest.min(*place));
-        // Without this limit, a loop that keeps moving a pointer down would not reach a fixed
-        // point.
+        // Otherwise, a loop that keeps moving a pointer down would not reach a fixed point.
         if lowest < -STACK {
             return None;
         }

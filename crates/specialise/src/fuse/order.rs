@@ -1,5 +1,4 @@
-//! Order of the programs in the fused program: each program comes after all programs that hand over
-//! to it.
+//! Order of programs in a fused program: each comes after all programs that hand over to it.
 
 use std::collections::HashSet;
 

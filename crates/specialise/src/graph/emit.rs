@@ -35,8 +35,7 @@ struct Emitter {
 }
 
 impl Graph {
-    /// Emits a linked program with the reachable blocks. All properties except the code are those
-    /// of `original`.
+    /// Emits a linked program with the reachable blocks and the other properties of `original`.
     ///
     /// # Errors
     /// If a jump is longer than its instruction can express.

@@ -34,8 +34,7 @@ impl Operand {
         matches!(self, Operand::Long(_)).into()
     }
 
-    /// Returns the operand as a source. For a long constant, adds an instruction that loads it into
-    /// `dst`.
+    /// Returns the operand as a source; a long constant is loaded into `dst` by a new instruction.
     fn source(self, insns: &mut Vec<Insn>, dst: Register) -> Source {
         match self {
             Operand::Short(value) => Source::Imm(value),
@@ -63,8 +62,7 @@ impl Comparison {
         })
     }
 
-    /// Returns the number of instructions of the comparison: a load, a mask, a branch, and loads of
-    /// long constants.
+    /// Returns the number of instructions: a load, a mask, a branch, and loads of long constants.
     pub fn instructions(&self) -> usize {
         let masking = self.masking().map_or(0, |mask| 1 + mask.instructions());
         2 + masking + exactly(self.value).instructions()

@@ -18,7 +18,7 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 struct Check {
     block: BlockId,
     offset: i64,
-    /// True if no check comes before this one.
+    /// True if no earlier check has proved a length for any packet pointer.
     first: bool,
 }
 
@@ -78,8 +78,7 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// If the last instruction adds a constant to the pointer, adds `more` to the constant and returns
-/// true.
+/// Adds `more` to the constant of the last instruction if it moves the pointer; else returns false.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),

@@ -55,8 +55,7 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
     changed
 }
 
-/// Returns true if a bounds check increases the proved length of a packet pointer that is read
-/// later.
+/// Returns true if a bounds check proves a greater length for a pointer that is read later.
 fn profits(state: &State, live: &Live, checked: i64) -> bool {
     let less = |value: &Value| matches!(value.kind, Kind::Packet { checked: c, .. } if c < checked);
     let mut regs = (0..=10).filter_map(Register::new);

@@ -45,8 +45,7 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     changed
 }
 
-/// Returns true for calls that look up a map element. Such a call has no other effect, except in
-/// LRU maps.
+/// Returns true for map look-ups, which have no other effect, except in LRU maps.
 fn is_lookup(op: &Op) -> bool {
     matches!(op, Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))))
 }

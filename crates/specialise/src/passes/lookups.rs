@@ -1,8 +1,7 @@
 //! Replaces look-ups in frozen maps by key comparisons, if only a few entries are possible. The
 //! value is then in a read-only map with one element, whose address is known.
 //!
-//! The kernel already inlines look-ups in arrays, so these are replaced only if one element is
-//! possible.
+//! The kernel inlines look-ups in arrays; these are replaced only if one element is possible.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Lookup, State};
@@ -17,14 +16,13 @@ use slowpath_ir::KnownBits;
 /// Maximum number of entries whose keys are compared.
 const FEW: usize = 8;
 
-/// Registers for comparisons: the call would clobber them anyway. `r2` holds the address of the
-/// key.
+/// Registers that the call would clobber anyway; `r2` holds the address of the key.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
 const RESULT: Register = Register::R0;
 
-/// Replaces look-ups. Returns true if it changed anything; the analysis is out of date then.
+/// Replaces look-ups. Returns true if anything changed; the analysis is out of date then.
 pub(crate) fn inline_lookups(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -34,8 +32,7 @@ pub(crate) fn inline_lookups(
     let Some(values) = values else { return false };
     let mut changed = false;
     for block in graph.order(0) {
-        // Later calls of a block are replaced first, so that the positions of earlier calls stay
-        // valid.
+        // Later calls are replaced first, so that the positions of earlier ones stay valid.
         let mut calls = Vec::new();
         analysis.walk(graph, block, |place, instr, state| {
             if instr.op == Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))) {
@@ -72,7 +69,7 @@ struct Search {
 }
 
 impl Search {
-    /// Plans the comparisons that replace a look-up. Returns `None` if the look-up is cheaper.
+    /// Plans the comparisons that replace a look-up. Returns `None` if the look-up should stay.
     fn of(lookup: &Lookup<'_>, state: &State) -> Option<Search> {
         let Candidates { entries, none } = &lookup.candidates;
         let entry = |&entry: &usize| (lookup.map.pattern(entry), lookup.map.place(entry));

@@ -143,8 +143,7 @@ fn of_insn(
     }
 }
 
-/// Returns an immediate whose low bytes are those that a store of this size writes, if there is
-/// one.
+/// Returns an immediate with the low bytes that a store of this size writes, if possible.
 fn immediate(value: u64, size: Size) -> Option<i32> {
     match size {
         Size::DW => i32::try_from(value as i64).ok(),

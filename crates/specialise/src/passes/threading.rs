@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Maximum number of copied instructions.
 const SMALL: usize = 4;
 
-/// Threads jumps. Returns true if it changed anything; the analysis is out of date then.
+/// Threads jumps. Returns true if it changed anything; in this case, the analysis is out of date.
 pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let Some(loops) = graph.loops(0) else { return false };
     let headers: BTreeSet<BlockId> = loops.iter().map(|found| found.header).collect();

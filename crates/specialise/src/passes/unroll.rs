@@ -26,8 +26,7 @@ pub(crate) fn collapse_loops(
 ) -> Result<bool, StopReason> {
     let mut unroller = Unroller { inputs, stop, failed: BTreeSet::new() };
     let mut changed = false;
-    // Outer loops come first: facts about an inner loop may depend on the iteration of the outer
-    // loop.
+    // Outer loops come first: facts about an inner loop may depend on the outer iteration.
     while let Some(found) = unroller.next(graph, None) {
         let (mut trial, mut trial_log) = (graph.clone(), log.clone());
         if unroller.collapse(&mut trial, &found, &mut trial_log)? {
@@ -48,8 +47,7 @@ struct Unroller<'a> {
 }
 
 impl Unroller<'_> {
-    /// Returns the outermost loop that has not failed yet and whose blocks are all in `among`, if
-    /// any.
+    /// Returns the outermost loop that has not failed yet and lies within `among`, if any.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)
@@ -97,8 +95,7 @@ impl Unroller<'_> {
                     stays |= !copied && found.blocks.contains(&to);
                 });
             }
-            // The branch at the end of the iteration is not decided, so the number of iterations is
-            // unknown.
+            // The branch is not decided, so the number of iterations is unknown.
             if leaves && stays {
                 return Ok(false);
             }

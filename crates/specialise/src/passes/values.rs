@@ -83,8 +83,8 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     regs.find(held).map(Simpler::Copy)
 }
 
-/// Returns true if one of two equal values can replace the other without the kernel's verifier
-/// noticing. The verifier does not know that the values are equal.
+/// Returns true if the kernel's verifier accepts one of two equal values in place of the other. The
+/// verifier does not know that they are equal.
 pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     match (value.kind, other.kind) {
         (Kind::Packet { checked, .. }, Kind::Packet { checked: needed, .. }) => checked >= needed,

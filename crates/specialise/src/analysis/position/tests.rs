@@ -34,8 +34,7 @@ fn environment(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvi
     Some(PacketEnvironment { head_room, metadata })
 }
 
-/// Returns true if a call is shown to move an end of all these packets by `by` bytes; `called` is
-/// the helper.
+/// Returns true if the helper `called` certainly moves an end of these packets by `by` bytes.
 #[track_caller]
 fn moves((placed, length): (PacketPosition, Range), called: i32, by: i64) -> bool {
     placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
