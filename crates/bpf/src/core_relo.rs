@@ -1,4 +1,4 @@
-//! CO-RE relocations: adaptation of instructions to the type layouts of the running kernel.
+//! Applies CO-RE relocations, which adapt instructions to the type layouts of the running kernel.
 //!
 //! [`apply`] finds the kernel's counterpart of the type, field or constant that an instruction was
 //! compiled for. It puts the kernel's offset, size or number into the instruction. A missing
@@ -50,8 +50,8 @@ pub(crate) fn apply(
     patch::apply(insns, at, &original, &resolved, sizes).map_err(fault)
 }
 
-/// Returns the value that the kernel's types give. Fails if the kernel has several types of this
-/// name with different values.
+/// Computes the relocated number from the kernel's types. Fails if the kernel has several types of
+/// this name that give different numbers.
 fn find(
     local: &Btf,
     kernel: &Btf,

@@ -1,5 +1,5 @@
-//! ELF reader: validates sections, symbols and relocations of a BPF object file and copies them
-//! into tables.
+//! Reads ELF files: validates sections, symbols and relocations of a BPF object file and copies
+//! them into tables.
 //!
 //! The reader does not interpret the content of sections. Sources: the ELF specification, as the
 //! `object` crate implements it; the kernel's `Documentation/bpf/llvm_reloc.rst` for relocation
@@ -15,7 +15,7 @@ use crate::error::{DAMAGED, printable};
 /// Accepted machine numbers: `EM_BPF`, and 0, which old compilers wrote.
 const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
 
-/// Maximum length of a name, in bytes.
+/// Maximum length of a symbol or section name, in bytes.
 const NAME: usize = 4096;
 
 /// A relocatable BPF file.
@@ -67,7 +67,7 @@ pub(crate) enum SymbolKind {
     Other,
 }
 
-/// Section of a symbol, or the reason why the symbol has no section.
+/// The section that contains a symbol, or the reason why the symbol has no section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolPlace {
     /// In the section with this number.
@@ -86,7 +86,7 @@ pub(crate) struct Symbol {
     pub name: String,
     pub kind: SymbolKind,
     pub place: SymbolPlace,
-    /// Offset in the section, in bytes.
+    /// Offset of the symbol from the start of its section, in bytes.
     pub value: u64,
     /// Size in bytes.
     pub size: u64,
@@ -234,7 +234,8 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     }
 }
 
-/// Reads a name. Rejects long names: a table of them could exceed the memory.
+/// Reads a name. Rejects names longer than [`NAME`] bytes, because a table of them could exhaust
+/// the memory.
 fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     if bytes.len() > NAME {
         let text = format!("a name of {} bytes", bytes.len());

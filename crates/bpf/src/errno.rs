@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Compares with the kernel headers, which every C compiler installs.
+    /// Checks that the names are those in the kernel headers, which every C compiler installs.
     #[test]
     fn names_are_those_of_the_kernel() {
         let mut numbers = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Errors of reading objects. Each message is one line with the place, the fault and a remedy.
+//! The errors that occur when objects are read. Each message is one line with the place, the fault
+//! and a remedy.
 
 use thiserror::Error;
 
@@ -94,12 +95,12 @@ impl ObjectError {
     }
 }
 
-/// Escapes control characters: a message is one line, whatever characters a name contains.
+/// Escapes control characters, so that a message is one line even if a name contains line breaks.
 fn one_line(text: impl Into<String>) -> String {
     printable(text.into().as_bytes())
 }
 
-/// Hint for content that no compiler writes.
+/// Hint for errors about content that no compiler writes.
 pub(crate) const DAMAGED: &str = "the file may be damaged or truncated";
 
 /// Converts bytes from a file to text that can be printed on one line.

@@ -1,4 +1,4 @@
-//! The eBPF instruction set, version 4, as typed instructions.
+//! Defines the instructions of the eBPF instruction set, version 4, as Rust types.
 //!
 //! [`decode()`] reads 8-byte words, [`encode()`] writes them back byte for byte, and `Display`
 //! prints an instruction as the kernel's verifier log does. The semantics of instructions are
@@ -170,7 +170,8 @@ pub enum Insn {
         /// Distance in slots, from the next instruction.
         offset: i16,
     },
-    /// A jump that the kernel takes once the loop budget is exhausted.
+    /// The instruction `may_goto`. It jumps once the program has used up the kernel's limit on loop
+    /// iterations; before that, it does nothing.
     MayGoto {
         /// Distance in slots, from the next instruction.
         offset: i16,
@@ -181,7 +182,7 @@ pub enum Insn {
     Exit,
 }
 
-/// Callee of a call instruction.
+/// The function that a call instruction calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// A helper function, by its number.
@@ -200,12 +201,12 @@ pub enum Call {
     },
 }
 
-/// Operand of a 64-bit immediate load.
+/// The value that a 64-bit immediate load puts into its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Imm64 {
     /// A number.
     Value(u64),
-    /// A map, by file descriptor.
+    /// The address of the map with this file descriptor.
     MapFd(i32),
     /// An address inside the value of a map of one element.
     MapFdValue {
@@ -214,19 +215,20 @@ pub enum Imm64 {
         /// Offset into the value, in bytes.
         offset: u32,
     },
-    /// A kernel variable.
+    /// The address of a kernel variable.
     Variable {
         /// BTF type number of the variable.
         id: i32,
         /// File descriptor of a module's BTF; 0 for the kernel itself.
         module: i32,
     },
-    /// A function of the same program, as callback for a helper.
+    /// The address of a function of the same program, which a helper calls back.
     Function {
         /// Distance in slots, from the next slot (as for calls: target = this slot + 1 + offset).
         offset: i32,
     },
-    /// A map, by its index; in a [`crate::BpfProgram`], by its index in [`crate::Object::maps`].
+    /// The address of the map with this index; in a [`crate::BpfProgram`], an index in
+    /// [`crate::Object::maps`].
     Map(u32),
     /// An address inside the value of a map of one element.
     MapValue {
@@ -277,7 +279,7 @@ impl Insn {
     }
 }
 
-/// Computes `at + 1 + offset`.
+/// Computes `at + 1 + offset`, the target of a jump at slot `at`; `None` if it is negative.
 fn relative(at: usize, offset: i64) -> Option<usize> {
     usize::try_from(i64::try_from(at).ok()?.checked_add(1)?.checked_add(offset)?).ok()
 }

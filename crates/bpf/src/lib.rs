@@ -1,10 +1,13 @@
-//! BPF object files as compilers write them: ELF, BTF, maps, relocations, the instruction set, and
-//! the meaning of programs.
+//! Reads BPF object files as compilers write them, and translates the programs in them for
+//! analysis.
+//!
+//! The crate covers ELF, BTF, map definitions, relocations, the instruction set, and the meaning of
+//! instructions.
 //!
 //! [`Object::parse`] reads an object. [`Object::link`] builds one of its programs in the form that
 //! the kernel sees: maps, global data, calls and CO-RE relocations are resolved, and each
 //! instruction has its source line. [`lift::lift`] translates the instructions to micro-operations.
-//! This crate knows no prices, no solver and no search; it reads no files and makes no system
+//! This crate does not deal with prices, solvers or searches. It reads no files and makes no system
 //! calls.
 //!
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,

@@ -1,4 +1,5 @@
-//! GPL-compatible licenses, and the calls that the kernel allows only under such a license.
+//! Lists the GPL-compatible licenses, and the calls that the kernel allows only under such a
+//! license.
 //!
 //! Sources: `license_is_gpl_compatible` in `include/linux/license.h`; `gpl_only` in `struct
 //! bpf_func_proto` of each helper for XDP programs; `add_kfunc_call` in `kernel/bpf/verifier.c`
@@ -12,7 +13,7 @@ use crate::insn::{Call, Insn};
 pub const GPL_COMPATIBLE: [&str; 6] =
     ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
-/// Helpers for XDP that require a GPL-compatible license.
+/// Numbers of the helpers for XDP programs that require a GPL-compatible license.
 #[rustfmt::skip]
 pub const GPL_ONLY: [i32; 27] = [
     number("bpf_trace_printk"),
@@ -49,8 +50,8 @@ pub fn is_gpl_compatible(license: &str) -> bool {
     GPL_COMPATIBLE.contains(&license)
 }
 
-/// Returns the name of the first called function that requires a GPL-compatible license: a helper,
-/// or any kernel function.
+/// Returns the name of the first helper or kernel function in the program's code whose call
+/// requires a GPL-compatible license. Every kernel function requires one.
 pub fn gpl_only_call(program: &BpfProgram) -> Option<&str> {
     program.insns.iter().find_map(|insn| match insn {
         Insn::Call(Call::Helper(helper)) if GPL_ONLY.contains(helper) => helper_name(*helper),

@@ -1,8 +1,9 @@
-//! Semantics of programs: translation of instructions to blocks of micro-operations.
+//! Translates the instructions of a program to blocks of micro-operations, which define the effect
+//! of each instruction. This translation is called lifting.
 //!
-//! Functions are inlined: a block of the result is an instruction together with the calls that lead
-//! to it. Code that constant conditions exclude is skipped, as in the kernel's verifier. This
-//! module names the cost class of each instruction; the target sets the prices.
+//! Functions are inlined, so a function has separate blocks for each chain of calls that leads to
+//! it. Code that constant conditions exclude is skipped, as in the kernel's verifier. This module
+//! names the cost class of each instruction; the target sets the prices.
 //!
 //! Submodules in ascending order; each uses only the ones above it:
 //!
@@ -80,36 +81,37 @@ use linked_code::LinkedCode;
 use maps::{install::install, regions::distinct_maps, stated::install_stated};
 use walk::{explore::explore, fixpoint};
 
-/// A lifted program.
+/// The result of lifting: a program in micro-operations, and data to relate it to the original
+/// program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The lifted program. Instructions are numbered by slot; the programs reached by tail calls
-    /// and handovers follow.
+    /// The program in micro-operations. Its instructions are numbered by slot; the programs reached
+    /// by tail calls and handovers follow the first program.
     pub program: Program,
     /// Programs of the object that the instructions come from, in order.
     pub programs: Vec<PlacedProgram>,
-    /// BPF instructions, by the numbers that `program` uses.
+    /// The BPF instructions, indexed by the instruction numbers of `program`.
     pub code: Vec<Insn>,
-    /// Source line of each instruction, if known.
+    /// Source line of each instruction in `code`, if known.
     pub lines: Vec<Option<LineInfo>>,
     /// Meaning of the memory regions.
     pub layout: Layout,
-    /// Call depth of each block.
+    /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,
-    /// Subset of [`Program::reliances`] that can only add runs: a run with such a reliance may be
-    /// infeasible, but no feasible run is missing. A property of all runs of `program` therefore
-    /// holds on the device.
+    /// The reliances in [`Program::reliances`] that can only add runs: a run with such a reliance
+    /// may be impossible on the device, but no possible run is missing. A property of all runs of
+    /// `program` therefore holds on the device.
     pub over_approximating: BTreeSet<RelianceId>,
-    /// Subset of [`Program::reliances`] that is needed only after a write to the packet or a move
-    /// of its ends.
+    /// The reliances in [`Program::reliances`] that matter only if the program writes to the packet
+    /// or moves its start or end.
     pub packet_reliances: BTreeSet<RelianceId>,
-    /// Feasible runs that the lifted program does not contain.
+    /// Kinds of runs that are possible on the device but missing in the lifted program.
     pub unseen: MissingRuns,
-    /// Maps that other CPUs can change between two accesses of a run.
+    /// Maps that other CPUs can change between two accesses in the same run.
     pub interference: Interference,
 }
 
-/// Lifts a program. Unreachable instructions are not lifted.
+/// Translates a program to micro-operations. Skips instructions that no run can reach.
 ///
 /// # Errors
 /// [`LiftError`] for unsupported helpers, map types and instructions, and for code that the
@@ -128,8 +130,8 @@ pub fn lift(
     lift_with(object, program, options, findings)
 }
 
-/// Lifts two programs over the same maps for a comparison of their memory: both track the same
-/// properties of the maps.
+/// Lifts two programs that use the same maps, so that their effects on memory can be compared: both
+/// results track the same properties of the maps.
 ///
 /// # Errors
 /// [`LiftError`] of either program, as for [`lift`].
@@ -255,7 +257,7 @@ fn instructions(
     Ok((insns, lines))
 }
 
-/// Computes the abstract value of each register before each instruction of a program.
+/// Computes what is known about the value of each register before each instruction of a program.
 ///
 /// # Errors
 /// [`LiftError`], as for [`lift`].

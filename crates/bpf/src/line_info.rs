@@ -1,4 +1,4 @@
-//! Source lines of instructions, from the records of `.BTF.ext`.
+//! Looks up the source lines of instructions in the records of the section `.BTF.ext`.
 //!
 //! A record holds for its instruction and the following ones, up to the next record. DWARF is not
 //! supported.

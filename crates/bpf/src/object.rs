@@ -1,4 +1,4 @@
-//! BPF objects, from the bytes of an ELF file to programs with resolved instructions.
+//! Reads BPF objects, from the bytes of an ELF file to programs with resolved instructions.
 //!
 //! [`Object::parse`] reads everything that does not depend on a kernel. [`Object::link`] builds one
 //! program, with CO-RE relocations for the types of a given kernel. A faulty program does not

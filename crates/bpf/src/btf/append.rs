@@ -1,11 +1,12 @@
-//! Concatenation of two BTF type tables, as a static linker does it.
+//! Appends one BTF type table to another, as a static linker does.
 
 use super::{
     Btf, BtfExt, CoreRecord, FuncRecord, Kind, LineRecord, Param, RawMember, SecVar, StringId,
     Type, TypeId,
 };
 
-/// Offsets added to type and string numbers of a table that is appended to another one.
+/// Offsets that are added to the type and string numbers of a table when it is appended to another
+/// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shift {
     types: u32,

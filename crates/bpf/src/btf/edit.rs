@@ -1,4 +1,4 @@
-//! Changes to a BTF type table, for writing objects.
+//! Changes BTF type tables, which is necessary to write objects.
 
 use super::{Btf, Kind, StringId, Type, TypeId};
 
@@ -20,7 +20,7 @@ impl Btf {
         StringId(offset)
     }
 
-    /// Adds a type at the end. Lookups by name do not find it.
+    /// Adds a type at the end and returns its number. Lookups by name do not find the new type.
     pub(crate) fn add(&mut self, name: &str, kind: Kind) -> TypeId {
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(0));
         let name = self.add_string(name);
@@ -28,7 +28,7 @@ impl Btf {
         id
     }
 
-    /// Returns the kind of a type, to modify it.
+    /// Returns a mutable reference to the kind of a type.
     pub(crate) fn kind_mut(&mut self, id: TypeId) -> Option<&mut Kind> {
         self.types.get_mut(id.0 as usize).map(|ty| &mut ty.kind)
     }

@@ -1,4 +1,4 @@
-//! Encoder of the BTF format.
+//! Encodes type tables in the BTF format.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl Strings {
     }
 }
 
-/// Returns the length in bytes as a 32-bit field of the format.
+/// Returns the number of `bytes` as a 32-bit number, as the fields of the format need it.
 pub(super) fn len(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,5 @@
-//! `.BTF.ext`: function types, source lines and CO-RE relocations of instructions.
+//! Reads and writes the section `.BTF.ext`, which contains function types, source lines and CO-RE
+//! relocations of instructions.
 
 use super::encode::{MAGIC, len, words};
 use super::parse::{Reader, header_len, part};

@@ -1,4 +1,4 @@
-//! Parser of the BTF format.
+//! Parses type tables in the BTF format.
 
 use super::{
     Btf, EnumType, FuncLinkage, IntType, Kind, Param, RawMember, SecVar, StringId, Type, TypeId,
@@ -64,7 +64,7 @@ pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
 }
 
 impl Btf {
-    /// Parses the bytes of a section or file.
+    /// Parses the bytes of a section `.BTF` or of a BTF file.
     pub fn parse(data: &[u8]) -> Result<Btf, ObjectError> {
         let header_len = header_len(data, "the section")?;
         let cut = || ObjectError::btf("its parts reach beyond its end", DAMAGED);
@@ -93,7 +93,8 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Returns the numbers of all named types, sorted by name without flavour.
+    /// Returns the numbers of all named types, sorted by name. A CO-RE flavour (`___` and what
+    /// follows) is not part of the name here.
     pub(super) fn index(&self) -> Vec<TypeId> {
         let mut named: Vec<(&str, TypeId)> = self
             .types()

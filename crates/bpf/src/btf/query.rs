@@ -1,4 +1,4 @@
-//! Queries on types: names, sizes, members.
+//! Answers queries about types: their names, sizes and members.
 
 use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 
@@ -58,7 +58,8 @@ impl Btf {
         self.get(id).map_or("", |ty| self.string(ty.name))
     }
 
-    /// Returns the types whose name without flavour is `name`, by ascending number.
+    /// Returns the types whose name without CO-RE flavour is `name`, in ascending order of their
+    /// numbers.
     pub fn with_essential_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TypeId> + 'a {
         let key = |id: &TypeId| essential_name(self.type_name(*id));
         let start = self.by_name.partition_point(|id| key(id) < name);

@@ -1,4 +1,4 @@
-//! Fields of map values that only the kernel may access, such as locks and timers.
+//! Finds the fields of map values that only the kernel may access, such as locks and timers.
 //!
 //! The kernel skips these fields when it copies a value from or to user space, and shows zeros in
 //! their place (`copy_map_value` and `check_and_init_map_value` of `include/linux/bpf.h`). Source
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::{Btf, Kind, TypeId};
 
-/// Structures that only the kernel reads and writes.
+/// Names of the structures that only the kernel reads and writes.
 const STRUCTURES: [&str; 10] = [
     "bpf_spin_lock",
     "bpf_res_spin_lock",
@@ -28,7 +28,7 @@ const POINTERS: [&str; 4] = ["kptr", "kptr_untrusted", "percpu_kptr", "uptr"];
 /// Maximum nesting of types; the kernel's limit is 32 as well.
 const DEPTH: u32 = 32;
 
-/// Maximum number of fields of one type; the kernel's limit is 11 (`BTF_FIELDS_MAX`).
+/// Maximum number of special fields in one type; the kernel's limit is 11 (`BTF_FIELDS_MAX`).
 const FIELDS: usize = 64;
 
 /// Maximum number of members and array elements to visit.

@@ -18,7 +18,7 @@ pub struct StringId(pub u32);
 pub struct Btf {
     pub(super) types: Vec<Type>,
     pub(super) strings: Vec<u8>,
-    /// Named types, sorted by name without flavour.
+    /// Numbers of the named types, sorted by name without CO-RE flavour.
     pub(super) by_name: Vec<TypeId>,
 }
 
@@ -181,7 +181,7 @@ pub struct Param {
     pub ty: TypeId,
 }
 
-/// A variable of a section.
+/// A variable in a [`Kind::DataSec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecVar {
     /// Type of the variable, a [`Kind::Var`].

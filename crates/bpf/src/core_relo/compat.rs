@@ -1,4 +1,4 @@
-//! Comparison of a type of the object with a type of the kernel.
+//! Compares types of the object with types of the kernel, by the rules of libbpf.
 
 use crate::Btf;
 use crate::btf::{Kind, TypeId, essential_name};
@@ -13,8 +13,8 @@ pub(super) fn same_kind(a: &Kind, b: &Kind) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-/// Returns true if the same instruction can access both fields. Does not compare members of
-/// structures, which the access path selects.
+/// Returns true if an instruction that accesses a field of the first type can also access a field
+/// of the second one. Does not compare the members of structures.
 pub(super) fn fields_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     let (mut a, mut b) = (a, b);
     for _ in 0..DEPTH {
@@ -40,8 +40,8 @@ fn names<'a>(local: &'a Btf, a: TypeId, kernel: &'a Btf, b: TypeId) -> (&'a str,
     (essential_name(local.type_name(a)), essential_name(kernel.type_name(b)))
 }
 
-/// Returns true if two types of the same name have the same form. Does not compare members of
-/// structures.
+/// Returns true if two types of the same name have the same structure of pointers, arrays and
+/// parameters. Does not compare members of structures.
 pub(super) fn types_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     Comparison { local, kernel, budget: BUDGET }.compatible(a, b, DEPTH)
 }

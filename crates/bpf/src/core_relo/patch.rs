@@ -59,7 +59,7 @@ fn access(offset: &mut i16, resolved: &Value, expected: bool) -> Result<(), &'st
     Ok(())
 }
 
-/// Returns the access size for a field whose size differs in the kernel.
+/// Returns the access size for a field that has another size in the kernel than in the object.
 fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
         return Err("the field has another size in the kernel, and is not an unsigned number");

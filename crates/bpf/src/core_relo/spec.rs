@@ -1,4 +1,5 @@
-//! Access path of a CO-RE relocation, from a type through its members and array elements.
+//! Describes the access path of a CO-RE relocation, which leads from a type through its members and
+//! array elements.
 
 use super::compat;
 use super::kind::RelocationKind;
@@ -8,7 +9,7 @@ use crate::btf::{Kind, RawMember, TypeId, essential_name};
 /// Maximum length of a path; compilers write only a few parts.
 const MAX_ACCESSORS: usize = 64;
 
-/// A significant part of a path, as in libbpf (`struct bpf_core_accessor`): a named member or an
+/// One step of an access path, as in libbpf (`struct bpf_core_accessor`): a named member or an
 /// array element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Accessor {
@@ -99,8 +100,8 @@ impl Spec {
         btf.members(accessor.ty).get(accessor.index as usize)
     }
 
-    /// Returns the path of the same names through `root`, a type of the kernel; `None` if that type
-    /// lacks a part of the path.
+    /// Finds the path with the same member names in `root`, a type of the kernel; `None` if that
+    /// type lacks a part of the path.
     pub fn counterpart(
         &self,
         local: &Btf,

@@ -1,18 +1,21 @@
-//! Value of a relocation, computed from the object's types or from the kernel's types.
+//! Computes the number that a relocation stands for, from the object's types or from the kernel's
+//! types.
 
 use super::kind::RelocationKind;
 use super::spec::Spec;
 use crate::Btf;
 use crate::btf::{Kind, TypeId};
 
-/// A relocated number, with the data needed to check and adapt the instruction.
+/// The number that a relocation stands for, with the data needed to check and adapt the
+/// instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub number: u64,
-    /// True if the instruction must contain this value before the relocation.
+    /// True if the instruction in the object file must already contain the value computed from the
+    /// object's own types.
     pub checked: bool,
-    /// Type of the field and its size in bytes, for the offset of a field; `None` for bit fields
-    /// and other values.
+    /// If the value is the offset of a field: the field's type and size in bytes. `None` for bit
+    /// fields and for values other than offsets.
     pub field: Option<(TypeId, u32)>,
 }
 

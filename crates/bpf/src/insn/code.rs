@@ -1,4 +1,4 @@
-//! Opcode numbers, and the tables that decoder and encoder share.
+//! Defines the opcode numbers, and the tables that the decoder and the encoder share.
 
 use super::{AluOp, AtomicOp, Condition, Size};
 

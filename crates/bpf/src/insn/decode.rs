@@ -1,4 +1,4 @@
-//! Decoder: bytes to instructions.
+//! Decodes bytes to instructions.
 //!
 //! The decoder is strict: a field that an instruction does not use must be zero, as the kernel's
 //! verifier demands. The encoder therefore restores the bytes of every accepted word.
@@ -59,8 +59,9 @@ fn register(number: u8) -> Result<Register, Fault> {
     Register::new(number).ok_or(REGISTER)
 }
 
-/// Fails if `zero` is false; callers pass whether all unused fields are zero. The kernel reports
-/// "uses reserved fields" (`check_alu_op`, `check_ld_imm`, `do_check` of `kernel/bpf/verifier.c`).
+/// Fails if `zero` is false. Callers pass true if all fields that the instruction does not use are
+/// zero. The kernel reports "uses reserved fields" otherwise (`check_alu_op`, `check_ld_imm`,
+/// `do_check` of `kernel/bpf/verifier.c`).
 fn unused(zero: bool) -> Result<(), Fault> {
     if zero { Ok(()) } else { Err(RESERVED) }
 }
@@ -105,8 +106,8 @@ fn size(word: Word) -> Size {
     code::SIZES.iter().find(|(_, code)| *code == bits).map_or(Size::B, |(size, _)| *size)
 }
 
-/// Reads the right operand of arithmetic or a branch: a register or an immediate. The field of the
-/// form not in use must be zero.
+/// Reads the right operand of an arithmetic instruction or a branch: a register or an immediate.
+/// Fails unless the field for the other form is zero.
 fn source(word: Word) -> Result<Source, Fault> {
     if word.code & code::X != 0 {
         unused(word.imm == 0)?;

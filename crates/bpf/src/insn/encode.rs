@@ -1,4 +1,4 @@
-//! Encoder: instructions to bytes, the exact inverse of the decoder.
+//! Encodes instructions to bytes; the exact inverse of the decoder.
 
 use super::code::{self, Word};
 use super::{

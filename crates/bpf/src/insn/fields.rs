@@ -1,4 +1,4 @@
-//! Operands and fields of instructions: registers, sizes, operators, conditions.
+//! Defines the operands and fields of instructions: registers, sizes, operators and conditions.
 
 /// A register, `r0` to `r10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! Helper functions of the kernel, with the numbers and names of `enum bpf_func_id` of
+//! Lists the helper functions of the kernel, with the numbers and names of `enum bpf_func_id` of
 //! `uapi/linux/bpf.h`. The list is complete: the kernel has added no helper after number 211.
 //!
 //! A helper's number is its position in the table of names; [`number`] looks it up at compile time.
@@ -25,14 +25,15 @@ pub const fn number(name: &str) -> i32 {
     position(&NAMES, name) as i32 + 1
 }
 
-/// Returns the argument register for the map of a helper that takes a map: 1, or 2 if the first
-/// argument is the context (`struct bpf_func_proto` of each helper, Linux 6.18).
+/// Returns the number of the argument register that contains the map, for a helper that takes a
+/// map: 1, or 2 if the first argument is the context (`struct bpf_func_proto` of each helper, Linux
+/// 6.18).
 pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
-/// Returns the argument registers that may point to memory: all five for helpers that the table
-/// does not list (`struct bpf_func_proto` of each helper, Linux 6.18).
+/// Returns the numbers of the argument registers that may point to memory. These are all five for
+/// helpers that the table does not list (`struct bpf_func_proto` of each helper, Linux 6.18).
 pub fn memory_registers(number: i32) -> &'static [usize] {
     match number {
         MAP_LOOKUP_ELEM | MAP_DELETE_ELEM | MAP_PUSH_ELEM | MAP_POP_ELEM | MAP_PEEK_ELEM => &[2],

@@ -1,4 +1,4 @@
-//! Instructions as text, in the style of the kernel's verifier log and `bpftool prog dump`.
+//! Prints instructions in the style of the kernel's verifier log and of `bpftool prog dump`.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{
     AtomicOp, Call, Condition, Imm64, Insn, POISON, Register, Size, Source, Width, helper_name,
 };
 
-/// Names for the numbers in printed instructions.
+/// Names of maps and functions, which instructions refer to by number. Used to print instructions.
 pub trait Names {
     /// Returns the name of the map with this index.
     fn map(&self, index: u32) -> Option<&str>;
@@ -16,7 +16,7 @@ pub trait Names {
     fn kfunc(&self, id: i32) -> Option<&str>;
 }
 
-/// Names for no map and no function: instructions are printed with numbers only.
+/// Knows no names, so that instructions are printed with numbers only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 

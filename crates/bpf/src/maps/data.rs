@@ -1,4 +1,4 @@
-//! Global data: a section of variables becomes a map with one element, as in libbpf.
+//! Reads global data: each section of variables becomes a map with one element, as in libbpf.
 
 use super::def::{MAPPABLE, MapDef, READ_ONLY};
 use super::kind::MapKind;
@@ -13,7 +13,7 @@ pub struct Variable {
     pub name: String,
     /// Index of the map that contains the variable, in [`crate::Object::maps`].
     pub map: usize,
-    /// Offset in the map's value, in bytes.
+    /// Offset of the variable from the start of the map's value, in bytes.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,

@@ -1,4 +1,5 @@
-//! Map definitions.
+//! Defines the type for map definitions, which all three forms of definitions in objects are
+//! converted to.
 
 use std::ops::Range;
 
@@ -74,8 +75,8 @@ pub struct StatedValue {
 }
 
 impl StatedValue {
-    /// Splits the bytes into numbers of 1, 2, 4 or 8 bytes; returns the offset in the section and
-    /// the size of each.
+    /// Splits the bytes of the variable into numbers of 1, 2, 4 or 8 bytes. Returns the offset of
+    /// each number in the section, and its size in bytes.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
         let (mut numbers, mut at) = (Vec::new(), 0);
         while at < self.size {
@@ -87,8 +88,8 @@ impl StatedValue {
         numbers
     }
 
-    /// Returns the name of the input with the value of a number that can have any value; `section`
-    /// is the name of its section.
+    /// Returns the name of the input that stands for a number that can have any value. `number` is
+    /// its offset and size; `section` is the name of its section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
         let part = match u64::from(bytes) == self.size {
@@ -103,7 +104,7 @@ impl StatedValue {
     }
 }
 
-/// Content of a slot.
+/// The program or map that a slot of a program array or map of maps contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotRef {
     /// A program, by index in [`crate::Object::programs`].
@@ -113,8 +114,8 @@ pub enum SlotRef {
 }
 
 impl MapDef {
-    /// Fixes the numbers that can have any value. `value` returns the value for an input name;
-    /// without such a value, the number keeps its initial value.
+    /// Sets the numbers that the user allows to have any value to fixed values. `value` returns the
+    /// value for an input name; without such a value, the number keeps its initial value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {

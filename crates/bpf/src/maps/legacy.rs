@@ -1,4 +1,4 @@
-//! Maps that structures in a section `maps` define, the form used before BTF.
+//! Reads maps that are defined by structures in a section `maps`, the form used before BTF.
 //!
 //! Each tool has its own structure (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf 276).
 //! All start with type, key size, value size and number of elements; nearly all continue with

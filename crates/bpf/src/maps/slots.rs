@@ -1,5 +1,5 @@
-//! Map slots that the object initialises: with initialisers of program arrays and of maps of maps
-//! (relocations in `.maps`), or with iproute2's section names `MAP/SLOT`.
+//! Reads the map slots that the object initialises. Initialisers of program arrays and maps of maps
+//! do this with relocations in `.maps`, and iproute2 with the section names `MAP/SLOT`.
 
 use super::def::SlotRef;
 use super::table::{MapTable, Numbers};
@@ -52,7 +52,7 @@ pub(super) fn from_relocations(
     Ok(())
 }
 
-/// Fills the slots that the section names of programs name; `programs` are these names.
+/// Fills the slots that the section names of programs refer to; `programs` are these section names.
 pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     for (program, section) in programs.iter().enumerate() {
         let Some((map, slot)) = section.split_once('/') else { continue };
@@ -67,7 +67,7 @@ pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     }
 }
 
-/// Sorts the slots of each map; keeps the first of several values for one slot.
+/// Sorts the slots of each map. If a slot has several values, keeps the first one.
 pub(super) fn sort(table: &mut MapTable) {
     for map in &mut table.maps {
         map.def.slots.sort_by_key(|(slot, _)| *slot);

@@ -1,4 +1,4 @@
-//! Table of an object's maps, with the positions of their definitions in the file.
+//! Holds the table of an object's maps, with the positions of their definitions in the file.
 
 use super::def::MapDef;
 
@@ -39,7 +39,7 @@ impl MapTable {
         })
     }
 
-    /// Returns the index of the map that contains the data of a section.
+    /// Returns the index of the map that contains the global data of this section.
     pub fn data_of(&self, section: usize) -> Option<usize> {
         self.maps.iter().position(|map| map.section == section && map.def.initial.is_some())
     }
