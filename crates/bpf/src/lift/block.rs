@@ -1,9 +1,9 @@
-//! Lifting of a block: instructions to operations, costs and exits.
+//! Lifts a block: translates its instructions to operations, costs and exits.
 //!
-//! Walks over the program use this interface: [`Lifter::entry`] returns the start of the program;
-//! [`Lifter::lift_block`] lifts the block at a point for a given abstract state. [`Exits`] contain
-//! the points that follow. A block may be lifted again for a less precise state; only the last
-//! result counts.
+//! The modules in [`super::walk`] decide which blocks to lift, with these functions:
+//! [`Lifter::entry`] returns the start of the program; [`Lifter::lift_block`] lifts the block at a
+//! point for a given abstract state. [`Exits`] contain the points that follow. A block may be
+//! lifted again for a less precise state; only the last result counts.
 
 use slowpath_ir::{BlockId, InsnIdx, Reg};
 
@@ -14,7 +14,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 
-/// Exits of a block.
+/// The points at which a run can continue after a block, with the conditions for each.
 #[derive(Clone, Copy)]
 pub(super) enum Exits {
     To(ProgramPoint),

@@ -1,4 +1,4 @@
-//! Operations on byte ranges of memory: copies, and assignments of unknown values.
+//! Emits operations on ranges of bytes: copies, and assignments of unknown values.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -49,7 +49,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the name, in reports, of a chunk of an object of `bytes` bytes.
+/// Returns the name that reports use for the chunk of `size` bytes at `offset` in an object of
+/// `bytes` bytes.
 fn chunk_name((offset, size): (u64, u8), bytes: u32, object: &str) -> String {
     match bytes {
         0..=8 => object.to_owned(),

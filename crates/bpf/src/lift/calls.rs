@@ -1,4 +1,4 @@
-//! Calls: arguments, functions, callbacks, tail calls.
+//! Lifts calls: their arguments, functions of the program, callbacks and tail calls.
 
 pub(super) mod arguments;
 pub(super) mod functions;

@@ -1,4 +1,4 @@
-//! Content of maps before the run, as the option `--maps` gives it.
+//! Describes the content of maps before the run, as the option `--maps` gives it.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct MapEntry {
 /// exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapContent {
-    /// Elements with known keys.
+    /// Elements whose keys are known.
     pub entries: Vec<MapEntry>,
     /// Number of elements besides `entries`; the program never looks up their keys.
     pub others: u64,

@@ -1,4 +1,5 @@
-//! Costs of instructions: events of named cost classes. The target sets the prices.
+//! Collects the costs of instructions, as events that belong to named cost classes. The target sets
+//! the prices of the classes.
 
 use std::collections::BTreeMap;
 

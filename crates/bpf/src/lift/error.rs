@@ -1,4 +1,5 @@
-//! Errors of lifting. Each message is one line with the place, the cause and a remedy.
+//! The errors that occur when programs are lifted. Each message is one line with the place, the
+//! cause and a remedy.
 
 use slowpath_stop::Reason;
 use thiserror::Error;
@@ -14,10 +15,10 @@ pub struct LiftError {
     place: String,
     /// Slot of the instruction in the linked program.
     pub insn: Option<usize>,
-    /// True if the map content of the options does not fit the maps; the program itself is not at
-    /// fault.
+    /// True if the error is about map content that the options give, which does not fit the maps.
+    /// The program itself is then not at fault.
     pub is_about_content: bool,
-    /// Reason why lifting stopped early, if it did.
+    /// Reason why lifting stopped early, such as an exhausted budget; `None` for other errors.
     pub stopped: Option<Reason>,
     what: String,
     hint: String,

@@ -1,5 +1,5 @@
-//! Stack frames: active functions with their callers. Lifting inlines calls, so a point of the
-//! lifted program is an instruction together with the frame that executes it.
+//! Describes stack frames, which are active functions with their callers. Lifting inlines calls, so
+//! a point of the lifted program is an instruction together with the frame that executes it.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ pub(super) const STACK_BYTES: u64 = 512;
 pub(super) enum Phase {
     /// The first step, and the following instructions of the same block.
     Start,
-    /// Call on one of several maps: test whether it is this map; if not, continue with the next
-    /// possible map.
+    /// First step of a call that may use one of several maps: test whether it uses this map; if
+    /// not, continue with the next possible map.
     SelectMap(u32),
-    /// Call on one of several maps: the call on this map.
+    /// Second step of a call that may use one of several maps: the call with this map.
     CallOnMap(u32),
     /// Loop of a helper: test for another iteration.
     LoopTest,
@@ -61,7 +61,7 @@ pub(super) struct ProgramPoint {
 }
 
 impl ProgramPoint {
-    /// Returns the point of the next instruction.
+    /// Returns the point of the next slot in the same frame.
     pub fn behind(self) -> ProgramPoint {
         ProgramPoint { slot: self.slot + 1, phase: Phase::Start, ..self }
     }
@@ -80,9 +80,10 @@ pub(super) struct Frame {
     pub run: UnitId,
     /// First slot of the function.
     pub function: usize,
-    /// Number of callers, of callers of callers, and so on.
+    /// Number of active functions that lead to this call: its caller, the caller's caller, and so
+    /// on.
     pub depth: u8,
-    /// Return point; `None` if the program ends when the function returns.
+    /// Point to which the function returns; `None` if the program ends when the function returns.
     pub ret: Option<ProgramPoint>,
 }
 

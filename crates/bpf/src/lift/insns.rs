@@ -1,4 +1,4 @@
-//! Semantics of instructions other than calls.
+//! Lifts all instructions except calls.
 
 pub(super) mod alu;
 pub(super) mod jump;

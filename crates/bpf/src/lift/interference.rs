@@ -1,9 +1,9 @@
-//! Interference: changes of shared memory by other CPUs during a run.
+//! Models interference: changes that other CPUs make to shared memory during a run.
 //!
-//! The content of a map is unknown at the first access of a run, so earlier writes of other CPUs
-//! need no model. Between two accesses of the run, another CPU may change the content. Such a
-//! second access is recorded. It yields an unknown value if
-//! [`crate::lift::LiftOptions::interleaved`] asks for interleaved runs. Values of per-CPU maps and
+//! When a run accesses a map for the first time, the map's content is unknown, so earlier writes of
+//! other CPUs need no model. Between two accesses of the run, another CPU may change the content,
+//! and the second access is recorded. If [`crate::lift::LiftOptions::interleaved`] asks for
+//! interleaved runs, the second access yields an unknown value. Values of per-CPU maps and
 //! read-only maps are not shared. A lock (`bpf_spin_lock`) protects the values of its map from the
 //! first access under the lock.
 

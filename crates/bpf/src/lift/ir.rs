@@ -1,4 +1,5 @@
-//! Construction of an IR program: operations, registers, regions, inputs, and the prologue.
+//! Builds an IR program: operations, registers, regions, inputs, and the operations before the
+//! first instruction.
 
 pub(super) mod builder;
 pub(super) mod emit;

@@ -1,4 +1,5 @@
-//! Memory layout of a lifted program, and the conversion of memory content back to map elements.
+//! Describes the memory layout of a lifted program, and converts memory content back to map
+//! elements.
 
 pub(super) mod elements;
 pub(super) mod memory;

@@ -1,4 +1,5 @@
-//! The lifter, which holds input, abstract state and output while blocks are lifted.
+//! Defines the lifter, which holds the input, the abstract state and the output while blocks are
+//! lifted.
 //!
 //! This file defines the data and the operations that all parts of lifting share. Other modules add
 //! methods: [`super::maps`] for the memory of maps, [`super::insns`] for instructions,
@@ -37,7 +38,7 @@ use crate::{BpfProgram, Object};
 /// Number of instructions between two checks of the budget.
 pub(super) const INSTRUCTIONS: u32 = 64;
 
-/// Successors of an instruction.
+/// Where a run continues after an instruction.
 pub(super) enum Next {
     /// Continues with the next instruction of the block.
     On,
@@ -65,7 +66,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Merges the findings for two programs over the same maps, so that both track the same
+    /// Merges the findings for two programs that use the same maps, so that both track the same
     /// properties. Keeps the stack bytes of `self`.
     pub fn shared(mut self, other: &Findings) -> Self {
         for (map, tracking) in &other.plan {
@@ -93,12 +94,12 @@ pub(super) struct Lifter<'a> {
     pub state: AbstractState,
     /// Point of the current instruction.
     pub at: ProgramPoint,
-    /// Current block, and number of the current instruction.
+    /// Number of the current block, and number of the current instruction in the lifted program.
     site: (BlockId, InsnIdx),
     pub costs: Costs,
     pub assumptions: BTreeSet<String>,
     pub missing_runs: MissingRuns,
-    /// Sentences that single runs can rely on.
+    /// Sentences that state what single runs rely on; the index of a sentence is its reliance.
     pub reliances: Vec<String>,
     /// Reliances of runs that may be infeasible, see [`super::Lifted::over_approximating`].
     pub over_approximating: BTreeSet<RelianceId>,
@@ -206,8 +207,8 @@ impl<'a> Lifter<'a> {
         self.site
     }
 
-    /// Like [`Lifter::rely`], for a sentence about runs that may be infeasible. The lifted program
-    /// still contains all feasible runs.
+    /// Like [`Lifter::rely`], but the runs that rely on `sentence` may be impossible on the device.
+    /// The lifted program still contains all possible runs.
     pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.over_approximating.insert(reliance);
@@ -220,7 +221,7 @@ impl<'a> Lifter<'a> {
         self.packet_reliances.insert(reliance);
     }
 
-    /// Makes the run rely on `sentence` if the bit is set.
+    /// Makes the run rely on the truth of `sentence` if the bit `cond` is set.
     pub fn rely(&mut self, cond: Operand, sentence: String) -> RelianceId {
         let known = self.reliances.iter().position(|known| *known == sentence);
         let index = known.unwrap_or_else(|| {
@@ -232,19 +233,20 @@ impl<'a> Lifter<'a> {
         reliance
     }
 
-    /// Adds an assumption of the result for all runs.
+    /// Adds an assumption on which every result about the program depends.
     pub fn assume(&mut self, sentence: String) {
         self.assumptions.insert(sentence);
     }
 
-    /// Adds the assumption that runs may end in unknown programs.
+    /// Adds the assumption `sentence`, because runs may continue in unknown programs, which are not
+    /// analysed.
     pub fn assume_unknown_end(&mut self, sentence: String) {
         self.missing_runs.ends.insert(sentence.clone());
         self.assume(sentence);
     }
 
-    /// Adds the assumption of unfragmented packets, if the program can receive fragments. Used for
-    /// calls whose result differs for fragments.
+    /// Adds the assumption that packets are not fragmented, if the program can receive fragments.
+    /// Used for calls whose result differs for fragments.
     pub fn assume_unfragmented(&mut self, at: ProgramPoint) {
         let unit = self.unit(at);
         if self.options.receive.fragments && self.code.program(unit).accepts_fragments() {
@@ -255,7 +257,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Adds an instruction to a cost class, unless the options exclude the costs of its program.
+    /// Records that an instruction costs the price of this class, unless the options exclude the
+    /// costs of its program.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let run = self.code.program(self.frames.get(at.frame).run).number;
         if self.options.costed_programs.as_ref().is_some_and(|counted| !counted.contains(&run)) {
@@ -311,7 +314,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the bytes of its stack frame that a function reads without writing them first, as
+    /// Returns the bytes that a function reads from its stack frame without writing them first, as
     /// the first lifting found.
     pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
         self.first_findings.uninit.get(&(unit, function)).copied()
@@ -334,9 +337,10 @@ impl<'a> Lifter<'a> {
         self.starts_with_metadata() || self.makes_metadata()
     }
 
-    /// Returns true if moving the packet's start must copy the metadata byte by byte. If no
-    /// function of the object reads the position of metadata, metadata of other programs is not
-    /// visible, so two programs that move the start equally also change it equally.
+    /// Returns true if moving the packet's start must copy the metadata byte by byte. This is
+    /// unnecessary if no function of the object reads the position of metadata. Metadata of other
+    /// programs is then not visible, so two programs that move the start equally also change it
+    /// equally.
     pub fn moves_metadata(&self) -> bool {
         (self.starts_with_metadata() && self.reads_metadata())
             || self.code.program(0).runs_on_map_entry()

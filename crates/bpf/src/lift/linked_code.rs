@@ -1,5 +1,5 @@
-//! Linked programs that are lifted together: the requested program, and the programs that its tail
-//! calls and handovers reach.
+//! Holds the linked programs that are lifted together: the requested program, and the programs that
+//! its tail calls and handovers reach.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -75,7 +75,7 @@ impl LinkedCode {
         self.units.iter().map(|unit| &unit.program)
     }
 
-    /// Returns the numbers of the instructions of all units.
+    /// Returns the program of each unit with the numbers of its instructions in the lifted program.
     pub fn placed_programs(&self) -> impl Iterator<Item = PlacedProgram> {
         self.units.iter().map(|Unit { program, first_insn, .. }| PlacedProgram {
             program: program.number,
@@ -135,7 +135,7 @@ impl LinkedCode {
     }
 }
 
-/// Returns a helper's name, or a text with its number.
+/// Returns a helper's name, or a text with its number if the helper is unknown.
 pub(super) fn name(number: i32) -> String {
     helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned)
 }

@@ -1,6 +1,5 @@
-//! Limits of the kernel on the loops of all programs: iterations of `bpf_loop`
-//! (`kernel/bpf/bpf_iter.c`) and the counter of `may_goto` (`do_misc_fixups` of
-//! `kernel/bpf/verifier.c`).
+//! Applies the limits of the kernel on loops: iterations of `bpf_loop` (`kernel/bpf/bpf_iter.c`)
+//! and the counter of `may_goto` (`do_misc_fixups` of `kernel/bpf/verifier.c`).
 
 use crate::insn::helper::LOOP;
 use crate::lift::frame::{Phase, ProgramPoint};

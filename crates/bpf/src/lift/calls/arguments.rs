@@ -1,4 +1,5 @@
-//! Common parts of helper and kernel function calls: costs, and abstract values of arguments.
+//! Handles the parts that calls of helpers and of kernel functions have in common: costs, and what
+//! is known about the arguments.
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -43,9 +44,10 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the size in an argument register; an error if it is not a constant, or is too large.
+    /// Returns the size that an argument register contains; an error if it is not a constant, or is
+    /// too large.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// Maximum size in bytes: every 8 bytes need an operation.
+        /// Maximum size in bytes. It is limited because every 8 bytes need an operation.
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),

@@ -1,4 +1,4 @@
-//! Calls of the program's own functions, which lifting inlines, and returns from them.
+//! Lifts calls of the program's own functions, which are inlined, and returns from them.
 
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
@@ -9,7 +9,8 @@ use crate::lift::state::value::AbstractValue;
 const MAX_FRAMES: u8 = 8;
 
 impl Lifter<'_> {
-    /// Enters a function that returns to `ret`; the argument registers are already set.
+    /// Enters a function that returns to the point `ret`; the argument registers must already be
+    /// set.
     pub fn enter_function(
         &mut self,
         at: ProgramPoint,

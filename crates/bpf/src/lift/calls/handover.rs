@@ -1,5 +1,5 @@
-//! End of a program: depending on the return code, the run ends, or a handover passes the packet to
-//! another program.
+//! Lifts the end of a program: depending on the return code, the run ends, or a handover passes the
+//! packet to another program.
 
 use slowpath_ir::{Emit, Operand};
 
@@ -9,7 +9,8 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
 
 impl Lifter<'_> {
-    /// Lifts the end of a program whose handovers before `number` do not apply.
+    /// Lifts the test that decides whether handover `number` passes the packet on after the program
+    /// ends. Earlier handovers of the program were already tested and do not apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);

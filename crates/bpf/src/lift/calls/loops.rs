@@ -1,6 +1,6 @@
-//! Helpers that call back a function of the program: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and
-//! `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). Lifting inlines the callback
-//! into a loop.
+//! Lifts the helpers that call back a function of the program: `bpf_loop` (`kernel/bpf/bpf_iter.c`)
+//! and `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into
+//! a loop.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
@@ -29,7 +29,7 @@ struct LoopRegisters {
     context: Reg,
     /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
-    /// Number of disturbances of the map at the start of the loop, see
+    /// Number of changes of the map, when the loop starts, that disturb iterations over it; see
     /// [`crate::lift::maps::iteration`].
     disturbances_at_start: Reg,
 }
@@ -49,8 +49,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the register with the first slot of the callback, for a call with several possible
-    /// callbacks.
+    /// Returns the register that contains the first slot of the callback. It is needed if a call
+    /// can have several callbacks.
     fn callback_register(&mut self, at: ProgramPoint) -> Reg {
         self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
     }
@@ -117,7 +117,7 @@ impl Lifter<'_> {
     /// zero-extended (`update_loop_inline_state`, `inline_bpf_loop` of `kernel/bpf/verifier.c`,
     /// Linux 6.18).
     fn iterations(&mut self) -> (Operand, Operand) {
-        /// Error that the inlined code returns.
+        /// Error that the code inlined by the verifier returns.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
         let known = self.state.regs[4];
         let requested = self.ir.value(1);
@@ -241,7 +241,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the block that tests for one of several possible callbacks.
+    /// Lifts the block that tests whether a call uses this one of several possible callbacks.
     fn which_callback(&mut self, at: ProgramPoint, callback: u32) -> Result<Next, Cause> {
         let known = self.state.argument(at.with(Phase::Start), 2);
         let unit = self.unit(at);
@@ -332,7 +332,7 @@ impl Lifter<'_> {
         false
     }
 
-    /// Sets argument register `number` for a callback.
+    /// Sets argument register `number` of a callback to a value, with the abstract value `known`.
     fn pass(&mut self, number: u8, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(number);
         self.ir.emit.copy(reg, value);

@@ -1,5 +1,5 @@
-//! Transmission of a packet to another device, which receives it in a new buffer with a new
-//! context. Short packets may be padded, and the network may change bytes.
+//! Models the transmission of a packet to another device. It receives the packet in a new buffer
+//! with a new context. Short packets may be padded, and the network may change bytes.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -56,8 +56,8 @@ impl Lifter<'_> {
         self.ir.emit.store(address, value);
     }
 
-    /// Pads a short packet with unknown bytes on some runs: hardware interfaces pad, virtual
-    /// interfaces do not.
+    /// Pads a short packet with unknown bytes in some runs, but not in all, because hardware
+    /// interfaces pad and virtual interfaces do not.
     fn pad(&mut self, data: Operand) {
         let end = self.context_pointer(DATA_END);
         let length = self.ir.emit.sub(end, data);

@@ -1,5 +1,5 @@
-//! `bpf_tail_call` jumps to the program in a slot of a program array, or continues if the slot is
-//! empty (`bpf_tail_call` of `kernel/bpf/core.c`).
+//! Lifts `bpf_tail_call`, which jumps to the program in a slot of a program array, or continues if
+//! the slot is empty (`bpf_tail_call` of `kernel/bpf/core.c`).
 
 use slowpath_ir::{Emit, Operand};
 
@@ -80,8 +80,8 @@ impl Lifter<'_> {
         content.entries.iter().map(slot).collect()
     }
 
-    /// Lifts the block that tests for a slot or enters the slot's program, as the phase of `at`
-    /// says.
+    /// Lifts the block that tests whether the index selects a certain slot, or the block that
+    /// enters the slot's program. The phase of `at` selects one of them.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
         match at.phase {

@@ -1,4 +1,4 @@
-//! Unsupported helpers and kernel functions that the user declares harmless (`--assume`).
+//! Handles unsupported helpers and kernel functions that the user declares harmless (`--assume`).
 
 use crate::btf::Kind;
 use crate::lift::error::Cause;
@@ -22,7 +22,8 @@ const LATER: &[&str] = &[
 const THROW: &str = "bpf_throw";
 
 impl Lifter<'_> {
-    /// Records the user's assumption that a function is harmless; `reason` is the user's.
+    /// Records the user's assumption that a function is harmless; `reason` is the reason that the
+    /// user gives.
     ///
     /// # Errors
     /// Fails if the function runs a callback, whose work would not be counted.

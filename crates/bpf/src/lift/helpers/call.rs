@@ -1,4 +1,4 @@
-//! Lifting of helper calls, with one copy of the call for each map that it may use.
+//! Lifts helper calls. A call that may use several maps is lifted once for each of them.
 
 use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
@@ -22,8 +22,8 @@ impl Lifter<'_> {
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    /// Returns the maps that a call may use, if they differ between paths: one bit for each map, as
-    /// in [`AbstractValue::OneOfMaps`].
+    /// Returns the maps that a call may use, if it uses different maps on different paths. The
+    /// result has one bit for each map, as in [`AbstractValue::OneOfMaps`].
     fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         match self.state.regs[helper::map_register(number)] {
             AbstractValue::OneOfMaps(maps) => Some(maps),
@@ -59,7 +59,7 @@ impl Lifter<'_> {
         (maps != 0).then_some(maps)
     }
 
-    /// Lifts the block that tests for one of the maps that the call may use.
+    /// Lifts the block that tests whether the call uses this one of its possible maps.
     pub(in crate::lift) fn which_map(
         &mut self,
         at: ProgramPoint,

@@ -1,11 +1,11 @@
-//! Unknown results of calls: one of several values, or a number or an error.
+//! Creates the results of calls that are not known: one of several values, or a number or an error.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
-/// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
+/// The XDP return codes that helpers use (`enum xdp_action` of the kernel's `uapi/linux/bpf.h`).
 pub(in crate::lift) const XDP_ABORTED: u64 = 0;
 
 pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
@@ -17,7 +17,7 @@ pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
 impl Lifter<'_> {
-    /// Returns an unknown choice of `values`; reports call it `result`.
+    /// Returns a value that is one of `values`, but unknown; reports call it `result`.
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
         let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
@@ -29,18 +29,19 @@ impl Lifter<'_> {
         })
     }
 
-    /// Returns an unknown choice of `values`, which may include errors, for the result of a call.
+    /// Returns a value that is one of `values`, but unknown, for the result of a call. `values` may
+    /// include errors.
     pub(in crate::lift) fn one_of(&mut self, values: &'static [i64]) -> Operand {
         self.any_of(RETURNED, values)
     }
 
-    /// Returns an unknown choice of `errors` for the result of a call; `errors[0]` is zero and
+    /// Returns one of `errors`, which is unknown, for the result of a call; `errors[0]` is zero and
     /// stands for success.
     pub(in crate::lift) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
         self.any_of(ERROR, errors)
     }
 
-    /// Returns `number`, or an unknown choice of `errors`; `errors[0]` is zero and selects
+    /// Returns `number` or one of `errors`; which one is unknown. `errors[0]` is zero and selects
     /// `number`.
     pub(in crate::lift) fn number_or_error(
         &mut self,

@@ -1,4 +1,4 @@
-//! Semantics of `bpf_csum_diff` (`net/core/filter.c`).
+//! Lifts the helper `bpf_csum_diff` (`net/core/filter.c`).
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
@@ -24,7 +24,7 @@ impl Size {
         }
     }
 
-    /// Returns true if the size is not zero; `None` if this is unknown.
+    /// Returns whether the size differs from zero; `None` if this is unknown.
     fn any(self) -> Option<bool> {
         match self {
             Size::Constant(bytes) => Some(bytes > 0),

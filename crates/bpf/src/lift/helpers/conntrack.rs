@@ -1,5 +1,6 @@
-//! Connection tracking and flow tables (`net/netfilter/nf_conntrack_bpf.c`, `nf_conntrack_core.c`,
-//! `nf_nat_bpf.c`, `nf_flow_table_bpf.c` of Linux 6.18).
+//! Lifts the kernel functions for connection tracking and flow tables
+//! (`net/netfilter/nf_conntrack_bpf.c`, `nf_conntrack_core.c`, `nf_nat_bpf.c`,
+//! `nf_flow_table_bpf.c` of Linux 6.18).
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -79,7 +80,7 @@ pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
-/// Sets `r0` to a new object or null; returns the condition that it is an object.
+/// Sets `r0` to a new object or to null; returns the condition under which it is an object.
 fn new_object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::return_new_object(lifter, None)

@@ -1,4 +1,5 @@
-//! SYN cookies (`net/core/filter.c` of Linux 6.18). Only the format of cookies is modelled.
+//! Lifts the helpers for SYN cookies (`net/core/filter.c` of Linux 6.18). Only the format of
+//! cookies is modelled, not their values.
 
 use slowpath_ir::{BinaryOp, Emit, ValueFormat};
 

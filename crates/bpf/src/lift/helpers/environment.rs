@@ -1,4 +1,4 @@
-//! Helpers whose results come from the environment: clocks, random numbers, the processor.
+//! Lifts helpers whose results come from the environment: clocks, random numbers, the processor.
 
 use slowpath_ir::{Emit, InputId, InputKind, Op, ValueFormat};
 
@@ -28,9 +28,9 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
 }
 
-/// Lifts a helper that never returns less than at its previous call. In reports, the step since
-/// that call has the name `step_name`; `format` returns its format for the input with the start
-/// value.
+/// Lifts a helper whose result never decreases from one call to the next in the same run. In
+/// reports, the increase since the previous call has the name `step_name`. `format` returns its
+/// format, given the input that contains the value at the start.
 fn increasing(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,
@@ -38,7 +38,7 @@ fn increasing(
     step_name: &str,
     format: fn(InputId) -> ValueFormat,
 ) -> Result<(), Cause> {
-    /// Upper bound between two calls of a run: more than four seconds.
+    /// Upper bound on the increase between two calls in the same run: more than four seconds.
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
     let (now, start) = lifter.ir.start_unknown(&name, 64, start_max);

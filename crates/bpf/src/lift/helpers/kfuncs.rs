@@ -1,4 +1,5 @@
-//! Kernel functions that programs call by name; a table lists them all.
+//! Lifts calls of kernel functions, which programs call by name; a table lists all that are
+//! supported.
 
 use super::{conntrack, environment, socket};
 use crate::lift::error::Cause;

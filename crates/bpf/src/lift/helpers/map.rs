@@ -1,4 +1,5 @@
-//! Helpers that access maps (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`, `lpm_trie.c`).
+//! Lifts the helpers that access maps (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
+//! `lpm_trie.c`).
 
 use slowpath_ir::{Emit, Operand};
 
@@ -18,7 +19,8 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Flags that limit an update to absent elements, and to existing ones.
+/// Flag that limits an update to keys without an element, and flag that limits it to keys with an
+/// element.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
@@ -132,7 +134,7 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Conditions on the flags of an update.
+/// Conditions that say whether certain flags are set in an update.
 struct Flags {
     /// A flag is set that the map type does not know.
     wrong: Operand,

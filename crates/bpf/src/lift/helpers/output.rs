@@ -1,4 +1,4 @@
-//! Helpers that write text and events for user space, or that read kernel memory
+//! Lifts the helpers that write text and events for user space, or that read kernel memory
 //! (`kernel/trace/bpf_trace.c`, `kernel/bpf/helpers.c`, `net/core/filter.c`,
 //! `kernel/events/ring_buffer.c` of Linux 6.18).
 

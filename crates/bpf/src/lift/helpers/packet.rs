@@ -1,6 +1,8 @@
-//! Helpers that move the ends of the packet or copy its bytes (`net/core/filter.c`).
+//! Lifts the helpers that move the start or end of the packet or copy its bytes
+//! (`net/core/filter.c`).
 //!
-//! The options give head room and tail room, see [`crate::lift::Receive`].
+//! The head room and tail room, which limit these moves, come from the options; see
+//! [`crate::lift::Receive`].
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
@@ -23,13 +25,13 @@ const LONGEST: u64 = u16::MAX as u64;
 /// Limit of the kernel on offsets and lengths (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
-/// Upper bound on the distance by which one call can move an end of a packet: half the range of
-/// [`NEAR_BITS`] bits.
+/// Upper bound on the distance by which one call can move the start or end of a packet: half the
+/// range of [`NEAR_BITS`] bits.
 const NEAR: u64 = 1 << (NEAR_BITS - 1);
 const NEAR_BITS: u8 = 18;
 
-/// Bias that keeps positions relative to the received packet non-negative: no end of the packet
-/// moves this far.
+/// Number that is added to positions relative to the received packet, so that they are never
+/// negative. No end of the packet moves this far.
 const PLACES: u64 = 1 << 20;
 
 /// Names of registers with the room around a packet that was sent to another device, and its
@@ -38,11 +40,12 @@ const SENT_HEAD: &str = "head room behind the network, plus one";
 const SENT_TAIL: &str = "tail room behind the network, plus one";
 const SENT_LENGTH: &str = "length behind the network, plus one";
 
-/// Requested distance by which an end of the packet moves.
+/// The distance by which a call asks to move the start or end of the packet.
 struct Distance {
     /// Distance, sign-extended to 64 bits; meaningless unless `small` is set.
     value: Operand,
-    /// Condition: a packet exists whose end can move this far.
+    /// Condition that the distance is small enough that some packet's start or end could move this
+    /// far.
     small: Operand,
 }
 
@@ -207,8 +210,8 @@ impl Lifter<'_> {
         self.is_sent() && !same
     }
 
-    /// Places a sent packet in a new buffer, with unknown metadata if the receiving device may add
-    /// some.
+    /// Models the new buffer of a packet that was sent to another device, with unknown metadata if
+    /// the receiving device may add some.
     pub(in crate::lift) fn place_sent(&mut self) {
         let receive = self.options.receive_after_network;
         let data = self.context_pointer(DATA);
@@ -263,8 +266,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the condition that an address is in the head room, behind `metadata` bytes if the
-    /// packet may have metadata.
+    /// Returns the condition that an address is in the head room. If the packet may have metadata,
+    /// the address must leave room for `metadata` bytes in front of it.
     fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
         let packet = self.received();
         let before = self.room_before();

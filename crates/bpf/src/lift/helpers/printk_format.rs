@@ -1,6 +1,6 @@
-//! Arguments that `bpf_trace_printk` and `bpf_trace_vprintk` print: the values themselves, or
-//! memory that they point to, depending on the format (`bpf_bprintf_prepare` of
-//! `kernel/bpf/helpers.c`, Linux 6.18). The record of calls contains them.
+//! Finds out how `bpf_trace_printk` and `bpf_trace_vprintk` print their arguments: as values, or as
+//! memory that they point to. This depends on the format (`bpf_bprintf_prepare` of
+//! `kernel/bpf/helpers.c`, Linux 6.18). The record of calls contains the printed data.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const BETWEEN: &[u8] = b"0123456789-+ .lh#";
 /// Conversion specifiers of numbers.
 const NUMBERS: &[u8] = b"diuxXc";
 
-/// Form of an argument, given by its conversion in the format.
+/// The way in which an argument is printed, which its conversion in the format determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrintedArgument {
     /// The value itself, a number or an address.
@@ -27,8 +27,8 @@ pub(super) enum PrintedArgument {
     Text,
 }
 
-/// Returns the forms of the arguments that a format prints, in order; `None` for an unknown
-/// conversion.
+/// Returns, in order, the way in which a format prints each argument; `None` if the format contains
+/// an unknown conversion.
 pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     let text = format.split(|&byte| byte == 0).next()?;
     let mut bytes = text.iter().copied().peekable();
@@ -60,9 +60,9 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     Some(all)
 }
 
-/// Arguments of a format that is known only at run time.
+/// Describes what a format prints if the format is known only at run time.
 pub(super) struct RuntimeFormat {
-    /// Number of arguments, 64 bits.
+    /// Number of arguments that the format prints, 64 bits.
     pub count: Operand,
     /// Condition: the format may print memory that an argument points to.
     pub prints_memory: Operand,

@@ -1,4 +1,4 @@
-//! Queues and stacks (`kernel/bpf/queue_stack_maps.c`).
+//! Lifts the helpers for queues and stacks (`kernel/bpf/queue_stack_maps.c`).
 //!
 //! Elements are numbered in the order of insertion. The elements present at the start have the
 //! numbers from 0, oldest first. The lifted program tracks the numbers of the oldest and of the
@@ -21,7 +21,7 @@ use crate::maps::MapKind;
 /// Push flag: a full queue drops its oldest element.
 const BPF_EXIST: u64 = 2;
 
-/// Registers with the bounds of a queue.
+/// Registers that contain the numbers of the first and last elements of a queue.
 struct Ends {
     /// Number of the oldest element.
     oldest: Reg,

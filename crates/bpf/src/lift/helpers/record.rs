@@ -1,5 +1,5 @@
-//! Record of the calls of a run, in order and with their arguments, for the comparison of two
-//! programs.
+//! Records the calls that a run makes, in order and with their arguments, so that two programs can
+//! be compared.
 //!
 //! A helper may have effects outside the packet and the maps. Its calls store the helper's number,
 //! the arguments and the memory that the helper reads in a separate region
@@ -40,7 +40,7 @@ enum Argument {
 
 use Argument::{Bytes, Low, Sized, Whole};
 
-/// Parts of a call that are recorded.
+/// The parts of a call that are recorded for the comparison of two programs.
 enum Recorded {
     /// None: the call is not recorded.
     Not,
@@ -185,8 +185,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the output of `bpf_trace_printk` if the format is not constant data, but usually on
-    /// the stack.
+    /// Records the output of `bpf_trace_printk` if the format is not constant data, usually because
+    /// it is on the stack.
     fn record_open_format(&mut self, number: i32) {
         let size = self.constant_size(2).ok().filter(|&size| size <= MOST);
         let Some(size) = size else { return self.rely_on_equal(&linked_code::name(number)) };
@@ -240,7 +240,7 @@ impl Lifter<'_> {
         address: Operand,
         known: AbstractValue,
     ) {
-        /// Number of atomic operations in the record; no helper has this number.
+        /// Number that marks atomic operations in the record; no helper has this number.
         const ATOMIC: u64 = 1 << 32;
         if !self.options.records_calls || matches!(known, AbstractValue::Frame { .. }) {
             return;
@@ -296,7 +296,7 @@ impl Lifter<'_> {
         self.append_words(&words);
     }
 
-    /// Appends words to the region of the record.
+    /// Appends words to the record of calls.
     fn append_words(&mut self, words: &[Operand]) {
         let Some(region) = self.ir.calls else { return };
         let base = self.ir.base(region);

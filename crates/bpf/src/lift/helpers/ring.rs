@@ -1,5 +1,5 @@
-//! Ring buffers (`kernel/bpf/ringbuf.c`). The fill level is unknown, because it depends on the
-//! reader in user space. Records larger than the ring never fit.
+//! Lifts the helpers for ring buffers (`kernel/bpf/ringbuf.c`). The fill level is unknown, because
+//! it depends on the reader in user space. Records larger than the ring never fit.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 

@@ -1,4 +1,5 @@
-//! Helpers that query devices, routes and neighbours (`net/core/filter.c` of Linux 6.18).
+//! Lifts the helpers that redirect packets and that query devices, routes and neighbours
+//! (`net/core/filter.c` of Linux 6.18).
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 

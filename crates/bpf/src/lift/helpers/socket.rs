@@ -1,4 +1,5 @@
-//! Helpers that return kernel objects for reading: sockets, connections, flows.
+//! Lifts the helpers that return kernel objects which programs only read: sockets, connections,
+//! flows.
 
 use slowpath_ir::{Emit, Operand, RegionKind};
 
@@ -9,7 +10,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Binary logarithm of the distance between objects: more than the size of any object.
+/// Binary logarithm of the distance in bytes between the modelled objects. The distance exceeds the
+/// size of any object.
 const OBJECT_BITS: u64 = 16;
 
 /// Lifts a helper that returns null or an object with unknown content, to which the program does
@@ -47,7 +49,7 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
 }
 
 /// Sets `r0` to null or, only if `possible` holds, to an object that no earlier call returned.
-/// Returns the condition that it is an object.
+/// Returns the condition under which it is an object.
 pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let count = lifter.ir.start_zero("kernel objects handed out", 16);

@@ -1,4 +1,4 @@
-//! The table of helpers, with the function that lifts the calls of each helper.
+//! Contains the table of helpers, with the function that lifts the calls of each helper.
 
 use super::{checksum, cookies, environment, map, output, packet, queue, ring, routing, socket};
 use crate::insn::helper::{self};
@@ -6,7 +6,7 @@ use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 
-/// Way to lift a call of a helper.
+/// The way in which calls of a helper are lifted.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
     /// With a function that sets `r0` and applies the helper's effects.

@@ -1,4 +1,4 @@
-//! Arithmetic, moves and byte swaps, as defined by RFC 9669 section 4.1 and the kernel's
+//! Lifts arithmetic, moves and byte swaps, as defined by RFC 9669 section 4.1 and the kernel's
 //! `kernel/bpf/core.c`.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
@@ -98,7 +98,7 @@ impl Lifter<'_> {
         Ok(class)
     }
 
-    /// Returns the abstract value of the result of an operation.
+    /// Returns what is known about the result of an operation, as an abstract value.
     fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
         let b = self.known_source(src);
@@ -136,7 +136,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the low bits of a register.
+    /// Returns the low `bits` bits of a register.
     pub(in crate::lift) fn low(&mut self, reg: Register, bits: u8) -> Operand {
         let value = self.ir.value(reg.number());
         self.ir.emit.extract(value, 0, bits)
@@ -197,8 +197,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the result of an operation on constants; `None` for divisions, because compilers
-/// evaluate divisions of constants.
+/// Returns the result of an operation on two constants; `None` for divisions, which need no support
+/// because compilers evaluate divisions of constants.
 fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     let mask = u64::MAX >> (64 - u32::from(width.bits()));
     let (a, b) = (a & mask, b & mask);

@@ -1,4 +1,4 @@
-//! Conditions of jumps (RFC 9669, section 4.3).
+//! Lifts the conditions of jumps (RFC 9669, section 4.3).
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -40,8 +40,8 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Evaluates the condition of a jump; `None` unless both operands are constants or addresses in
-    /// the same stack frame, or a pointer is compared with null.
+    /// Evaluates the condition of a jump while lifting. `None` unless both operands are constants
+    /// or addresses in the same stack frame, or a pointer is compared with null.
     pub(in crate::lift) fn decide(
         &self,
         width: Width,

@@ -1,4 +1,4 @@
-//! Loads, stores, atomic operations and 64-bit immediates (RFC 9669, sections 5.1 to 5.4).
+//! Lifts loads, stores, atomic operations and 64-bit immediates (RFC 9669, sections 5.1 to 5.4).
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -16,7 +16,7 @@ const DATA: i64 = start::DATA as i64;
 const DATA_END: i64 = start::DATA_END as i64;
 
 impl Lifter<'_> {
-    /// Lifts an instruction other than jumps, calls and exits.
+    /// Lifts an instruction that is not a jump, a call or an exit.
     pub(in crate::lift) fn plain(&mut self, at: ProgramPoint, insn: Insn) -> Result<(), Cause> {
         if let Some(done) = self.arithmetic(insn) {
             let class = done?;
@@ -87,7 +87,8 @@ impl Lifter<'_> {
         interfered.unwrap_or_else(|| self.ir.emit.load(address, bytes))
     }
 
-    /// Returns base plus offset, the address of an access to `bytes` bytes, and its abstract value.
+    /// Returns the address of an access to `bytes` bytes, which is base plus offset, and what is
+    /// known about the address.
     fn address(
         &mut self,
         base: Register,

@@ -1,5 +1,5 @@
-//! Parts of the lifted program besides blocks: registers, stack frames, memory regions and inputs.
-//! The builder creates each on first use.
+//! Creates the parts of the lifted program besides blocks: registers, stack frames, memory regions
+//! and inputs. The builder creates each part on first use.
 
 use slowpath_ir::{
     BinaryOp, Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId,
@@ -30,7 +30,7 @@ pub(in crate::lift) enum StartValue {
     },
 }
 
-/// Registers, regions and inputs.
+/// Builder for the registers, regions and inputs of a lifted program.
 #[derive(Debug)]
 pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
@@ -47,7 +47,7 @@ pub(in crate::lift) struct IrBuilder {
     by_input: BTreeMap<String, InputId>,
     /// Registers besides those of the BPF machine, by name.
     extra: BTreeMap<String, Reg>,
-    /// Registers that the prologue sets, with their values.
+    /// Registers that are set before the first instruction, with their values.
     pub started: BTreeMap<Reg, StartValue>,
     pub packet: RegionId,
     pub context: RegionId,
@@ -91,7 +91,8 @@ impl IrBuilder {
         self.calls = Some(calls);
     }
 
-    /// Selects the call depth of the following instructions.
+    /// Selects the call depth of the following instructions, and thus the registers that `r6` to
+    /// `r9` stand for.
     pub fn enter(&mut self, depth: u8) {
         self.depth = depth.into();
         // Frames of the same depth share registers and memory: only one of them is active.
@@ -194,7 +195,8 @@ impl IrBuilder {
         }
     }
 
-    /// Returns the operations that set the base register of every region.
+    /// Returns the operations that set the base register of every region to the address of the
+    /// region.
     pub fn bases(&mut self) -> Vec<OriginOp> {
         self.emit.begin_block();
         self.emit.begin_insn(0, String::new());

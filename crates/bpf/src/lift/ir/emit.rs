@@ -1,12 +1,12 @@
-//! Emission of micro-operations. Blocks share temporary registers: inlining creates many blocks,
-//! and each additional register would enlarge every liveness set.
+//! Emits micro-operations. Blocks share temporary registers: inlining creates many blocks, and each
+//! additional register would enlarge every liveness set.
 
 use slowpath_ir::{
     BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo,
     Temporaries, ValueFormat,
 };
 
-/// Collector of the current block's operations.
+/// Collects the operations of the current block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct Emitter {
     /// Registers of the lifted program.
@@ -17,8 +17,8 @@ pub(in crate::lift) struct Emitter {
     insn: u32,
     /// Name of the current instruction's call, for descriptions of the values that it draws.
     call: String,
-    /// True if drawn values are a function of the program's memory that is not modelled; see
-    /// [`Draw::determined`].
+    /// True if drawn values are determined by the program's memory in a way that is not modelled;
+    /// see [`Draw::determined`].
     pub computed: bool,
     temporaries: Temporaries,
 }
@@ -28,7 +28,7 @@ pub(in crate::lift) fn word(value: u64) -> Operand {
     Operand::constant(64, value)
 }
 
-/// Returns the negative error number that helpers return.
+/// Returns `-number`, the form in which helpers return error `number`.
 pub(in crate::lift) fn errno(number: i64) -> Operand {
     word((-number) as u64)
 }

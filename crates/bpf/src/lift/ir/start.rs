@@ -1,4 +1,5 @@
-//! State before the first instruction: context, packet, and the counters that helpers use.
+//! Sets up the state before the first instruction: the context, the packet, and the counters that
+//! helpers use.
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 

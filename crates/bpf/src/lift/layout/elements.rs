@@ -1,4 +1,4 @@
-//! Conversion of region bytes back to map elements with keys and values.
+//! Converts bytes of memory regions back to map elements with keys and values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use slowpath_ir::RegionId;
 
 use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 
-/// The part of a map element that the known bytes of memory determine.
+/// A map element, as far as the known bytes of memory determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Number of the element, see [`MapLayout`].
@@ -43,7 +43,7 @@ impl PartialValue {
         (0..self.size).map(|offset| self.known.get(&offset).copied())
     }
 
-    /// Returns each run of adjacent known bytes with its offset, in order.
+    /// Returns each sequence of adjacent known bytes with its offset, in order.
     pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
         let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
         for (&offset, &byte) in &self.known {

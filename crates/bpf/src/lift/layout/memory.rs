@@ -1,12 +1,12 @@
-//! Memory regions of a lifted program, and the layout of map regions.
+//! Describes the memory regions of a lifted program, and the layout of the regions that hold maps.
 //!
-//! The values of a map are one region, in which an element's number is its position. The number is
-//! an index (arrays), the key itself (keys of up to 4 bytes), or it represents the words of the key
-//! ([`slowpath_ir::BinaryOp::Intern`]). Equal keys have equal numbers; different keys have
-//! different numbers. The distance between elements is a power of two, so an address determines the
-//! element and the byte in it. A second region has a byte for each element, which is zero if the
-//! element does not exist. The initial content of both regions is unknown, because user space may
-//! have written anything.
+//! The values of a map are in one region, in which an element's number is its position. For arrays,
+//! the number is the index. For keys of up to 4 bytes, it is the key itself. Otherwise, it
+//! represents the words of the key ([`slowpath_ir::BinaryOp::Intern`]). Equal keys have equal
+//! numbers; different keys have different numbers. The distance between elements is a power of two,
+//! so an address determines the element and the byte in it. A second region has a byte for each
+//! element, which is zero if the element does not exist. The initial content of both regions is
+//! unknown, because user space may have written anything.
 
 use slowpath_ir::{InputId, Operand, RegionId};
 
@@ -28,18 +28,18 @@ pub struct Layout {
     pub maps: Vec<MapLayout>,
 }
 
-/// Numbering of the elements of a map.
+/// The way in which keys determine the numbers of a map's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keying {
-    /// By the key, an index below `max_entries`.
+    /// The number is the key, an index below `max_entries`.
     Index,
-    /// By the key, which has up to 4 bytes.
+    /// The number is the key, which has up to 4 bytes.
     Number,
-    /// By [`slowpath_ir::BinaryOp::Intern`] of the key's 8-byte words.
+    /// The number is [`slowpath_ir::BinaryOp::Intern`] of the key's 8-byte words.
     Interned,
 }
 
-/// Layout of a map.
+/// The memory regions that hold the content of a map, and the properties needed to read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapLayout {
     /// Name of the map; `OUTER.inner` for all inner maps of the map of maps `OUTER`.
@@ -75,9 +75,10 @@ pub struct MapLayout {
     /// of the longest entry that is a prefix of the key, plus one, or zero without such an entry.
     /// The elements of [`MapLayout::values`] are then the entries of the trie.
     pub prefix_lengths: Option<RegionId>,
-    /// Number of free elements at the start, if it is tracked.
+    /// Number of elements that can still be inserted at the start, if it is tracked.
     pub free_elements: Option<FreeElements>,
-    /// Fill levels at the start of the inner maps of a map of maps, if they are tracked.
+    /// Numbers of elements that the inner maps of a map of maps have at the start, if they are
+    /// tracked.
     pub fill: Option<MapFill>,
     /// Sizes of arrays in an array of maps, if they differ; four bytes for each map, in the order
     /// of [`MapFill`]: the exclusive-or of the size and the object's `max_entries`.
