@@ -1,4 +1,4 @@
-//! Test that `docs/support.md` contains the tables of the lifter.
+//! Tests that `docs/support.md` contains the tables of the lifter.
 
 use std::path::Path;
 

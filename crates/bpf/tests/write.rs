@@ -1,5 +1,5 @@
-//! Tests that written objects are read back with the same maps, instructions, lines and license:
-//! all objects of the repository, and random programs.
+//! Tests that objects can be written and read back with the same maps, instructions, lines and
+//! license. The tests use all objects of the repository, and random programs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Maps: their memory, and the effects of calls on it.
+//! Models maps: their memory, and the effects of calls on it.
 //!
 //! Submodules in ascending order:
 //!
@@ -11,8 +11,8 @@
 //! - [`regions`]: creation of a map's memory
 //! - [`install`], [`stated`]: initial content, values of variables
 //!
-//! [`uses`] records how a program uses its maps; this determines the tracked properties
-//! ([`tracking`]).
+//! [`uses`] records how a program uses its maps. From this, it selects the properties of the maps
+//! that are tracked ([`tracking`]).
 
 pub(super) mod cells;
 pub(super) mod class;

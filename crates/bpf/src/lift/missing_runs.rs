@@ -1,9 +1,9 @@
-//! Feasible runs of a program that the lifted program does not contain.
+//! Describes runs that are possible on the device but that the lifted program does not contain.
 
 use std::collections::BTreeSet;
 
-/// Feasible runs that a lifted program does not contain, so that properties of the lifted program
-/// need not hold for them. Each sentence is also an assumption of the program.
+/// Runs that are possible on the device but that a lifted program does not contain. Properties of
+/// the lifted program need not hold for them. Each sentence is also an assumption of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingRuns {
     /// Sentences about tail calls to unknown programs, one for each call.

@@ -1,5 +1,5 @@
-//! Input of the lifter: properties of packets, content of maps, helpers that are assumed harmless,
-//! types of the kernel.
+//! Defines the options of the lifter: properties of packets, content of maps, helpers that are
+//! assumed harmless, types of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,11 +11,11 @@ use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
 use crate::{Btf, Variable};
 
-/// A program that runs after another one, if that returns certain codes. It runs on the same packet
-/// and context, or on another device to which the packet is sent.
+/// States that one program runs after another one if that one returns certain codes. The next
+/// program runs on the same packet and context, or on another device to which the packet is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// Program that returns, by index in [`crate::Object::programs`].
+    /// The program after which the next one runs, by index in [`crate::Object::programs`].
     pub from: usize,
     /// Return codes, 32 bits each, that lead to the next program, such as `XDP_PASS`.
     pub results: Vec<u32>,
@@ -47,7 +47,8 @@ pub struct LiftOptions {
     pub receive_after_network: Receive,
     /// Known content of maps, by name.
     pub contents: BTreeMap<String, MapContent>,
-    /// Helpers that are assumed to return any value and to change nothing: reasons by name.
+    /// Helpers that are assumed to return any value and to change nothing. The key is the helper's
+    /// name, the value is the user's reason.
     pub assumed_helpers: BTreeMap<String, String>,
     /// Types of the kernel, for linking the programs that tail calls and handovers reach.
     pub kernel_types: Option<Arc<Btf>>,
@@ -56,23 +57,24 @@ pub struct LiftOptions {
     pub keeps_dead_operations: bool,
     /// True if the arguments of helper calls are recorded in [`crate::lift::Layout::calls`].
     pub records_calls: bool,
-    /// Programs that run after others. A return code without a handover ends the run.
+    /// The programs that run after other programs. If no handover applies to a return code, the run
+    /// ends.
     pub handovers: Vec<Handover>,
-    /// Programs whose costs count, by index in [`crate::Object::programs`], with the targets of
-    /// their tail calls; `None` for all programs.
+    /// Programs whose instructions cost something, by index in [`crate::Object::programs`], with
+    /// the targets of their tail calls. `None` means all programs.
     pub costed_programs: Option<BTreeSet<usize>>,
     /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
     /// Read-only variables with unknown values, for finding those that affect paths: see
     /// [`crate::lift::path_deciding_variables`].
     pub probed_variables: Vec<Variable>,
-    /// Budget and cancellation.
+    /// Budget of time and memory for lifting, and the means to cancel it.
     pub stop: Stop,
 }
 
 impl Default for LiftOptions {
-    /// Returns options for packets of the usual lengths, with one page for each, and unknown map
-    /// content.
+    /// Returns options for packets of the usual lengths, each in one page of memory, and unknown
+    /// map content.
     fn default() -> Self {
         LiftOptions {
             receive: Receive::PAGE,

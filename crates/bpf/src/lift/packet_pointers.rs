@@ -1,5 +1,5 @@
-//! Addresses of the packet: its current ends, which the context contains, and its start when it was
-//! received.
+//! Reads and writes packet addresses: the current start and end of the packet, which are fields of
+//! the context, and the address at which the received packet started.
 
 use slowpath_ir::{Emit, Operand, Reg};
 

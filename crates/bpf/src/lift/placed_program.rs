@@ -1,4 +1,4 @@
-//! Instruction numbers of programs that were lifted together.
+//! Relates the instruction numbers of a lifted program to the programs that were lifted together.
 
 /// A program among those that were lifted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,6 +7,6 @@ pub struct PlacedProgram {
     pub program: usize,
     /// Number of the program's first instruction in the lifted program.
     pub first: usize,
-    /// Functions of the program: number of the first instruction, and name.
+    /// The number of the first instruction and the name of each function of the program.
     pub functions: Vec<(usize, String)>,
 }

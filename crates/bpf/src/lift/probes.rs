@@ -1,4 +1,4 @@
-//! Analysis of the variables that affect the paths of a program.
+//! Finds the variables that affect the paths of a program.
 
 use slowpath_ir::BinaryOp;
 use slowpath_ir::{Emit, InputId, InputKind, Operand, decisive_inputs};
@@ -48,8 +48,8 @@ fn name_of(number: usize) -> String {
 }
 
 impl Lifter<'_> {
-    /// Returns an unknown 64-bit value for a load at a constant offset, if the load reads probed
-    /// variables.
+    /// Returns an unknown 64-bit value for a load that reads probed variables at a constant offset;
+    /// `None` for other loads.
     pub(in crate::lift) fn probe(&mut self, address: AbstractValue, bytes: u8) -> Option<Operand> {
         let AbstractValue::Data { map, offset: Some(offset) } = address else { return None };
         let end = u64::try_from(offset).ok()?.saturating_add(bytes.into());

@@ -1,4 +1,5 @@
-//! Receiving environment: properties of arriving packets, and the room for moves of their ends.
+//! Describes the receiving environment: the properties of arriving packets, and the room in which
+//! helpers can move the start and end of a packet.
 //!
 //! These properties depend on the device, its driver, the XDP mode and the programs that ran
 //! before. They are not visible in the packet, so results that depend on them state them as a
@@ -27,7 +28,7 @@ const PAGE: u16 = 4096 - 40 - 320;
 /// `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`, in bytes.
 const HEAD: u16 = 256 - 40;
 
-/// Room after a packet.
+/// The number of bytes after a packet by which its end can move outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
     /// From the first to the second number of bytes, both included.
@@ -43,7 +44,8 @@ pub enum TailRoom {
 pub struct Receive {
     /// Packet length without frame check sequence.
     pub length: (u16, u16),
-    /// Distance by which the packet's start can move outwards if there is no metadata.
+    /// Head room: the number of bytes by which the packet's start can move outwards if there is no
+    /// metadata.
     pub head: (u16, u16),
     /// Maximum number of bytes that can be cut off the head of the received packet, if limited.
     pub max_head_trim: Option<u16>,
@@ -136,7 +138,8 @@ impl Receive {
         fragments: true,
     };
 
-    /// Packets with one page for each, and lengths from the minimum of Ethernet to the usual MTU.
+    /// Packets that are each in a page of their own, with lengths from the minimum of Ethernet to
+    /// the usual MTU.
     pub const PAGE: Receive = Receive {
         length: (60, 1500),
         head: (HEAD, HEAD),
@@ -147,7 +150,8 @@ impl Receive {
         fragments: false,
     };
 
-    /// Packets of a test run in the kernel: one page for each, with all lengths that fit.
+    /// Packets of a test run in the kernel: each is in a page of its own; all lengths that fit
+    /// occur.
     pub const TEST_RUN: Receive = Receive { length: (ETH_HLEN, PAGE - HEAD), ..Receive::PAGE };
 
     /// Returns the properties of the environment with this name.
@@ -180,7 +184,7 @@ impl Receive {
             && (self.fragments || !other.fragments)
     }
 
-    /// Returns head room and metadata.
+    /// Returns the head room and the metadata lengths of the environment.
     pub fn packet_environment(&self) -> PacketEnvironment {
         PacketEnvironment { head_room: self.head, metadata: self.metadata }
     }
@@ -245,9 +249,9 @@ impl Receive {
         Ok(receive)
     }
 
-    /// Returns the condition of a result for this environment, as a sentence that continues "exact
-    /// if"; `None` if the environment does not restrict packets. `name` is the text from which the
-    /// user's environment was parsed.
+    /// Returns the condition under which a result for this environment holds, as the end of a
+    /// sentence that starts with "exact if". `None` if the environment does not restrict packets.
+    /// `name` is the text from which the user's environment was parsed.
     pub fn condition(&self, name: &str) -> Option<String> {
         let any = Receive::ANY;
         let range = |(least, greatest): (u16, u16)| match (least, greatest) {

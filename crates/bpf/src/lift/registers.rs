@@ -1,5 +1,5 @@
-//! Abstract values of registers before each instruction, for code generators. They include the
-//! kinds of pointers, which device drivers otherwise learn from the kernel's verifier.
+//! Describes what is known about registers before each instruction, for code generators. This
+//! includes the kinds of pointers, which device drivers otherwise learn from the kernel's verifier.
 //!
 //! If several calls lead to an instruction, it has values for each of them; [`Registers::before`]
 //! returns their join. Ranges of numbers are not tracked.
@@ -49,7 +49,7 @@ impl Offset {
     }
 }
 
-/// Abstract value of a register.
+/// What is known about the value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
     /// Anything else: an unknown number, an unsupported pointer, or different kinds of values on
@@ -129,7 +129,7 @@ impl RegisterValue {
     }
 }
 
-/// Abstract values of the registers of a program before each instruction that can be reached.
+/// What is known about the registers of a program before each instruction that can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
     /// Values by slot.

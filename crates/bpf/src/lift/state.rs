@@ -1,4 +1,5 @@
-//! Abstract interpretation while lifting: abstract values and abstract states.
+//! Defines abstract values and abstract states, which describe what is known about registers and
+//! memory while a program is lifted.
 
 pub(super) mod abstract_state;
 pub(super) mod accessed;

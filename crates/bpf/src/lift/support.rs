@@ -1,4 +1,4 @@
-//! Tables for the documentation of supported helpers and maps.
+//! Generates the tables of supported helpers and maps for the documentation.
 
 pub(super) mod guarantees;
 pub(super) mod matrix;

@@ -1,5 +1,6 @@
-//! Uninitialised stack bytes. Privileged programs may read stack bytes that they have not written
-//! (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
+//! Models reads of uninitialised stack bytes. Privileged programs may read stack bytes that they
+//! have not written (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a
+//! key.
 //!
 //! A function's frame reuses memory of earlier calls and of the kernel. A byte that is read before
 //! it is written therefore has an unknown value, which may differ in each call. A first lifting of

@@ -1,4 +1,5 @@
-//! Limits of the kernel on the number of times that a run visits a block, by instruction.
+//! Collects the limits of the kernel on the number of times that a run visits a block. Each limit
+//! belongs to the instruction that imposes it.
 
 use std::collections::{BTreeMap, HashMap};
 

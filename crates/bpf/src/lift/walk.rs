@@ -1,4 +1,4 @@
-//! Walks over a program, which select the blocks to lift and compute the abstract state at their
+//! Walks over a program to select the blocks to lift and to compute the abstract state at their
 //! start.
 //!
 //! [`fixpoint`] creates the lifted program, with one abstract state for each block. [`explore`]

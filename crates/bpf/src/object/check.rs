@@ -1,4 +1,4 @@
-//! Checks of control flow that the kernel makes in every function, reachable or not.
+//! Checks the control flow of functions as the kernel does for every function, reachable or not.
 
 use super::functions::Function;
 use super::references::{Reference, References};

@@ -1,4 +1,4 @@
-//! Programs of an object before linking.
+//! Describes the programs of an object before they are linked.
 
 use super::kind::ProgramKind;
 

@@ -1,4 +1,4 @@
-//! Functions of an object, found by their symbols, and the selection of programs among them.
+//! Finds the functions of an object by their symbols, and selects those that are programs.
 //!
 //! As in libbpf, a global function outside `.text` is a program and every other function a
 //! subprogram. These rules go beyond libbpf:

@@ -1,7 +1,7 @@
-//! Concatenation of the programs, maps, functions and types of several objects.
+//! Joins several objects into one, with all their programs, maps, functions and types.
 //!
-//! It serves the analysis of chains of programs, and the merging of several programs into one. Maps
-//! stay separate, unless the caller declares them shared.
+//! Used to analyse chains of programs, and to merge several programs into one. Maps stay separate,
+//! unless the caller declares them shared.
 
 use std::collections::HashMap;
 
@@ -26,9 +26,9 @@ pub struct Part<'a> {
 pub struct Joined {
     /// The joined object; its sections are named `PART:SECTION`.
     pub object: Object,
-    /// Index of each part's first program in [`Object::programs`].
+    /// For each part, the index of its first program in [`Object::programs`].
     pub programs: Vec<usize>,
-    /// Indices of each part's maps in [`Object::maps`].
+    /// For each part, the indices of its maps in [`Object::maps`].
     pub maps: Vec<Vec<usize>>,
 }
 
@@ -56,7 +56,7 @@ impl Object {
 
 struct Joiner {
     joined: Joined,
-    /// Part and index in the part, by joined map.
+    /// For each joined map, the part that it comes from and its index in that part.
     origins: Vec<(usize, usize)>,
 }
 
@@ -80,8 +80,8 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Returns the joined index of each map of a part, which is the index of a shared map or a new
-    /// one.
+    /// Returns, for each map of a part, its index in the joined object: the index of a map that it
+    /// shares, or a new one.
     fn place_maps(
         &mut self,
         number: usize,

@@ -1,5 +1,5 @@
-//! Type of a program, derived from the section name, the BTF type of the parameter or the function
-//! name, in this order.
+//! Guesses the type of a program from the section name, the BTF type of the parameter or the
+//! function name, in this order.
 //!
 //! Source: libbpf's documentation of section names (`program_types.rst`), and the names that older
 //! tools used.
@@ -33,8 +33,8 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// First word of section names, up to the first character that is not a letter, with its program
-/// type.
+/// Program types by the first word of the section name, which ends before the first character that
+/// is not a letter.
 const SECTIONS: &[(&str, ProgramKind)] = &[
     ("xdp", ProgramKind::Xdp),
     ("tc", ProgramKind::SchedCls),
@@ -73,7 +73,7 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netfilter", ProgramKind::Other("netfilter")),
 ];
 
-/// Context types, with their program types.
+/// Program types by the name of the structure that the context parameter points to.
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
 

@@ -1,5 +1,5 @@
-//! Linking of one program: the entry function and all functions that it calls, in the order of
-//! libbpf, with all references resolved.
+//! Links one program: collects the entry function and all functions that it calls, in the order of
+//! libbpf, and resolves all references.
 //!
 //! An instruction that cannot be resolved becomes a call of [`POISON`] with an entry in
 //! [`BpfProgram::unresolved`]. The call is a fault only if the program can reach it.
@@ -21,7 +21,7 @@ use crate::{Btf, ObjectError};
 /// Maximum size of a program in slots; the kernel's limit is a million instructions.
 const LIMIT: usize = 1 << 20;
 
-/// Error and hint for numbers that compilers do not write, only loaders.
+/// Error and hint for numbers in instructions that only loaders write, not compilers.
 const RUNNING: (&str, &str) = (
     "a number that only a running kernel understands",
     "pass the compiler's output, not code taken from a kernel",

@@ -1,4 +1,4 @@
-//! A parsed object, with all parts that do not depend on a kernel.
+//! Holds a parsed object, with all parts that do not depend on a kernel.
 
 use super::entry::ProgramEntry;
 use super::functions::{self, Function};

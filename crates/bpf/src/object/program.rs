@@ -1,4 +1,5 @@
-//! Linked programs: resolved instructions with their source lines and functions.
+//! Defines linked programs, which consist of resolved instructions with their source lines and
+//! functions.
 
 use std::fmt;
 

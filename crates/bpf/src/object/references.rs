@@ -1,5 +1,5 @@
-//! References of instructions to the object's maps, data and functions, from the relocations of
-//! code.
+//! Finds out from the relocations of code which maps, data and functions of the object instructions
+//! refer to.
 //!
 //! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. The instruction determines the meaning
 //! of a relocation; the relocation type only distinguishes old and new compilers.

@@ -1,6 +1,6 @@
-//! Settings for loaders that run several programs on one interface. In the section
-//! `.xdp_run_config`, a structure named `_` and the program's name contains the program's priority,
-//! and its actions as lengths of arrays.
+//! Reads the settings for loaders that run several programs on one interface. In the section
+//! `.xdp_run_config`, a structure named `_` followed by the program's name contains these settings:
+//! the priority, and a member for each return code. The lengths of arrays encode the values.
 //!
 //! Source: "Processing program metadata" of libxdp's `protocol.org`.
 

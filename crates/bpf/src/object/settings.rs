@@ -1,4 +1,5 @@
-//! Variables that a loader can set: names, types and values; also the values that the user states.
+//! Finds the variables that a loader can set, with their names, types and values, and stores the
+//! values that the user states.
 //!
 //! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds =
 //! 200`), and writable variables at any time. They cannot set a plain `const` variable: the
@@ -61,8 +62,8 @@ impl Object {
             .collect()
     }
 
-    /// Returns the assumptions of a result about a variable that the program reads, one sentence
-    /// for each. `program` is the program's name if the result is about several programs.
+    /// Returns the assumptions that a result makes about a variable that the program reads, one
+    /// sentence for each. `program` is the program's name if the result is about several programs.
     pub fn settings_of(&self, variable: &Variable, program: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
@@ -244,7 +245,7 @@ impl Object {
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// Returns the upper bound on each number of a part.
+    /// Returns the largest value that each number of a part can have.
     fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,

@@ -1,4 +1,5 @@
-//! Stack usage of a program along its calls, checked against the kernel's limits.
+//! Computes the stack usage of a program along its calls, and checks it against the kernel's
+//! limits.
 //!
 //! Sources: `check_max_stack_depth`, `grow_stack_state` and `MAX_CALL_FRAMES` of the kernel's
 //! `kernel/bpf/verifier.c` and `bpf_verifier.h`. Kernels with a JIT compiler round the stack of a
@@ -13,7 +14,8 @@ use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
 
 /// Maximum size of the stack along calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
-/// Exclusive limit on the stack of the callers of a function with tail calls, in bytes.
+/// If a function makes tail calls, the stack of its callers must be smaller than this number of
+/// bytes.
 const BEFORE_TAIL_CALL: u32 = 256;
 /// Maximum number of nested function calls (`MAX_CALL_FRAMES`).
 const FRAMES: usize = 8;
@@ -250,8 +252,8 @@ impl<'a> Paths<'a> {
         Some((sum, path))
     }
 
-    /// Like [`Paths::heaviest`], for the paths from `at`; returns the first step of the path.
-    /// `known` contains the results for earlier functions.
+    /// Like [`Paths::heaviest`], but for the paths that start at function `at`; returns the first
+    /// step of the best path. `known` contains the results for earlier functions.
     fn from(
         &self,
         at: usize,

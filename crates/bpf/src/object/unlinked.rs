@@ -1,5 +1,5 @@
-//! Code of objects without programs: functions by name, which may call unknown functions and use
-//! unknown variables.
+//! Reads the code of objects that contain no programs: functions by name, which may call unknown
+//! functions and use unknown variables.
 
 use std::collections::{BTreeMap, VecDeque};
 

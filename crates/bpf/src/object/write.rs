@@ -1,5 +1,5 @@
-//! Writer of object files: stores linked programs with the maps, data and types of their object in
-//! a relocatable file for loaders.
+//! Writes object files: stores linked programs with the maps, data and types of their object in a
+//! relocatable file for loaders.
 //!
 //! Entry functions are global and in the sections of their programs. Subprograms are in `.text`,
 //! where libbpf expects them. BTF in `.maps` defines all maps, whatever form the original

@@ -9,8 +9,9 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
 
 impl Lifter<'_> {
-    /// Lifts the test that decides whether handover `number` passes the packet on after the program
-    /// ends. Earlier handovers of the program were already tested and do not apply.
+    /// Lifts the end of a program: tests whether handover `number` passes the packet on. If the
+    /// program has no such handover, the run ends. Earlier handovers were already tested and do not
+    /// apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);

@@ -1,11 +1,12 @@
-//! Tracked numbers of maps: in a register, or in memory for the inner maps of a map of maps.
+//! Stores the numbers that are tracked for a map: in a register, or in memory for the inner maps of
+//! a map of maps.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionId, RegionKind};
 
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
-/// Location of a 64-bit number.
+/// The place where a tracked 64-bit number is stored.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum Cell {
     /// In a register.
@@ -15,7 +16,8 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// Returns a region of a map that is zero at the start; `quantity` names its content.
+    /// Returns a memory region for a map that is zero at the start; `quantity` names what it
+    /// contains.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, quantity: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{quantity}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());

@@ -1,9 +1,9 @@
-//! Table of map types. The class of a type determines the operations that programs can use.
+//! Lists the map types. The class of a type determines the operations that programs can use.
 
 use crate::lift::error::Cause;
 use crate::maps::{MapDef, MapKind};
 
-/// Kind of a map, as seen by programs.
+/// Class of map types on which programs can use the same operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum MapClass {
     /// All elements exist, and keys are indices.
@@ -26,7 +26,7 @@ pub(in crate::lift) enum MapClass {
     Queue,
 }
 
-/// A map type, with its class and the note in the documentation.
+/// A supported map type, with its class and a note for the documentation.
 pub(in crate::lift) struct MapSupport {
     pub kind: MapKind,
     pub class: MapClass,
@@ -116,10 +116,10 @@ fn known(kind: MapKind) -> Option<&'static MapSupport> {
     MAP_KINDS.iter().find(|known| known.kind == kind)
 }
 
-/// Way in which the entries of a map are identified.
+/// The way in which programs identify the entries of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKeys {
-    /// By index below `max_entries`: every entry has a fixed position and is never evicted.
+    /// By an index below `max_entries`: every entry has a fixed position and is never evicted.
     Indices,
     /// By key.
     Keys,

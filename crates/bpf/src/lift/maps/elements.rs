@@ -1,4 +1,4 @@
-//! Map elements: their numbers, and the addresses of their values.
+//! Computes the numbers of map elements, and the addresses of their values.
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, RegionId, RegionKind};
 
@@ -8,7 +8,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 
-/// The element for a key.
+/// The map element that a key selects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
     /// Condition that the key is in range; `None` if it always is.
@@ -17,7 +17,7 @@ pub(in crate::lift) struct ElementRef {
     pub number: Operand,
 }
 
-/// Returns the number of bits of the indices below `max_entries`.
+/// Returns the number of bits that an index below `max_entries` needs.
 fn index_bits(max_entries: u32) -> u8 {
     (32 - max_entries.saturating_sub(1).leading_zeros()) as u8
 }

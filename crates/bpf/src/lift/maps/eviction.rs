@@ -1,4 +1,4 @@
-//! Eviction from LRU maps (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
+//! Models eviction from LRU maps (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
 //! `__htab_lru_percpu_map_update_elem` of `kernel/bpf/hashtab.c`).
 //!
 //! An update takes a free element before it looks up the key. The map has `max_entries` elements in
@@ -18,12 +18,13 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the location of the number of updates that looked for a free element.
+    /// Returns the place that stores the number of updates that looked for a free element.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
 
-    /// Returns the condition that elements may have been evicted; `None` if this is impossible.
+    /// Returns the condition that some elements may have been evicted; `None` if no element can
+    /// have been evicted.
     pub(in crate::lift) fn has_evicted(&mut self, map: &MapOperand) -> Option<Operand> {
         if !map.evicts() || !self.state.replaced.contains(&map.id) {
             return None;
@@ -34,8 +35,8 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// Returns the location of an upper bound on the number of elements that survived the last
-    /// update and were not accessed since; `None` if it is not tracked.
+    /// Returns the place that stores an upper bound on the number of elements that survived the
+    /// last update and were not accessed since; `None` if it is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }

@@ -1,5 +1,5 @@
-//! Existence of map elements, which depends on the content of memory, on the number of elements,
-//! and on evictions.
+//! Decides whether map elements exist, which depends on the content of memory, on the number of
+//! elements, and on evictions.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 

@@ -1,11 +1,11 @@
-//! Upper bound on the number of times that one run reaches given blocks.
+//! Computes an upper bound on the number of times that one run reaches given blocks.
 
 use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId};
 
-/// Assumed number of iterations of a loop. Callers do not distinguish larger numbers of calls in a
-/// run.
+/// Assumed number of iterations of a loop. The exact number does not matter, because callers treat
+/// all larger numbers of calls alike.
 const ROUNDS: u64 = 1024;
 
 /// Returns the largest sum of weights of the blocks on a path; the weights of blocks in loops count

@@ -1,5 +1,6 @@
-//! Installation of known map content in the memory of the lifted program: content of arrays as
-//! initial content of their regions, elements of other maps by operations of the prologue.
+//! Writes known map content to the memory of the lifted program. The content of arrays becomes the
+//! initial content of their regions. Operations before the first instruction store the elements of
+//! other maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,8 +117,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(text, "up to 64 MiB of a map are kept")
 }
 
-/// Installs the values of entries at their positions in the list: entries of a queue, or of a trie,
-/// where lookups return the position.
+/// Stores the values of entries at their positions in the list. Used for queues, and for tries,
+/// where lookups return the position of an entry.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -140,7 +141,8 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Numbers of the maps that maps of maps contain; the object's maps have the lowest numbers.
+/// Assigns numbers to the maps that maps of maps contain. The maps of the object have the lowest
+/// numbers.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -171,8 +173,8 @@ impl<'a> MapNumbers<'a> {
     }
 }
 
-/// Emits operations that store the elements; `outer` is the map of maps if `layout` represents its
-/// inner maps.
+/// Emits operations that store the elements of a map. If `layout` represents the inner maps of a
+/// map of maps, `outer` is this map of maps.
 fn elements(
     ir: &mut IrBuilder,
     layout: &MapLayout,

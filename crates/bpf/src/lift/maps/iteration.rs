@@ -1,4 +1,4 @@
-//! Iteration over hash maps by `bpf_for_each_map_elem` (`bpf_for_each_hash_elem` of
+//! Models iteration over hash maps by `bpf_for_each_map_elem` (`bpf_for_each_hash_elem` of
 //! `kernel/bpf/hashtab.c`), which visits each existing element once, in any order.
 //!
 //! The model counts elements. A run knows the number of existing elements that it has accessed
@@ -21,12 +21,12 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the location of the number of walks started on the map.
+    /// Returns the place that stores the number of walks started on the map.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// Returns the location of the number of changes that disturb walks on the map.
+    /// Returns the place that stores the number of changes that disturb walks on the map.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
@@ -117,8 +117,8 @@ impl Lifter<'_> {
     }
 
     /// Returns the condition that a walk was disturbed since it began, and makes the run rely on
-    /// such a walk; `None` if the program disturbs no walk. `disturbances_at_start` is the number
-    /// of disturbances at its start.
+    /// the assumption about disturbed walks. `None` if the program disturbs no walk.
+    /// `disturbances_at_start` is the number of disturbances when the walk began.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,

@@ -1,11 +1,11 @@
-//! Locks in map values (`struct bpf_spin_lock`): without a lock, updates with `BPF_F_LOCK` fail
-//! (`btf_parse_fields` of `kernel/bpf/btf.c`).
+//! Finds locks in map values (`struct bpf_spin_lock`). Without a lock, updates with `BPF_F_LOCK`
+//! fail (`btf_parse_fields` of `kernel/bpf/btf.c`).
 
 use crate::btf::{Kind, TypeId};
 use crate::maps::MapDef;
 use crate::{Btf, Object};
 
-/// Existence of a lock in the values of a map.
+/// Whether the values of a map contain a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Lock {
     Absent,

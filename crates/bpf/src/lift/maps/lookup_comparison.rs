@@ -1,4 +1,4 @@
-//! Selection of the lookups in a longest-prefix-match trie whose results are compared.
+//! Selects the lookups in a longest-prefix-match trie whose results are compared with each other.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ pub(in crate::lift) enum LookupComparison {
 }
 
 impl LookupComparison {
-    /// Returns a comparison that suits both of two programs, whose instruction numbers differ.
+    /// Merges the comparisons of two programs into one that works for both, although their
+    /// instruction numbers differ.
     pub fn with(self, other: &LookupComparison) -> LookupComparison {
         let last = |compared: &LookupComparison| match compared {
             LookupComparison::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),

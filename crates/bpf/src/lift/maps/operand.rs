@@ -1,4 +1,4 @@
-//! The map of a call, with the properties that its type and flags determine.
+//! Describes the map that a call uses, with the properties that its type and flags determine.
 
 use slowpath_ir::Operand;
 

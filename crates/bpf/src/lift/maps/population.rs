@@ -1,5 +1,5 @@
-//! Number of elements of a map. It never exceeds `max_entries`, and an insertion fails if and only
-//! if the map is full (`prealloc_init`, `alloc_htab_elem`, `is_map_full` of
+//! Tracks the number of elements in a map. It never exceeds `max_entries`, and an insertion fails
+//! if and only if the map is full (`prealloc_init`, `alloc_htab_elem`, `is_map_full` of
 //! `kernel/bpf/hashtab.c`). Preallocated maps have `max_entries` elements and extra ones for
 //! replacement; every CPU can take free elements of other CPUs. Without preallocation, the kernel
 //! counts elements.
@@ -22,8 +22,8 @@ use crate::maps::MapDef;
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// Returns the location of the number of existing elements that the run has accessed; `None` if
-    /// it is not tracked.
+    /// Returns the place that stores the number of existing elements that the run has accessed;
+    /// `None` if it is not tracked.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
@@ -165,7 +165,8 @@ impl Lifter<'_> {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
-    /// Counts an insertion if `inserts` is set, and a deletion if `deletes` is set.
+    /// Updates the number of elements: counts an insertion if `inserts` is set, and a deletion if
+    /// `deletes` is set.
     pub(in crate::lift) fn count(&mut self, map: &MapOperand, inserts: Operand, deletes: Operand) {
         self.increment_alive(map, inserts);
         self.decrement_alive(map, deletes);
@@ -185,8 +186,8 @@ impl Lifter<'_> {
         emit.copy(room, new_room);
     }
 
-    /// Returns the condition that an element exists, where memory says `exists`. Of the elements
-    /// that the run accesses for the first time, no more exist than the map can hold.
+    /// Returns the condition that an element exists. `exists` is what memory says about it. Of the
+    /// elements that the run accesses for the first time, no more exist than the map can hold.
     pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,

@@ -1,5 +1,5 @@
-//! Several lookups in a longest-prefix-match trie with unknown content (`trie_lookup_elem` of
-//! `kernel/bpf/lpm_trie.c`).
+//! Models several lookups in a longest-prefix-match trie with unknown content (`trie_lookup_elem`
+//! of `kernel/bpf/lpm_trie.c`).
 //!
 //! A lookup finds the longest entry that is a prefix of its key and not longer than the key. The
 //! key and the length of the found entry therefore identify the entry. One result constrains
@@ -95,8 +95,8 @@ impl Lifter<'_> {
         Some((number, found))
     }
 
-    /// Returns the result of a lookup, changed if necessary so that it agrees with all earlier
-    /// results.
+    /// Takes any result of a lookup and changes it, if necessary, so that it agrees with all
+    /// earlier results.
     fn agree_with_all(
         &mut self,
         map: &MapOperand,
@@ -161,8 +161,9 @@ impl Lifter<'_> {
         self.ir.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
-    /// Moves each stored result to the next slot, so that the first slot is free; the oldest result
-    /// is lost. A later lookup, with a key of valid length, relies on agreement with lost results.
+    /// Moves each stored result to the next slot, so that the first slot is free and the oldest
+    /// result is lost. A later lookup with a key of valid length then relies on the assumption that
+    /// its result agrees with lost results.
     fn shift_results(&mut self, map: &MapOperand, slots: &[u32], like: &Query, valid: Operand) {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
@@ -183,7 +184,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Makes the run rely on agreement of a lookup, which is not compared, with earlier ones.
+    /// Makes the run rely on the assumption that this lookup, which is not compared with earlier
+    /// ones, agrees with them.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;

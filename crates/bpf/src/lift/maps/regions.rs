@@ -1,4 +1,4 @@
-//! Creation of a map's memory at the first use of the map, with the layout that [`MapLayout`]
+//! Creates the memory of a map when the map is first used, with the layout that [`MapLayout`]
 //! describes.
 
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl Lifter<'_> {
 }
 
 /// Returns the assumptions that no map is reachable both directly and through a map of maps, or
-/// through two maps of maps. The model has separate memory for each of these.
+/// through two maps of maps. The model has separate memory for each of these ways to reach a map.
 pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> Vec<String> {
     let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
     let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();

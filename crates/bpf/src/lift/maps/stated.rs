@@ -1,5 +1,5 @@
-//! Installation of the values that the user states for variables ([`crate::StatedValue`]), by
-//! operations of the prologue.
+//! Stores the values that the user states for variables ([`crate::StatedValue`]), by operations
+//! before the first instruction.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
+//! Models the positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
 //!
 //! An update does not overwrite an element: another element takes its place in the table. The next
 //! insertion reuses the memory of a deleted element. A pointer to an old value keeps its address,
@@ -32,7 +32,7 @@ const FREE: u64 = 1 << 32;
 /// Largest slot that an element in an LRU map can get.
 const ANY: u64 = 2 * FREE - 1;
 
-/// Conditions that describe the effect of an update.
+/// Conditions that describe the effect of an update of a map element.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct Update {
     /// An element with this key exists.
@@ -150,8 +150,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown slot and takes it from the element that owned it, if `written` is set;
-    /// the new owner is `element` if `moves` is set.
+    /// Returns an unknown slot. If `written` is set, takes the slot from the element that owned it.
+    /// If `moves` is set, `element` becomes the new owner.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -224,7 +224,8 @@ impl Lifter<'_> {
         Taken { slot, cells: vec![(fresh, next), (cell, last)] }
     }
 
-    /// Stores the new values of tracked numbers if the condition holds: an element takes the slot.
+    /// Stores the new values of tracked numbers if the condition holds, because an element takes
+    /// the slot.
     fn store_cells(&mut self, cells: Vec<(Cell, Operand)>, cond: Operand) {
         for (cell, value) in cells {
             self.write_if(cond, cell, value);

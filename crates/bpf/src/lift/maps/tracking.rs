@@ -1,35 +1,37 @@
-//! Properties of a map that lifting tracks besides the existence of elements. Tracking costs
-//! operations at every call and conditions in every query, so lifting tracks only properties that
-//! can affect the program ([`super::uses`]).
+//! Lists the properties of a map that lifting tracks besides the existence of elements. Tracking
+//! costs operations at every call and conditions in every query, so lifting tracks only properties
+//! that can affect the program ([`super::uses`]).
 
 use std::collections::BTreeMap;
 
 use crate::lift::maps::lookup_comparison::LookupComparison;
 
-/// Tracked properties of a map.
+/// The properties of a map that lifting tracks; the default tracks none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Tracking {
-    /// Slots of elements, because the program uses pointers that it got before an update or
-    /// deletion.
+    /// True to track the slots of elements, because the program uses pointers that it got before an
+    /// update or deletion.
     pub slots: bool,
-    /// Reuse of freed slots.
+    /// True to track which freed slots are used again.
     pub reuse: bool,
-    /// Number of free elements; the value is its upper bound at the start.
+    /// The number of free elements is tracked if this is not `None`; the value is an upper bound on
+    /// it at the start.
     pub room: Option<u32>,
-    /// Accessed keys, because a run may access more keys than the map has elements.
+    /// True to track accessed keys, because a run may access more keys than the map has elements.
     pub seen: bool,
-    /// Number of existing accessed elements, because the program iterates over the map.
+    /// True to track the number of existing accessed elements, because the program iterates over
+    /// the map.
     pub walked: bool,
-    /// Insertions and deletions during iterations.
+    /// True to track insertions and deletions during iterations.
     pub disturbed: bool,
-    /// Changes of the trie by the program.
+    /// True to track whether the program has changed the trie.
     pub changed: bool,
     /// Lookups in a trie whose results are compared with each other.
     pub prefixes: Option<LookupComparison>,
 }
 
 impl Tracking {
-    /// Returns all properties that one of two programs needs.
+    /// Returns the properties that must be tracked for either of two programs.
     pub fn with(self, other: &Tracking) -> Tracking {
         Tracking {
             slots: self.slots || other.slots,

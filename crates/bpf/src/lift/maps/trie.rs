@@ -1,4 +1,4 @@
-//! Longest-prefix-match tries with known content: a lookup compares the key with every entry
+//! Models longest-prefix-match tries with known content: a lookup compares the key with every entry
 //! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
 
 use slowpath_ir::{BinaryOp, Emit, Operand};

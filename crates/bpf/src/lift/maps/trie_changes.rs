@@ -1,4 +1,4 @@
-//! Updates of longest-prefix-match tries, and deletions from them (`trie_update_elem`,
+//! Models updates of longest-prefix-match tries, and deletions from them (`trie_update_elem`,
 //! `trie_delete_elem` and `trie_check_add_elem` of `kernel/bpf/lpm_trie.c`, Linux 6.18).
 //!
 //! The model does not track the content of a trie after a run has accessed or changed it. A later
@@ -57,8 +57,8 @@ impl Lifter<'_> {
         (position, found)
     }
 
-    /// Returns an unknown bit, which is set if an element with exactly the prefix of an update or
-    /// deletion exists.
+    /// Returns an unknown bit that says whether the trie has an element with exactly the prefix
+    /// that an update or deletion passes.
     fn has_prefix(&mut self, map: &MapOperand) -> Operand {
         let accessed = self.trie_accessed(map);
         let sentence =

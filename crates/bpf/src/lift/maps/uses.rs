@@ -1,5 +1,5 @@
-//! Selection of the tracked properties of each map. For this, the program is first lifted without
-//! tracking.
+//! Selects the properties that are tracked for each map. For this, the program is first lifted
+//! without tracking.
 //!
 //! Most programs look up an element and insert it if it is missing. They do not depend on the slots
 //! of elements or on the number of elements. A program that may depend on them is lifted again,
@@ -18,7 +18,7 @@ use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::state::value::MapId;
 use crate::maps::MapKind;
 
-/// Kind of access to a map.
+/// The way in which a call accesses a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Access {
     LookUp,
@@ -47,7 +47,8 @@ struct MapUsage {
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,
     names: BTreeMap<MapId, String>,
-    /// Maps whose values the program accesses through pointers that may be old.
+    /// Maps whose values the program accesses through pointers that may be old: they were created
+    /// before an update or deletion.
     old: BTreeSet<MapId>,
 }
 

@@ -1,6 +1,6 @@
-//! Abstract state at a point of the program: abstract values of registers, spilled registers and
-//! arguments of active calls. The state also contains the maps with possibly replaced elements, and
-//! the written bytes of stack frames.
+//! Defines the abstract state at a point of the program: the abstract values of registers, spilled
+//! registers and arguments of active calls. The state also contains the maps with possibly replaced
+//! elements, and the written bytes of stack frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,8 +71,8 @@ impl AbstractState {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// Returns the state after a program has replaced the function of the innermost frame. Takes
-    /// the state of the other frames from `self`.
+    /// Returns the state after a tail call, in which another program replaces the function of the
+    /// innermost frame. Takes the state of the other frames from `self`.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
@@ -120,7 +120,7 @@ impl AbstractState {
         *self != before
     }
 
-    /// Returns true if the states agree in everything but the registers of the current frame.
+    /// Returns true if the states differ in nothing but the registers of the current frame.
     pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
@@ -211,7 +211,7 @@ impl AbstractState {
         self.spilled.retain(|&(of, at), _| of != depth || is_disjoint(at));
     }
 
-    /// Applies a write of unknown values to memory at or after `address`.
+    /// Applies a write of unknown values to an unknown number of bytes from `address` on.
     pub fn clobber(&mut self, address: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),

@@ -1,4 +1,5 @@
-//! Shared memory that a run has accessed; another CPU may change it before the run reads it again.
+//! Tracks the shared memory that a run has accessed. Another CPU may change it before the run reads
+//! it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -98,7 +99,7 @@ pub(in crate::lift) struct Accessed {
 }
 
 impl Accessed {
-    /// Adds the accesses of another path to the same point.
+    /// Adds the accesses that a run may have made on another path to the same point.
     pub fn join(&mut self, other: &Accessed) {
         if !Rc::ptr_eq(&self.any, &other.any) {
             for &access in &other.any.0 {

@@ -1,4 +1,4 @@
-//! Sets of bytes in stack frames.
+//! Defines sets of bytes in stack frames.
 
 use std::collections::BTreeMap;
 

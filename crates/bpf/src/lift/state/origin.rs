@@ -1,5 +1,5 @@
-//! Origins of pointers into the packet. The distance between two pointers with the same origin is
-//! known (`id` of packet pointers in the kernel's verifier).
+//! Identifies the origins of pointers into the packet. The distance between two pointers with the
+//! same origin is known (`id` of packet pointers in the kernel's verifier).
 
 use crate::lift::frame::FrameId;
 
@@ -17,7 +17,7 @@ pub(in crate::lift) enum ValueLocation {
     Argument(usize, usize),
 }
 
-/// Origin of a pointer into the packet.
+/// The address from which the offset of a pointer into the packet is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum Origin {
     /// The packet's first byte, as loaded from the context.

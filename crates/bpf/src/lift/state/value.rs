@@ -1,6 +1,7 @@
-//! Abstract values: constants, maps, stack slots and kinds of pointers.
+//! Defines abstract values, which describe what is known about a value: constants, maps, stack
+//! slots and kinds of pointers.
 //!
-//! The domain is precise enough for these purposes only:
+//! Abstract values are precise enough for these purposes only:
 //!
 //! - to know the map and the constant sizes of every call, and to follow function pointers;
 //! - to skip code behind constant conditions (read-only variables, absent CO-RE fields), as the
@@ -44,7 +45,7 @@ impl MapId {
 /// Number of the first bit of [`AbstractValue::OneOfMaps`] that represents inner maps.
 pub(in crate::lift) const INNER: u32 = 64;
 
-/// Abstract value of a register or spilled register.
+/// What is known about the value in a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum AbstractValue {
     /// Any value.
@@ -107,8 +108,8 @@ pub(in crate::lift) enum AbstractValue {
 }
 
 impl AbstractValue {
-    /// Returns the join of two values. If they are different packet pointers, `origin` is the
-    /// origin of the result.
+    /// Returns an abstract value that includes both values. If they are different packet pointers,
+    /// `origin` is the origin of the result.
     pub fn join(self, other: AbstractValue, origin: Origin) -> AbstractValue {
         let stack = |known| matches!(known, AbstractValue::Unknown | AbstractValue::Frame { .. });
         match (self, other) {
@@ -189,7 +190,7 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the map that a bit of [`AbstractValue::OneOfMaps`] represents.
+    /// Returns the map that the bit with this number represents in [`AbstractValue::OneOfMaps`].
     pub fn of_bit(bit: u32) -> AbstractValue {
         if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
     }

@@ -1,8 +1,8 @@
-//! Guarantees of the kernel for calls on maps, by map type: the table in `docs/support.md`. The
-//! functions of [`crate::lift::helpers`] implement them; `crates/kernel/tests/elements.rs` and
-//! `helpers.rs` compare them with the running kernel.
+//! Lists what the kernel guarantees for calls on maps of each type: the table in `docs/support.md`.
+//! The functions of [`crate::lift::helpers`] implement these guarantees;
+//! `crates/kernel/tests/elements.rs` and `helpers.rs` compare them with the running kernel.
 
-/// A row of the table: a call on maps of some types.
+/// A row of the table: what the kernel guarantees for one call on maps of some types.
 pub(in crate::lift) struct Guarantee {
     /// Name of the helper without `bpf_`.
     pub call: &'static str,

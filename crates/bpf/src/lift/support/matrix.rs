@@ -1,4 +1,4 @@
-//! Markdown tables of the supported helpers and maps.
+//! Prints the Markdown tables of the supported helpers and maps.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Computation of register values along single paths through a program. As in the kernel's
-//! verifier, paths with different constants at a merge are followed separately.
+//! Computes register values along single paths through a program. As in the kernel's verifier,
+//! paths that reach the same point with different constants are followed separately.
 //!
 //! The states of paths are joined, as in lifting, if there are too many paths.
 

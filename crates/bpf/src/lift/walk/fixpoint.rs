@@ -1,6 +1,6 @@
-//! The walk that creates the lifted program. It follows control flow with the abstract state, and
-//! lifts each block when it reaches it. A block whose state becomes less precise is lifted again,
-//! until no state changes.
+//! Walks over the program to create the lifted program. The walk follows control flow with the
+//! abstract state, and lifts each block when it reaches it. A block whose state becomes less
+//! precise is lifted again, until no state changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Incoming edges of a block, with the abstract state at each.
+//! Stores the abstract state at each incoming edge of a block.
 //!
 //! If a predecessor is lifted again, the state at its end can change. The edge then keeps only the
 //! new state: with both, a changed pointer would become one of two possible pointers.
@@ -12,7 +12,7 @@ use crate::lift::state::abstract_state::AbstractState;
 /// this guarantees termination.
 const PATIENCE: u32 = 16;
 
-/// Effect of a new state at an edge.
+/// What changes if a new state is stored at an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum EdgeChange {
     Nothing,

@@ -1,4 +1,5 @@
-//! Lifting order of blocks: reverse postorder, with the blocks of callees at their calls.
+//! Computes the order in which blocks are lifted: reverse postorder, where the blocks of a called
+//! function are at the position of the call.
 //!
 //! A block is lifted after its predecessors, except for back edges of loops. In the order of
 //! discovery, a chain of a hundred unrolled rules would be lifted six times.
@@ -32,7 +33,8 @@ impl Order {
         (place, point.phase)
     }
 
-    /// Returns the positions of the calls that lead to a frame, each just before its return point.
+    /// Returns, for each active call that leads to a frame, a position just before the call's
+    /// return point.
     fn call(&mut self, lifter: &Lifter<'_>, frame: FrameId) -> Vec<(UnitId, usize)> {
         if let Some(known) = self.calls.get(&frame) {
             return known.clone();

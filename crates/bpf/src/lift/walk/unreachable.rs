@@ -1,11 +1,12 @@
-//! Search for instructions that are unreachable whatever the conditions of jumps are. The kernel's
-//! verifier rejects programs with such instructions (`check_cfg` of `kernel/bpf/verifier.c`).
+//! Searches for instructions that cannot be reached, whatever the conditions of jumps are. The
+//! kernel's verifier rejects programs with such instructions (`check_cfg` of
+//! `kernel/bpf/verifier.c`).
 
 use crate::BpfProgram;
 use crate::insn::Insn;
 
-/// Returns the slot of the first instruction that neither control flow nor a call or callback
-/// reaches.
+/// Returns the slot of the first instruction that cannot be reached by jumps, calls or callbacks;
+/// `None` if all can be reached.
 pub(in crate::lift) fn unreachable(program: &BpfProgram) -> Option<usize> {
     let mut reached = vec![false; program.insns.len()];
     let mut pending = vec![0];

@@ -1,5 +1,5 @@
-//! Code of a written object: the position of each function, and its instructions with relocations
-//! as compilers write them.
+//! Lays out the code of a written object: the position of each function, and its instructions with
+//! relocations as compilers write them.
 
 use super::error::WriteError;
 use super::functions::{Plan, Planned, called, kfunc};

@@ -1,4 +1,5 @@
-//! Errors of writing objects. Each message is one line that names the program, instruction or map.
+//! The errors that occur when objects are written. Each message is one line that names the program,
+//! instruction or map.
 
 use thiserror::Error;
 

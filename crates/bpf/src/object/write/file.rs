@@ -1,4 +1,4 @@
-//! Builder of the written ELF file, with its sections, symbols and relocations.
+//! Builds the ELF file of a written object, with its sections, symbols and relocations.
 
 use ::object::write::{Object as ElfFile, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use ::object::{

@@ -1,5 +1,5 @@
-//! Functions to write: the entry functions of all programs, and their subprograms without
-//! duplicates.
+//! Collects the functions to write: the entry functions of all programs, and their subprograms
+//! without duplicates.
 //!
 //! Every program has its own copies of the functions that it calls. Two copies are equal if they
 //! have the same instructions and lines, and if their callees are equal. Partition refinement finds
@@ -52,7 +52,8 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// Content of a function, without its callees. Only functions with equal keys can be equal.
+/// The content of a function without the functions that it calls. Functions can be equal only if
+/// their keys are equal.
 #[derive(PartialEq, Eq, Hash)]
 struct FunctionKey<'a> {
     /// Index of the program, for an entry function, which is never shared.

@@ -1,4 +1,4 @@
-//! Source line records of a written object.
+//! Creates the source line records of a written object.
 
 use super::code::Layout;
 use super::functions::{Plan, Planned};

@@ -1,5 +1,5 @@
-//! Maps of a written object: global data, and definitions in `.maps`, whatever form the original
-//! definitions had.
+//! Describes the maps of a written object: global data, and definitions in `.maps`, whatever form
+//! the original definitions had.
 //!
 //! A definition keeps its original BTF type if this type still describes it; otherwise it gets a
 //! new type. Loaders since libbpf 1.0 accept no other form (`bpf_object__init_user_maps`).
@@ -37,7 +37,7 @@ pub(super) struct Data<'a> {
     /// Name of the section.
     pub section: String,
     pub content: &'a [u8],
-    /// Variables of the section; true if the variable is visible in other files.
+    /// Variables of the section, each with true if it is visible in other files.
     pub variables: Vec<(&'a Variable, bool)>,
 }
 

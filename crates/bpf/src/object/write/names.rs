@@ -1,4 +1,4 @@
-//! Names that loaders and the kernel accept.
+//! Chooses names that loaders and the kernel accept.
 
 use std::collections::HashSet;
 

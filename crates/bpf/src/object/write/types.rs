@@ -1,4 +1,5 @@
-//! BTF types of a written object: the original types, with the changes that writing requires.
+//! Builds the BTF types of a written object: the original types, with the changes that writing
+//! requires.
 
 use std::collections::HashMap;
 
