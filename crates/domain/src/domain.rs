@@ -1,12 +1,12 @@
-//! Domains: sets of bit-vectors described by known bits, an unsigned and a signed interval, each of
-//! which sharpens the others.
+//! Defines domains: sets of bit-vectors described by known bits and by an unsigned and a signed
+//! interval. Each of the three makes the others more precise.
 //!
-//! [`transfer`](crate::transfer) applies operators to domains; `lattice` joins, meets and widens
-//! them.
+//! [`transfer`](crate::transfer) applies operators to domains; `lattice` computes unions and
+//! intersections of domains.
 //!
 //! The unsigned and the signed interval are stored as two intervals, one for each value of the sign
-//! bit: [`Half`]. Both bounds of a half are members of the domain, so that known bits and intervals
-//! are always consistent.
+//! bit: [`Half`]. Both bounds of such an interval are members of the domain, so that known bits and
+//! intervals are always consistent.
 
 mod half;
 mod lattice;
@@ -20,7 +20,7 @@ pub fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 
-/// Returns `value` of `width` bits as a signed number.
+/// Returns the signed number that the low `width` bits of `value` represent in two's complement.
 pub fn sign_extend(value: u64, width: u8) -> i64 {
     let shift = 64 - u32::from(width);
     ((value << shift) as i64) >> shift
@@ -35,9 +35,10 @@ pub struct Domain {
     ones: u64,
     lo: u64,
     hi: u64,
-    /// Greatest member whose sign bit is zero; `hi` if all members have the same sign.
+    /// Greatest member whose sign bit is zero, or the greatest member if all members have the same
+    /// sign.
     max_nonnegative: u64,
-    /// Least member whose sign bit is one; `lo` if all members have the same sign.
+    /// Least member whose sign bit is one, or the least member if all members have the same sign.
     min_negative: u64,
 }
 
@@ -56,7 +57,7 @@ impl Domain {
         }
     }
 
-    /// Returns the domain of one value, of which bits above `width` are dropped.
+    /// Returns the domain with one member: the low `width` bits of `value`.
     pub fn constant(width: u8, value: u64) -> Self {
         let value = value & mask(width);
         let zeros = !value & mask(width);
@@ -71,15 +72,15 @@ impl Domain {
         }
     }
 
-    /// Returns the values from `lo` to `hi`, both included. An empty range (`lo` is above `hi` or
-    /// does not fit the width) gives all values: a domain cannot be empty, and a larger set is
-    /// always sound.
+    /// Returns the domain of the values from `lo` to `hi`, both included. If the range is empty
+    /// (`lo` is above `hi` or does not fit the width), returns all values. A domain cannot be
+    /// empty, and a larger set is always sound.
     pub fn range(width: u8, lo: u64, hi: u64) -> Self {
         Self::reduced(width, 0, 0, lo, hi.min(mask(width))).unwrap_or(Self::full(width))
     }
 
-    /// Returns the values from `lo` to `hi` as signed numbers, both included. An empty range gives
-    /// all values.
+    /// Returns the domain of the signed numbers from `lo` to `hi`, both included. If the range is
+    /// empty, returns all values.
     pub fn signed(width: u8, lo: i64, hi: i64) -> Self {
         let (least, greatest) = (sign_extend(1 << (width - 1), width), (mask(width) >> 1) as i64);
         if lo > hi || lo > greatest || hi < least {
@@ -88,14 +89,15 @@ impl Domain {
         Self::wrapping_range(width, lo.max(least).into(), hi.min(greatest).into())
     }
 
-    /// Returns the values whose bits in `zeros` are zero and whose bits in `ones` are one.
-    /// Contradictory bits give all values.
+    /// Returns the domain of the values whose bits in `zeros` are zero and whose bits in `ones` are
+    /// one. If a bit is in both masks, returns all values.
     pub fn from_bits(width: u8, zeros: u64, ones: u64) -> Self {
         let m = mask(width);
         Self::reduced(width, zeros & m, ones & m, 0, m).unwrap_or(Self::full(width))
     }
 
-    /// Returns the values from `lo` to `hi` that have the known bits, or `None` if there are none.
+    /// Returns the domain of certain values from `lo` to `hi`: those whose bits in `zeros` are zero
+    /// and whose bits in `ones` are one. `None` if there are none.
     pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
@@ -103,8 +105,8 @@ impl Domain {
         Self::from_halves(width, zeros, ones, positive, negative)
     }
 
-    /// Returns a domain that contains the integers from `lo` to `hi`, modulo 2^width. An empty
-    /// range gives all values.
+    /// Returns a domain that contains the remainder modulo 2^width of every integer from `lo` to
+    /// `hi`. If the range is empty, returns all values.
     pub fn wrapping_range(width: u8, lo: i128, hi: i128) -> Self {
         let m = mask(width);
         let top = 1u64 << (width - 1);
@@ -123,7 +125,8 @@ impl Domain {
             .unwrap_or(Self::full(width))
     }
 
-    /// Returns the values in two halves that have the known bits, or `None` if there are none.
+    /// Returns the domain of the values in either half whose bits in `zeros` are zero and whose
+    /// bits in `ones` are one. `None` if there are none.
     fn from_halves(
         width: u8,
         zeros: u64,

@@ -1,9 +1,9 @@
-//! An abstract domain for bit-vectors of 1 to 64 bits, which consists of known bits, an unsigned
-//! and a signed interval. Transfer functions apply the operators of the intermediate representation
-//! to it.
+//! Describes sets of bit-vectors of 1 to 64 bits by their known bits and by an unsigned and a
+//! signed interval. Transfer functions compute which results an operator of the intermediate
+//! representation can have for operands in such sets.
 //!
-//! The terms of `slowpath-smt` and the range analysis of `slowpath-ranges` share this domain. The
-//! crate depends on neither terms nor programs.
+//! The simplification of terms in `slowpath-smt` and the range analysis in `slowpath-ranges` use
+//! this crate. It depends on neither terms nor programs.
 
 mod domain;
 pub mod transfer;

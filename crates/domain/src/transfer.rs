@@ -1,9 +1,9 @@
-//! Transfer functions, which apply operators to [`Domain`]s. Every function over-approximates: for
-//! all members of the operands, the result is a member of the returned domain. Exhaustive tests on
-//! small widths check this.
+//! Applies operators to [`Domain`]s. The functions are called transfer functions. For all members
+//! of the operands, the result of the operator is a member of the returned domain, which may
+//! contain further values. Exhaustive tests on small widths check this.
 //!
-//! Operators whose bounds depend on signs process non-negative and negative members separately
-//! ([`signs`]) and join the results.
+//! Functions for operators whose bounds depend on signs process non-negative and negative members
+//! separately ([`signs`]) and join the results.
 
 mod bitwise;
 mod compare;
@@ -21,7 +21,8 @@ pub use sums::{add, mul, neg, sub};
 
 use crate::{Domain, mask, sign_extend};
 
-/// The least and the greatest of the members with one sign; the other members do not matter.
+/// The least and the greatest member among the members with one sign; the members between them do
+/// not matter.
 #[derive(Clone, Copy)]
 struct Signed {
     lo: u64,
@@ -65,7 +66,8 @@ fn by_signs(a: Domain, b: Domain, of: impl Fn(Signed, Signed) -> Domain) -> Doma
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// Returns the intersection of two sound results of the same operation, which is never empty.
+/// Returns the intersection of two results that each contain all results of the same operation. It
+/// is therefore never empty.
 fn both(a: Domain, b: Domain) -> Domain {
     a.meet(&b).unwrap_or(a)
 }

@@ -1,12 +1,12 @@
-//! Tests of the precision of transfer functions against the best possible result, on pairs of all
-//! 4-bit intervals, signed intervals and known bits. The shares of best results may rise but must
-//! not fall.
+//! Tests that compare the results of transfer functions with the best possible results, for pairs
+//! of all 4-bit intervals, signed intervals and known bits. The shares of best results may rise but
+//! must not fall.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 
 const WIDTH: u8 = 4;
 
-/// Returns every domain that an interval, a signed interval or known bits describe.
+/// Returns every 4-bit domain that consists of an interval, a signed interval or known bits.
 fn domains() -> Vec<Domain> {
     let values = || 0..=mask(WIDTH);
     let pairs = || values().flat_map(move |a| values().map(move |b| (a, b)));
@@ -38,7 +38,8 @@ fn signed(value: u64) -> i64 {
 
 type Binary = (&'static str, fn(Domain, Domain) -> Domain, fn(u64, u64) -> u64, usize);
 
-/// Name, transfer function, concrete operator, and minimum share of best results in percent.
+/// For each operator: its name, its transfer function, the operator on numbers, and the minimum
+/// share of best results in percent.
 const BINARY: &[Binary] = &[
     ("and", transfer::and, |a, b| a & b, 99),
     ("or", transfer::or, |a, b| a | b, 99),

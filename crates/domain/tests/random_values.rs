@@ -1,5 +1,5 @@
-//! Tests of soundness on random domains of all widths: the result for members of the operands is a
-//! member of the resulting domain, and the lattice operations keep members.
+//! Tests on random domains of all widths that results are sound: the result for members of the
+//! operands is a member of the resulting domain, and joins, meets and widening keep members.
 
 use proptest::prelude::*;
 use slowpath_domain::{Domain, mask, sign_extend, transfer};

@@ -1,4 +1,4 @@
-//! Helpers that front ends use to append micro-operations without naming temporaries.
+//! Helps front ends to append micro-operations without naming temporaries.
 
 use crate::op::mask;
 use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
@@ -36,8 +36,8 @@ impl Emit for BlockBuilder<'_> {
     }
 }
 
-/// Interface for appending micro-operations. A front end implements the three required methods, on
-/// which the other methods build.
+/// Something to which micro-operations can be appended. A front end implements the three required
+/// methods, on which the other methods build.
 ///
 /// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
 /// them.
@@ -78,8 +78,8 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends `~src` and returns the new register that holds the result. Computes constant results
-    /// instead.
+    /// Appends `~src` and returns the new register that holds the result. If `src` is a constant,
+    /// returns the constant result and appends nothing.
     fn not(&mut self, src: impl Into<Operand>) -> Operand {
         let src = src.into();
         if let Operand::Const { value, width } = src {
@@ -91,7 +91,8 @@ pub trait Emit {
     }
 
     /// Appends the extraction of bits `lo + width - 1 ..= lo` of `src` and returns the new register
-    /// that holds the result. Computes constant results instead.
+    /// that holds the result. If `src` is a constant, returns the constant result and appends
+    /// nothing.
     fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -106,7 +107,7 @@ pub trait Emit {
     }
 
     /// Appends the zero extension of `src` to `width` bits and returns the new register that holds
-    /// the result. Computes constant results instead.
+    /// the result. If `src` is a constant, returns the constant result and appends nothing.
     fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -153,8 +154,8 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends a draw of a value from `min` to `max` and returns the new register that holds it;
-    /// `draw` identifies the value in reports.
+    /// Appends an operation that yields any value from `min` to `max`, and returns the new register
+    /// that holds it. `draw` identifies the value in reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });
@@ -179,7 +180,8 @@ pub trait Emit {
         self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
     }
 
-    /// Appends a mark: the run relies on the condition `on` if `cond` is set.
+    /// Appends an operation which states that, if `cond` is set, the run relies on the assumption
+    /// `on`.
     fn rely(&mut self, cond: Operand, on: RelianceId) {
         self.push(Op::Rely { cond, on });
     }

@@ -1,5 +1,6 @@
-//! Values that a program draws because nothing in it computes them. This module defines their names
-//! and formats in reports, which do not affect the meaning or cost of a program.
+//! Describes the values that a program draws, such as times and random numbers, because no
+//! operation computes them. The names and formats here are used in reports and do not affect the
+//! meaning or cost of a program.
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
@@ -9,12 +10,12 @@ use std::collections::HashMap;
 pub struct Draw {
     /// Source of the value: a function outside of the program, or an instruction.
     pub call: String,
-    /// Name of the result among those of the source.
+    /// Name of the result, to distinguish it from other results of the same source.
     pub result: String,
     /// Format of the value.
     pub reading: ValueFormat,
-    /// True if the arguments determine the value, such as a checksum, but the front end does not
-    /// compute it. Some drawn values are then impossible, so a path that depends on the value
+    /// True if the value depends only on the arguments, as a checksum does, but the front end does
+    /// not compute it. Some drawn values are then impossible, so a path that depends on the value
     /// relies on it being possible.
     pub determined: bool,
 }
@@ -29,7 +30,7 @@ pub enum ValueFormat {
     Signed,
     /// Bytes in memory order; the width of the register determines their number.
     Bytes,
-    /// 0, or an error number, which the program sees negated.
+    /// 0, or a positive error number. The program sees the negative of this number.
     Error,
     /// Time of a clock in nanoseconds. Each draw is the time since the previous draw; the reported
     /// time is the value of this input plus all draws from this clock so far.

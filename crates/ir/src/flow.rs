@@ -1,4 +1,5 @@
-//! The control-flow graph: reachable blocks in reverse postorder, and the nesting of loops.
+//! Computes the control-flow graph: the reachable blocks in reverse postorder, and the nesting of
+//! loops.
 //!
 //! A loop is a strongly connected part of the graph with a single entry block, its header (Havlak,
 //! "Nesting of reducible and irreducible loops", TOPLAS 1997). Loops with several entries are an
@@ -85,7 +86,7 @@ struct Visit {
     on_stack: bool,
 }
 
-/// The search for loops.
+/// State of the search for loops.
 struct Search<'a> {
     program: &'a Program,
     successors: Vec<Vec<usize>>,

@@ -1,4 +1,5 @@
-//! Index types for the tables of a [`Program`](crate::Program), one type for each table.
+//! Defines the index types for the tables of a [`Program`](crate::Program), one type for each
+//! table.
 
 /// Declares a 32-bit index type for one table, which cannot be used for other tables. All crates of
 /// the workspace use this macro.
@@ -39,8 +40,8 @@ index_type!(
     BlockId
 );
 index_type!(
-    /// An unknown of the environment, such as the packet length, a base address or an uninitialised
-    /// register.
+    /// An unknown value of the environment, such as the packet length, a base address or an
+    /// uninitialised register.
     InputId
 );
 index_type!(

@@ -1,9 +1,9 @@
-//! Search for the inputs that decide the path of a run: a forward taint analysis without a solver.
+//! Finds the inputs that decide the path of a run, by a forward taint analysis without a solver.
 //!
-//! The analysis is flow-sensitive for registers and flow-insensitive for memory. It tracks memory
-//! at a constant distance from the base of a region in words of eight bytes. The result
-//! over-approximates: an input outside the result never decides a branch, whatever the values of
-//! other inputs.
+//! The analysis follows registers from operation to operation, but collects the facts about memory
+//! over all stores of the program. It tracks memory at a constant distance from the base of a
+//! region in words of eight bytes. The result may contain too many inputs: an input outside the
+//! result never decides a branch, whatever the values of other inputs.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> 
     found
 }
 
-/// Facts about one value.
+/// The inputs that one value depends on, and the memory that it may point to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fact {
     /// Inputs that the value depends on.
@@ -79,7 +79,7 @@ fn region_bit(region: RegionId) -> u8 {
     region.index().min(LAST_REGION) as u8
 }
 
-/// Returns the numbers of the bits that are set.
+/// Returns the numbers of the set bits of `mask`.
 fn bits_of(mask: u64) -> impl Iterator<Item = u8> {
     (0..64u8).filter(move |bit| mask >> bit & 1 == 1)
 }
@@ -254,8 +254,8 @@ fn fact(state: &State, operand: Operand) -> Fact {
     }
 }
 
-/// Adds the live registers of a state to the state at the start of a block. Returns true if this
-/// state has grown.
+/// Adds the facts about live registers in `state` to the state at the start of a block. Returns
+/// true if this changed the state at the start of the block.
 fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
     let live = liveness.live_in(block);
     let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));

@@ -1,5 +1,5 @@
-//! Liveness: the registers that a block or its successors still read. Where paths merge, analyses
-//! skip all other registers.
+//! Computes liveness: the registers that a block or its successors still read. Where paths merge,
+//! analyses skip all other registers.
 //!
 //! Most registers are temporaries that one block writes and reads. The sets contain only the
 //! registers that some block reads before it writes them, the "global names" of Briggs et al.,
@@ -21,8 +21,8 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Solves the backward data-flow equations. The time is linear in practice, because most edges
-    /// lead to later blocks.
+    /// Computes the live registers of all blocks by backward data-flow analysis. The time is linear
+    /// in practice, because most edges lead to later blocks.
     pub fn of(program: &Program) -> Self {
         let mut scan = Scan { seen: vec![Seen::default(); program.regs.len()], block: 0 };
         let mut read_first: Vec<Vec<Reg>> = Vec::with_capacity(program.blocks.len());

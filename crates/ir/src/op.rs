@@ -1,5 +1,5 @@
-//! Micro-operations, of which instructions consist. Each writes at most one register, and none of
-//! them jumps.
+//! Defines micro-operations, of which instructions consist. Each writes at most one register, and
+//! none of them jumps.
 
 use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 
@@ -72,10 +72,10 @@ pub enum BinaryOp {
     Slt,
     /// Concatenation, with the first operand as the upper bits; widths add up.
     Concat,
-    /// Number, 32 bits wide, that identifies a pair of 64-bit values. In one run, two numbers are
+    /// A 32-bit number that identifies a pair of 64-bit values. In one run, two such numbers are
     /// equal if and only if the pairs are equal; the number of a given pair is unknown. Front ends
-    /// use it to turn the key of a hash map into an index. A key of more than two words is a chain,
-    /// `intern(zext(intern(w0, w1)), w2)`.
+    /// use it to turn the key of a hash map into an index. For a key of more than two words,
+    /// operations are chained: `intern(zext(intern(w0, w1)), w2)`.
     Intern,
 }
 
@@ -181,7 +181,7 @@ pub enum Op {
         /// Number of bytes; as wide as the pointer.
         bytes: Operand,
     },
-    /// Marks that the run relies on an assumption if the condition holds: if the assumption is
+    /// States that the run relies on an assumption if the condition holds: if the assumption is
     /// false, the device may behave differently. Does not change registers or memory.
     Rely {
         /// Condition, 1 bit.

@@ -1,4 +1,4 @@
-//! Facts that hold for every packet that reaches a program, before its first instruction.
+//! Describes facts that hold for every packet that reaches a program, before its first instruction.
 //!
 //! Each fact concerns only the bytes and the length of one packet, so a few comparisons at a
 //! program's entry can check it. Facts form a lattice: [`PacketFacts::join`] keeps the facts that
@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Known bits of a byte.
+/// The bits of a byte whose values are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KnownBits {
     /// Mask of the known bits; not zero.
@@ -16,7 +16,8 @@ pub struct KnownBits {
 }
 
 impl KnownBits {
-    /// Returns the bits of `byte` that `mask` selects; `None` if the mask is empty.
+    /// Returns the known bits of which `mask` selects the positions and `byte` gives the values;
+    /// `None` if the mask is zero.
     pub fn of(mask: u8, byte: u8) -> Option<KnownBits> {
         (mask != 0).then_some(KnownBits { mask, value: byte & mask })
     }
@@ -133,7 +134,8 @@ impl PacketFacts {
             && equal.iter().all(are_equal)
     }
 
-    /// Returns facts that hold for all packets of either operand, such as packets from two edges.
+    /// Returns the facts that hold for the packets of both descriptions, such as the packets that
+    /// arrive over two edges.
     #[must_use]
     pub fn join(&self, other: &PacketFacts) -> PacketFacts {
         let bits = self
@@ -153,7 +155,7 @@ impl PacketFacts {
         }
     }
 
-    /// Returns the combined facts of both operands; `None` if they contradict each other.
+    /// Returns all facts of both descriptions together; `None` if they contradict each other.
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();

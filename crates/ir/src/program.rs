@@ -1,4 +1,5 @@
-//! Programs: tables of instructions, blocks, registers, inputs, regions and cost classes.
+//! Defines programs, which consist of tables of instructions, blocks, registers, inputs, regions
+//! and cost classes.
 
 use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionId};
 
@@ -29,7 +30,7 @@ pub struct RegInfo {
     pub width: u8,
 }
 
-/// Meaning of an [`Input`].
+/// The quantity that an [`Input`] stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// Length of the packet in bytes, without the frame check sequence.
@@ -40,7 +41,7 @@ pub enum InputKind {
     Unknown,
 }
 
-/// An unknown of the environment, constant during one run.
+/// An unknown value of the environment, which is constant during one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// Name for error messages.
@@ -78,8 +79,8 @@ pub struct Region {
     /// Register that holds the address of the region's first byte after the prologue. Only the
     /// prologue writes it. Its width is the width of addresses into this region.
     pub base: Reg,
-    /// Content before the first instruction; the bytes after it are zero. `None` if the content is
-    /// unknown.
+    /// Content of the region before the first instruction; all bytes beyond this list are zero.
+    /// `None` if the content is unknown.
     pub content: Option<Vec<u8>>,
 }
 
@@ -100,7 +101,7 @@ pub enum Destination {
     /// The end of the program. The number identifies the exit; for listings, it is the branch
     /// target.
     Exit(u32),
-    /// No target: a run that takes this edge contradicts a guarantee of the device.
+    /// No target, because a run that takes this edge contradicts a guarantee of the device.
     Never,
 }
 
@@ -116,15 +117,16 @@ pub struct Edge {
 /// The end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
-    /// One successor.
+    /// Continues along the only edge.
     Jump(Edge),
-    /// Two successors.
+    /// Continues along one of two edges, which a condition selects.
     Branch {
-        /// Condition, a 1-bit register, with its value after the block's operations.
+        /// The 1-bit register that contains the condition. Its value after the block's operations
+        /// counts.
         cond: Reg,
-        /// Edge for a condition that is set.
+        /// Edge that is taken if the condition is set.
         taken: Edge,
-        /// Edge for a condition that is not set.
+        /// Edge that is taken if the condition is not set.
         fallthrough: Edge,
     },
 }
@@ -188,7 +190,7 @@ pub struct Program {
     pub insns: Vec<Instruction>,
     /// Virtual registers.
     pub regs: Vec<RegInfo>,
-    /// Unknowns of the environment.
+    /// Unknown values of the environment.
     pub inputs: Vec<Input>,
     /// Descriptions of the values that the program draws.
     pub draws: Vec<Draw>,
@@ -210,7 +212,7 @@ pub struct Program {
     /// Conditions that single runs can rely on, one sentence for each; see
     /// [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
-    /// Limits of the device on the number of runs of blocks.
+    /// Limits that the device sets on the number of times that blocks run.
     pub visit_limits: Vec<VisitLimit>,
 }
 

@@ -1,5 +1,5 @@
-//! Temporaries that several blocks share. Without sharing, a program of many blocks would have
-//! hundreds of thousands of temporaries, which would enlarge every liveness set.
+//! Provides temporary registers that several blocks share. Without sharing, a program of many
+//! blocks would have hundreds of thousands of temporaries, which would enlarge every liveness set.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,7 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// Registers by width in bits, each time with the number of registers that the current block
-    /// uses.
+    /// The registers of each width in bits, and how many of them the current block uses.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
 

@@ -1,9 +1,10 @@
-//! Checks that a program is well formed. Later stages rely on this.
+//! Checks that a program is well formed. Later stages rely on the checked properties.
 
 use crate::{BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Terminator, ValueFormat};
 use thiserror::Error;
 
-/// A malformed program: always a defect of the front end, never of the user's input.
+/// The error for a malformed program. It is always a defect of the front end, never of the user's
+/// input.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("internal error in the lifted program at instruction {insn}: {what}")]
 pub struct ValidateError {

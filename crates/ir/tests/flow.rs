@@ -1,4 +1,5 @@
-//! Tests of loops and their nesting.
+//! Tests that loops and their nesting are found, that loops with several entries are rejected, and
+//! that blocks are in reverse postorder.
 
 use crate::common;
 

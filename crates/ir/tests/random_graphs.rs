@@ -96,8 +96,8 @@ proptest! {
         }
     }
 
-    /// Keeps exactly the operations whose result a later kept operation, a branch or another block
-    /// reads.
+    /// Checks that exactly those operations are kept whose result is read by a later kept
+    /// operation, a branch or another block.
     #[test]
     fn dead_operations_are_removed(program in any_program()) {
         let mut less = program.clone();
@@ -125,8 +125,8 @@ proptest! {
         }
     }
 
-    /// A loop consists of all blocks that reach each other without the headers of enclosing loops;
-    /// it has one entry.
+    /// Checks that a loop consists of all blocks that reach each other without the headers of
+    /// enclosing loops, and that it has one entry.
     #[test]
     fn loops_are_strongly_connected(program in any_program()) {
         let entered = |members: &[usize]| -> Vec<usize> {

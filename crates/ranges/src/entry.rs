@@ -1,4 +1,4 @@
-//! States at the start of blocks, reduced to the values that are still read.
+//! Stores the states at the start of blocks, reduced to the values that are still read.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use slowpath_ir::{Program, Reg};
 use crate::state::{AbstractState, Cell};
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum depth of the definitions that are kept for the values of registers and memory. It bounds
-/// the size of states in programs with long chains of computations.
+/// Maximum nesting of the definitions that are kept for the values of registers and memory. It
+/// limits the size of states in programs with long chains of computations.
 const DEPTH: usize = 6;
 
 /// State at the start of a block.
@@ -21,8 +21,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Reduces a state to the values that a block needs, if it and its successors read the
-    /// registers `live`; `values` are the state's values, possibly refined.
+    /// Reduces a state to the values that a block needs. `live` are the registers that the block
+    /// and its successors read; `values` are the state's values, possibly refined.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
@@ -79,8 +79,8 @@ impl Entry {
         state
     }
 
-    /// Restricts the registers that `filter` selects to their values in another state that also
-    /// holds.
+    /// Restricts the registers that `filter` selects to the values that they have in another state.
+    /// This is correct only if the other state holds at the same point.
     pub fn restrict(&mut self, other: &Entry, filter: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
         for &(reg, number) in &self.regs {
@@ -161,7 +161,7 @@ impl Join<'_> {
         number
     }
 
-    /// Returns a definition that holds for both values, or `None`.
+    /// Returns a definition that is correct for both values, or `None` if there is none.
     fn def(&mut self, a: Def, b: Def, depth: usize) -> Option<Def> {
         let mut others = b.args();
         let shape = |def: Def| def.map(|_| Some(Arg::Const(0, 1)));

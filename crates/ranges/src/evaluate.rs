@@ -1,4 +1,4 @@
-//! Evaluation of the definitions of numbered values.
+//! Evaluates the definitions of numbered values.
 
 use slowpath_domain::{Domain, transfer};
 use slowpath_ir::BinaryOp;
@@ -14,7 +14,8 @@ pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     }
 }
 
-/// Returns the value, of `width` bits, of a definition; for an unknown definition, any value.
+/// Returns the possible results of a definition, which has `width` bits. If the definition is
+/// unknown, all values are possible.
 pub(crate) fn evaluate(values: &[NumberedValue], def: &Def, width: u8) -> Value {
     let v = |arg| value_of(values, arg);
     match *def {

@@ -1,4 +1,4 @@
-//! Fixed-point iteration over the states of blocks.
+//! Computes the states of blocks by fixed-point iteration.
 //!
 //! Blocks are processed in reverse postorder. A block's state is recomputed from the states of all
 //! incoming edges, except at targets of back edges, where the state only grows: it is joined for a
@@ -27,14 +27,14 @@ use crate::value_number::{NumberedValue, ValueNumber};
 const JOINED: u32 = 3;
 /// Number of visits of a loop head after which bounds that still move are dropped.
 const WIDENED: u32 = 24;
-/// Number of visits of a loop head after which the analysis no longer uses that the loop leaves a
-/// register unchanged. This rule can make values smaller again; without it, values only grow and
-/// the iteration terminates.
+/// Number of visits of a loop head after which the analysis no longer uses the rule that a loop
+/// leaves some registers unchanged. This rule can make values smaller again; without it, values
+/// only grow and the iteration terminates.
 const GIVEN_UP: u32 = 200;
 /// Maximum number of passes that restore precision lost by widening.
 const NARROWING: usize = 3;
 
-/// Result of the iteration, by block.
+/// The result of the iteration, with an entry for each block in every list.
 pub(crate) struct Solution {
     pub entries: Vec<Option<Arc<Entry>>>,
     pub edges: Vec<[bool; 2]>,
@@ -49,7 +49,7 @@ struct Fixpoint<'a> {
     undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
-    /// Loops by head.
+    /// The loops, by the number of their head block.
     loops: BTreeMap<usize, Loop>,
     start: Arc<Entry>,
     entries: Vec<Option<Arc<Entry>>>,

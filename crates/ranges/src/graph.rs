@@ -1,5 +1,5 @@
-//! Block order and back edges. Unlike [`slowpath_ir::FlowGraph`], this works for every graph: a
-//! loop with several entries has several heads.
+//! Computes the order of blocks and the back edges. Unlike [`slowpath_ir::FlowGraph`], this works
+//! for every graph: a loop with several entries has several heads.
 
 use slowpath_ir::{BlockId, Destination, Program};
 

@@ -1,5 +1,5 @@
-//! Bounds on loop iterations, from registers and memory that each iteration advances, such as a
-//! counter or a pointer into the packet.
+//! Bounds the number of loop iterations by registers and memory that change in each iteration, such
+//! as a counter or a pointer into the packet.
 //!
 //! Suppose a value lies between two bounds at the start of each iteration, and each iteration moves
 //! it in the same direction by at least some step. Then the number of steps between the bounds
@@ -26,8 +26,8 @@ enum Slot {
     Cell(RegionId, i64, u8),
 }
 
-/// A value, described by its distance from a slot's value at the start of the iteration, modulo
-/// 2^`bits`.
+/// A value, described by its distance from the value that a slot had at the start of the iteration,
+/// modulo 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Movement {
     from: Slot,
@@ -49,7 +49,8 @@ impl Movement {
     }
 }
 
-/// Movements of all tracked slots at one point of an iteration.
+/// The distance that each tracked slot has moved since the start of the iteration, at one point of
+/// it.
 type Moves = BTreeMap<Slot, Movement>;
 
 /// Returns, for each loop, the maximum number of executions of its header per entry into the loop;
@@ -275,8 +276,8 @@ fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     Some(state.values[number as usize].value)
 }
 
-/// Returns the bounds of an operand: the signed ones if they include negative numbers and are not
-/// wider, otherwise the unsigned ones.
+/// Returns the bounds of an operand. These are the signed bounds if they include negative numbers
+/// and are not wider than the unsigned ones, otherwise the unsigned bounds.
 fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     let domain = match operand {
         Operand::Const { value, width } => Domain::constant(width, value),

@@ -1,4 +1,4 @@
-//! Value ranges of registers at each program point, computed by a forward data-flow analysis
+//! Computes the possible values of registers at each program point, by a forward data-flow analysis
 //! without a solver.
 //!
 //! A [`Domain`] describes a set of values by known bits, an unsigned and a signed interval. On the

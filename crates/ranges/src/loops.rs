@@ -1,5 +1,5 @@
-//! Properties of loops that are computed before the analysis: registers that a loop does not write,
-//! and likely bounds of its counters.
+//! Computes properties of loops before the analysis starts: the registers that a loop does not
+//! write, and the constants that are likely to bound its counters.
 
 use std::collections::BTreeSet;
 

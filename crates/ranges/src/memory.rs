@@ -1,5 +1,6 @@
-//! Loads and stores. Bytes at known offsets from the base of a region have value numbers, as
-//! registers do, so that facts about a value survive spills.
+//! Applies loads and stores to a state. Bytes at known offsets from the base of a region have value
+//! numbers, as registers do. Facts about a value therefore survive when it is spilled and loaded
+//! again.
 
 use slowpath_domain::sign_extend;
 use slowpath_ir::{BinaryOp, RegionId, RegionKind};

@@ -1,32 +1,33 @@
-//! Options of the analysis, with full precision or the precision of another tool, such as the
-//! kernel's verifier.
+//! Defines the options of the analysis, which select full precision or the precision of another
+//! tool, such as the kernel's verifier.
 
 use slowpath_ir::{BlockId, Program, Reg};
 
-/// Model of memory, which determines the bytes whose values are tracked.
+/// The bytes of memory whose values the analysis tracks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryModel {
     /// All bytes at known offsets, except maps, which other cores may change.
     #[default]
     Every,
-    /// Bytes that the kernel's verifier tracks: the context, aligned 8-byte stack slots that are
-    /// written and read as a whole, and stack bytes that are zero. For callers that must not use
-    /// facts that the verifier lacks.
+    /// The bytes that the kernel's verifier tracks: the context, aligned 8-byte stack slots that
+    /// are written and read as a whole, and stack bytes that are zero. Used by callers that must
+    /// not use facts that the verifier does not know.
     Slots,
 }
 
 /// Options of the analysis; the default is full precision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Model of memory.
+    /// The bytes of memory whose values are tracked.
     pub memory: MemoryModel,
     /// Registers whose values are available even if no operation reads them.
     ///
-    /// Use this only for programs with all their dead operations. Without these operations, a dead
-    /// register may have an older value than in the original machine.
+    /// Use this only for programs from which no operations with unused results were removed.
+    /// Without these operations, a register that no operation reads may have an older value than in
+    /// the original machine.
     pub keep: &'a [Reg],
-    /// Blocks whose edges are both taken even if the condition is known. For callers that must not
-    /// use facts that another tool lacks.
+    /// Blocks after which the analysis follows both edges even if it knows the branch condition.
+    /// Used by callers that must not use facts that another tool does not know.
     pub undecided: &'a [BlockId],
 }
 

@@ -1,5 +1,5 @@
-//! Entry points and result of the analysis: reachable blocks and edges, and the values of registers
-//! at the start of a block and before each of its instructions.
+//! Runs the analysis and returns its result: reachable blocks and edges, and the values of
+//! registers at the start of a block and before each of its instructions.
 
 use std::sync::Arc;
 
@@ -116,9 +116,9 @@ impl Ranges {
         }
     }
 
-    /// Returns true for the registers whose values are dead at the start of the block. Also returns
-    /// the changes of this set at operations, from last to first, so that a forward walk can replay
-    /// them.
+    /// Returns a list with true for each register whose value is dead at the start of the block.
+    /// Also returns the changes of this list at operations, from last to first, so that a forward
+    /// walk can repeat them.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();

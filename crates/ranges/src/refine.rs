@@ -1,4 +1,4 @@
-//! Refinement: propagates a narrowed value to the values from which it was computed, and to the
+//! Propagates the restriction of a value to the values from which it was computed, and to the
 //! values computed from it.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
@@ -11,7 +11,7 @@ use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 /// Maximum number of passes down and up the table of values.
 const ROUNDS: usize = 3;
 
-/// A contradiction, so that no run reaches this point.
+/// Says that the facts contradict each other, so that no run reaches this point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 
@@ -101,7 +101,7 @@ impl Table<'_> {
         self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
-    /// Refines a value from its operands.
+    /// Restricts a value to the results that its definition can have for its operands.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         if def == Def::Unknown {
@@ -111,7 +111,7 @@ impl Table<'_> {
         self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
-    /// Refines the operands of a value from this value.
+    /// Restricts the operands of a value to those for which its definition can have this value.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         let result = value.domain;
@@ -274,7 +274,8 @@ impl Table<'_> {
         }
     }
 
-    /// Refines `a` by `a != b`, which excludes one value if `b` is constant.
+    /// Restricts `a` to the values that differ from `b`. This removes at most one value, and only
+    /// if `b` is constant.
     fn excluded(&mut self, a: Arg, b: Arg) -> Result<(), Impossible> {
         let (x, Some(value)) = (self.domain(a), self.domain(b).as_constant()) else {
             return Ok(());

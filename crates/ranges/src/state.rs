@@ -1,5 +1,5 @@
-//! State at one program point: value numbers of all registers and of memory bytes at known offsets,
-//! and a table of the numbered values.
+//! Defines the state at one program point: value numbers of all registers and of memory bytes at
+//! known offsets, and a table of the numbered values.
 
 use slowpath_domain::{Domain, mask};
 use slowpath_ir::{Program, Reg, RegionId};

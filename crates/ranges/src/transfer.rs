@@ -1,4 +1,4 @@
-//! The transfer function: the effect of one operation on a state.
+//! Implements the transfer function, which applies one operation to a state.
 
 use slowpath_domain::Domain;
 use slowpath_ir::{InputKind, Op, Operand};

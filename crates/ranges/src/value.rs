@@ -1,4 +1,5 @@
-//! Facts about one value: a set of numbers and, for addresses, the region that they point into.
+//! Describes the facts about one value: a set of numbers and, for addresses, the region that they
+//! point into.
 
 use slowpath_domain::Domain;
 use slowpath_ir::RegionId;
@@ -34,7 +35,8 @@ impl Value {
         Value::scalar(Domain::full(width))
     }
 
-    /// Returns the address; `None` if the value may be another number.
+    /// Returns the region and offset if the value is certainly an address; `None` if it may be zero
+    /// or another number.
     pub(crate) fn address(&self) -> Option<Origin> {
         self.origin.filter(|origin| !origin.or_null)
     }
@@ -82,7 +84,7 @@ impl Value {
         Some(Value { domain, origin }.settled())
     }
 
-    /// Clears `or_null` if the numbers exclude zero.
+    /// Clears `or_null` if zero is not among the possible numbers.
     pub(crate) fn settled(mut self) -> Value {
         if let Some(origin) = &mut self.origin
             && self.domain.lo() > 0

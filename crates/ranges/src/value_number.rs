@@ -1,9 +1,10 @@
-//! Value numbering. Registers and memory that certainly have the same value share its number, and
-//! the value keeps its definition in terms of other values (after Alpern, Wegman and Zadeck,
-//! "Detecting equality of variables in programs", POPL 1988, but forwards and for each state).
+//! Implements value numbering. Registers and memory that certainly have the same value share its
+//! number. The value keeps its definition in terms of other values. The method is from Alpern,
+//! Wegman and Zadeck, "Detecting equality of variables in programs", POPL 1988, but runs forwards
+//! and for each state.
 //!
-//! An operand has a smaller number than its users, so one pass down or up the table reaches all of
-//! them.
+//! The operands of a definition have smaller numbers than the defined value, so one pass down or up
+//! the table reaches all of them.
 
 use slowpath_ir::BinaryOp;
 
@@ -30,7 +31,7 @@ pub(crate) enum Def {
     Binary(BinaryOp, Arg, Arg),
     /// `~a`.
     Not(Arg),
-    /// Extraction of the bits from this bit upwards.
+    /// The bits of the operand from this bit upwards, as many as the result has.
     Extract(Arg, u8),
     /// Zero extension.
     ZeroExtend(Arg),
@@ -54,8 +55,8 @@ impl Def {
         list.into_iter().flatten()
     }
 
-    /// Returns the definition with each operand replaced by the result of `of`, or `None` if `of`
-    /// returns `None`.
+    /// Returns the definition with each operand replaced by the result of `of`. Returns `None` if
+    /// `of` returns `None` for an operand.
     pub fn map(&self, mut of: impl FnMut(Arg) -> Option<Arg>) -> Option<Def> {
         Some(match *self {
             Def::Unknown => Def::Unknown,

@@ -1,5 +1,5 @@
-//! Tests that the registers in random runs of the examples, in the concrete interpreter, stay
-//! within the computed ranges at the start of each block.
+//! Tests that run the examples with random inputs in the concrete interpreter. They check that
+//! registers stay within the computed ranges at the start of each block.
 
 use crate::support;
 

@@ -7,7 +7,7 @@ use slowpath_ranges::{analyze, iteration_bounds};
 use slowpath_stop::Stop;
 use support::program::Builder;
 
-/// Comparison of a loop's counter with its end.
+/// The comparison between a loop's counter and the number at which the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test {
     Below,
@@ -30,7 +30,7 @@ enum Shape {
 struct Loop {
     start: u8,
     step: u8,
-    /// Minimum and maximum of the counter's end.
+    /// Minimum and maximum of the number at which the loop ends.
     end: (u8, u8),
     test: Test,
     shape: Shape,

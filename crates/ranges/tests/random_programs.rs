@@ -1,5 +1,5 @@
-//! Tests that the registers in concrete runs of random programs, with loops and memory, stay within
-//! their ranges before each block, for all options.
+//! Tests that run random programs with loops and memory, and check that registers stay within their
+//! ranges before each block, for all options.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! The built-in targets. Their descriptions are the files `targets/*.toml`.
+//! Provides the built-in targets. Their descriptions are the files `targets/*.toml`.
 
 use crate::{Target, TargetError};
 use std::sync::OnceLock;
@@ -43,12 +43,12 @@ impl Target {
         NAMES
     }
 
-    /// Returns the description of a built-in target, as TOML.
+    /// Returns the description of a built-in target as TOML text, or `None` if the name is unknown.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
         Builtin::of(name).map(|known| known.text)
     }
 
-    /// Returns a built-in target. Returns `None` if the name is unknown.
+    /// Returns the built-in target with this name, or `None` if the name is unknown.
     pub fn builtin(name: &str) -> Option<Result<Target, TargetError>> {
         let known = Builtin::of(name)?;
         if let Some(target) = known.target.get() {

@@ -1,4 +1,5 @@
-//! Cost vectors: the work of a path on each component of a target, in integer ticks.
+//! Defines cost vectors, which state how much work a path causes on each component of a target, in
+//! integer ticks.
 //!
 //! The unit of a tick depends on the component ([`ComponentKind`](crate::ComponentKind)).
 //! [`CostModel`](crate::CostModel) computes the costs of events.
@@ -8,7 +9,8 @@ use std::ops::{AddAssign, Index};
 /// Maximum number of components with costs.
 pub const MAX_COMPONENTS: usize = 4;
 
-/// Ticks on each component of a target. Sums saturate at 64 bits.
+/// The number of ticks of work on each component of a target. Sums saturate at the largest 64-bit
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CostVector {
     ticks: [u64; MAX_COMPONENTS],
@@ -35,7 +37,7 @@ impl CostVector {
         self.len == 0
     }
 
-    /// Returns the ticks by component.
+    /// Returns the ticks of all components, in the order of the components.
     pub fn as_slice(&self) -> &[u64] {
         &self.ticks[..self.len()]
     }
@@ -53,12 +55,12 @@ impl CostVector {
         }
     }
 
-    /// Returns the larger cost for each component.
+    /// Returns a vector with the larger of both costs for each component.
     pub fn max(&self, other: &Self) -> Self {
         self.combined(other, u64::max)
     }
 
-    /// Returns the smaller cost for each component.
+    /// Returns a vector with the smaller of both costs for each component.
     pub fn min(&self, other: &Self) -> Self {
         self.combined(other, u64::min)
     }

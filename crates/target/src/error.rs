@@ -1,4 +1,4 @@
-//! Errors of this crate. Each message is one line.
+//! The errors of this crate. Each message is one line.
 
 use thiserror::Error;
 
@@ -50,7 +50,8 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// Returns the line and the problem in a file. Returns `None` for other errors.
+    /// Returns the line number and the problem if the error is about a place in a file; `None` for
+    /// other errors.
     pub fn place(&self) -> Option<(usize, String)> {
         match self {
             TargetError::Malformed { line, what, further, .. } => {

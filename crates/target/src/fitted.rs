@@ -1,6 +1,6 @@
-//! Models that `slowpath fit` derives. A model is the time of a component as a function of one
-//! parameter. It has segments with one function each. `docs/models.md` defines the evaluation of
-//! models. This module evaluates models of one parameter, without intervals.
+//! Evaluates the models that `slowpath fit` derives. A model is the time that a component takes, as
+//! a function of one parameter. It consists of segments with one function each. `docs/models.md`
+//! defines the evaluation. This module supports models of one parameter, without intervals.
 
 /// A function of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub enum Shape {
     Limited(Extremum, LimitedFunction),
 }
 
-/// The combination of a constant and a function.
+/// Which of a constant and a function value is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// Minimum of both.
+    /// The smaller one.
     Min,
-    /// Maximum of both.
+    /// The larger one.
     Max,
 }
 
@@ -145,8 +145,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Evaluates the function within its limits. If the value at `x` is not finite, uses the
-    /// nearest end of the segment.
+    /// Returns the value of the function at `x`, cut off at the limits of the segment. If the value
+    /// is not finite, uses the nearest end of the segment instead of `x`.
     fn at(&self, x: f64) -> f64 {
         let value = |x: f64| self.template.value(&self.parameters, x - self.origin);
         let mut found = value(x);
@@ -161,12 +161,12 @@ impl Segment {
     }
 }
 
-/// The deviation of a measured point from the functions.
+/// How much a measured point deviates from the functions of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
     /// Value of the parameter.
     pub x: f64,
-    /// Deviation as a share of the functions' value. It is more than -1.
+    /// Deviation as a share of the value that the functions have at `x`; always more than -1.
     pub share: f64,
 }
 
@@ -181,20 +181,20 @@ pub struct Fitted {
     pub calls: Vec<String>,
     /// True for calls that find an element, false for calls that find none.
     pub found: bool,
-    /// Symmetric mean absolute percentage error as a fraction, on the points of the fit.
+    /// Symmetric mean absolute percentage error on the points of the fit, as a fraction.
     pub error: f64,
-    /// This error on held-out points, where each point is left out in turn.
+    /// The same error if each point in turn is left out of the fit and then predicted.
     pub held_out: Option<f64>,
-    /// SHA-256 of the measured data.
+    /// SHA-256 hash of the measured data.
     pub data: String,
     /// Segments in ascending order; at least one.
     pub segments: Vec<Segment>,
-    /// Deviations from the functions, in ascending order; often empty.
+    /// Deviations from the functions, in ascending order of the parameter; often empty.
     pub residuals: Vec<Residual>,
 }
 
 impl Fitted {
-    /// Returns the nanoseconds at a value of the parameter. Returns `None` if the function is not
+    /// Returns the time in nanoseconds for a parameter value. Returns `None` if the function is not
     /// finite there.
     pub fn at(&self, x: f64) -> Option<f64> {
         let value = self.function(x)? * (1.0 + self.residual(x));
@@ -217,8 +217,8 @@ impl Fitted {
         Some(value)
     }
 
-    /// Returns the deviation at `x`. It is linear between two points, and constant below the first
-    /// and above the last point.
+    /// Returns the deviation at `x`. It is interpolated linearly between two points, and constant
+    /// below the first and above the last point.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
         match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
@@ -237,8 +237,8 @@ impl Fitted {
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// Returns the additional nanoseconds of a call at `x`, compared with a call at 1. Returns
-    /// `None` if the model has no value.
+    /// Returns how many more nanoseconds a call takes at parameter value `x` than at 1. Returns
+    /// `None` if the model has no value at one of them.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }

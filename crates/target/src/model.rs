@@ -1,17 +1,18 @@
-//! The cost automaton: prices events one after the other in a small, finite context.
+//! Implements the cost automaton, which prices events one after the other in a small, finite
+//! context.
 //!
-//! The context has the number of cycles since each mark was set, counted from the end of the event
-//! that set it. These numbers are capped if no rule depends on larger values. Time is measured in
-//! cycles of the cores that run the program, without the overhead per packet. The search combines
-//! these steps into longest paths.
+//! The context contains the number of cycles since each mark was set, counted from the end of the
+//! event that set it. These numbers are capped where no rule depends on larger values. Time is
+//! measured in cycles of the cores that run the program, without the overhead per packet. The
+//! search combines these steps into longest paths.
 
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{
     Component, ComponentKind, CostVector, Cycles, MAX_MARKS, Target, TargetError, TargetKind,
 };
 
-/// Cycles since each mark was set. The type is small and has finitely many values, so it can be
-/// part of the key of a search node.
+/// The number of cycles since each mark was set. The type is small and has finitely many values, so
+/// it can be part of the key of a search node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context([u16; MAX_MARKS]);
 
@@ -39,12 +40,12 @@ impl Charge {
 #[derive(Clone, Debug)]
 pub struct CostModel {
     charges: Vec<Charge>,
-    /// The component whose cycles are time. Without cores, there are no rules, and no result
-    /// depends on this field.
+    /// Index of the component whose cycles measure time. Without cores, there are no rules, and no
+    /// result depends on this field.
     cores: usize,
     overhead: CostVector,
     start: Context,
-    /// Caps of the numbers in a context. No rule distinguishes larger numbers.
+    /// Largest numbers that a context stores. No rule distinguishes larger numbers.
     horizon: [u16; MAX_MARKS],
 }
 
@@ -91,8 +92,8 @@ impl Target {
         Ok(CostModel::new(self, charges))
     }
 
-    /// Returns a target with one counter, and a cost model with these prices of the classes, in
-    /// order. Searches use both to maximise other quantities.
+    /// Returns a target with a single counter, and a cost model in which `ticks` are the prices of
+    /// the classes, in order. Searches use both to maximise quantities other than costs.
     pub fn with_counter(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! The price of a cost class. It has a base price per component and two rules that depend on recent
-//! events.
+//! Defines the price of a cost class, which consists of a base price per component and two rules
+//! that depend on recent events.
 //!
 //! A mark records the end of an event of some kind, such as `cc` for writes of condition codes and
 //! `mem` for memory accesses. Classes set marks. Rules of other classes depend on the number of
@@ -18,7 +18,7 @@ pub const MAX_MARKS: usize = 4;
 /// Maximum number of cycles in a rule. Contexts have 16 bits per mark.
 pub(crate) const MAX_RULE_CYCLES: u64 = 60_000;
 
-/// A kind of event on which later prices can depend.
+/// A kind of event on which the prices of later events can depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct Mark {
     pub(crate) set_at_start: bool,
 }
 
-/// A number of cycles that depends on a mark.
+/// A number of cycles, and the mark that a rule about these cycles depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// Index into the target's marks.
@@ -40,7 +40,7 @@ pub(crate) struct Rule {
 pub(crate) struct Price {
     /// Base price in ticks.
     pub(crate) ticks: u64,
-    /// Price instead of the base price if no cycle has passed since the mark was set. Only for
+    /// Price that replaces the base price if no cycle has passed since the mark was set. Only for
     /// cores.
     pub(crate) just_after: Option<Rule>,
     /// Minimum number of cycles from the mark to the end of the event. Only for cores.

@@ -1,4 +1,5 @@
-//! Exact rates, and slowness, which is the inverse of a rate and orders paths in searches.
+//! Defines exact rates, and slowness, which is the inverse of a rate. Searches order paths by
+//! slowness.
 
 use crate::ratio::Ratio;
 use std::fmt;
@@ -33,7 +34,7 @@ impl Rate {
         Rate(product.unwrap_or_else(|| Ratio::new(u128::MAX, self.0.reduced().denominator())))
     }
 
-    /// Returns the rate for printing. It is infinity if there is no limit.
+    /// Returns the rate as a floating-point number for printing; infinity if there is no limit.
     pub fn as_f64(self) -> f64 {
         self.0.as_f64()
     }
@@ -63,7 +64,8 @@ impl Slowness {
         Slowness(Ratio::new(num, den))
     }
 
-    /// Returns the inverse: packets per second, or bytes per second if the slowness is per byte.
+    /// Returns the inverse of the slowness: packets per second, or bytes per second if the slowness
+    /// is per byte.
     pub fn rate(self) -> Rate {
         Rate(self.0.inverse())
     }

@@ -1,4 +1,4 @@
-//! Fractions of non-negative integers, and infinity. They compare exactly.
+//! Defines fractions of non-negative integers, and infinity, with exact comparisons.
 //!
 //! Rates need neither sums nor general products, so this module has none.
 

@@ -1,4 +1,4 @@
-//! A parsed target, and the rates that follow from costs.
+//! Defines a parsed target, and computes the rates that follow from costs.
 //!
 //! `decode` reads and checks targets, and `model` prices events.
 
@@ -14,12 +14,12 @@ pub enum InstructionSet {
     Nfp,
 }
 
-/// The kind of results for a target.
+/// The kind of results that analyses compute for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// Rates of a device. Its components have clocks and prices.
+    /// Rates of a device, whose components have clocks and prices.
     Rates,
-    /// Amounts of work. The components count events. Such a target has neither rates nor fixed
+    /// Numbers of events, which the components count. Such a target has neither rates nor fixed
     /// limits nor cores.
     Counts,
 }
@@ -46,7 +46,7 @@ impl ComponentKind {
     }
 }
 
-/// A part of the device whose load depends on the path.
+/// A part of the device whose load depends on the path that a packet takes through the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Name in reports.
@@ -62,7 +62,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// Returns the name for options, which has hyphens instead of spaces.
+    /// Returns the name that options use for the component, with hyphens instead of spaces.
     pub fn metric(&self) -> String {
         self.name.split_whitespace().collect::<Vec<_>>().join("-")
     }
@@ -98,7 +98,7 @@ pub enum LimitKind {
 pub struct Limit {
     /// Name in reports.
     pub name: String,
-    /// Quantity and rate.
+    /// The limited quantity, with its maximum rate.
     pub kind: LimitKind,
 }
 
@@ -120,7 +120,7 @@ pub struct Target {
     pub name: String,
     /// Description in one sentence.
     pub description: String,
-    /// Kind of results.
+    /// Kind of results that analyses compute.
     pub kind: TargetKind,
     /// Instruction set of the programs on the target.
     pub instruction_set: InstructionSet,
@@ -135,14 +135,14 @@ pub struct Target {
     pub min_packet: u32,
     /// Default of the maximum packet length in bytes.
     pub max_packet: u32,
-    /// Basis of time estimates. Only counting targets can have it.
+    /// Measurements for time estimates. Only counting targets can have them.
     pub timing: Option<Timing>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) prices: PriceTable,
 }
 
 impl Target {
-    /// Returns the device with only `cores` of its cores.
+    /// Returns a device that uses only `cores` of its cores.
     ///
     /// # Errors
     /// [`TargetError::Cores`] if `cores` is 0 or exceeds the device's cores,
@@ -159,7 +159,8 @@ impl Target {
         Ok(self)
     }
 
-    /// Returns the component of a counting target with the option name `metric`.
+    /// Returns the index of the component of a counting target that options call `metric`; `None`
+    /// if there is none.
     pub fn counter(&self, metric: &str) -> Option<usize> {
         match self.kind {
             TargetKind::Rates => None,
@@ -167,8 +168,8 @@ impl Target {
         }
     }
 
-    /// Returns the option names of the components of a counting target. Returns `None` for other
-    /// targets.
+    /// Returns the names that options use for the components of a counting target. Returns `None`
+    /// for other targets.
     pub fn metrics(&self) -> Option<Vec<String>> {
         let counts = self.kind == TargetKind::Counts;
         counts.then(|| self.components.iter().map(Component::metric).collect())
@@ -187,7 +188,7 @@ impl Target {
         &self.components[component].name
     }
 
-    /// Returns the ticks that a component does in one second, or 0 for counters.
+    /// Returns the number of ticks that a component completes in one second, or 0 for counters.
     ///
     /// # Panics
     /// If there is no such component.
@@ -201,7 +202,8 @@ impl Target {
         parallel * u128::from(component.clock_hz) * u128::from(component.kind.ticks_per_cycle())
     }
 
-    /// Converts a cost into clock cycles of the component, or into a count, for printing.
+    /// Converts ticks to clock cycles of the component, or to a number of events for counters, for
+    /// printing.
     ///
     /// # Panics
     /// If there is no such component.
@@ -243,8 +245,8 @@ impl Target {
         packets.times(8 * u64::from(packet_size))
     }
 
-    /// Returns the packet rates of all components and fixed limits, in their order. The smallest
-    /// rate is the guarantee of a path with this cost. The list is empty on counting targets.
+    /// Returns the packet rates that all components, then all fixed limits allow. The smallest rate
+    /// is the guarantee for a path with this cost. The list is empty on counting targets.
     pub fn rates(&self, cost: &CostVector, packet_size: u32) -> Vec<ResourceRate> {
         if self.kind == TargetKind::Counts {
             return Vec::new();
@@ -265,9 +267,9 @@ impl Target {
             .collect()
     }
 
-    /// Returns the order of paths in a search for the slowest path. It is the time of a component
-    /// in seconds per packet, or per byte if `packet_size` is given. On counting targets it is the
-    /// count, independent of the size.
+    /// Returns the slowness of a path that costs `ticks` on a component. Searches for the slowest
+    /// path order paths by it. It is in seconds per packet, or per byte if `packet_size` is given.
+    /// On counting targets it is the count, independent of the size.
     ///
     /// # Panics
     /// If there is no such component.

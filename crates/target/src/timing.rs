@@ -1,4 +1,5 @@
-//! Times of a core, from experiments on a machine. They are the basis of time estimates.
+//! Defines the times that a core needs for instructions and calls, from experiments on a machine.
+//! Time estimates are computed from them.
 //!
 //! Times are integers, in thousandths of a cycle, so that a description and a path have the same
 //! estimate on all machines. `decode` reads them, and the crate `estimate` applies them to paths.
@@ -60,23 +61,23 @@ impl Unit {
     }
 }
 
-/// Timing of a functional unit.
+/// The time that instructions need on a functional unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTiming {
-    /// Time until the result can be used, in thousandths of a cycle.
+    /// Time until the result of an instruction can be used, in thousandths of a cycle.
     pub latency: u64,
-    /// Time between two independent instructions, in thousandths of a cycle.
+    /// Minimum time between the starts of two independent instructions, in thousandths of a cycle.
     pub interval: u64,
     /// Number of instructions that can wait for the unit.
     pub queue: u64,
 }
 
-/// Timing that all instructions share, in thousandths of a cycle.
+/// Times that do not depend on the functional unit, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTiming {
     /// Minimum time between two instructions.
     pub instruction_cycles: u64,
-    /// Time of a move or an unconditional jump, which need no unit.
+    /// Time of a move or an unconditional jump, which need no functional unit.
     pub move_cycles: u64,
     /// Time of a load of a 64-bit constant.
     pub constant_cycles: u64,
@@ -91,9 +92,9 @@ pub struct CoreTiming {
     /// Time from the retirement of the last of several stores until their bytes can be loaded in
     /// one access.
     pub pieces_cycles: u64,
-    /// Time of the kernel's loop around the program.
+    /// Time that the kernel's loop around the program takes in each iteration.
     pub loop_cycles: u64,
-    /// Number of instructions of that loop.
+    /// Number of instructions in each iteration of the kernel's loop around the program.
     pub loop_instructions: u64,
     /// Maximum number of instructions in flight (reorder window).
     pub window: u64,
@@ -114,16 +115,18 @@ pub struct PipelineTiming {
     /// Time that the kernel's loop waits in each iteration, after the last earlier instruction has
     /// retired.
     pub loop_stall: u64,
-    /// Overlap of kernel calls with the code around them. `None` if calls do not overlap.
+    /// How kernel calls overlap with the code around them; `None` if calls do not overlap.
     pub calls: Option<OverlapTiming>,
 }
 
-/// The overlap of kernel calls with the code around them.
+/// How the execution of kernel calls overlaps with the code around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
-    /// Number of kernel instructions that enter the window per cycle of a call, in thousandths.
+    /// Number of kernel instructions that enter the reorder window for each cycle that a call
+    /// takes, in thousandths.
     pub instructions: u64,
-    /// Time from the arguments to the result, per cycle of the call, in thousandths of a cycle.
+    /// Time from the availability of the arguments to the result, for each cycle that the call
+    /// takes, in thousandths of a cycle.
     pub result_share: u64,
     /// Additional time until the result can be used, in thousandths of a cycle.
     pub result_cycles: u64,
@@ -144,8 +147,8 @@ impl CallTiming {
     /// Length in bytes of the longest usual key (an IPv6 five-tuple, padded).
     const LONG_KEY: u64 = 40;
 
-    /// Returns the time for `bytes` bytes. `zero` is true if the call returns 0, and `None` if that
-    /// is unknown.
+    /// Returns the time of a call that processes `bytes` bytes. `zero` is true if the call returns
+    /// 0, and `None` if that is unknown.
     pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
         let base = match zero {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
@@ -154,14 +157,14 @@ impl CallTiming {
         base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(MAX_CALL_CYCLES)
     }
 
-    /// Returns the time in the most expensive case, with a long key.
+    /// Returns the time of a call in the most expensive case, with a long key.
     pub fn max_cycles(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
         base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(MAX_CALL_CYCLES)
     }
 }
 
-/// The interval of measured times. 90 % of them are between these multiples of the estimate.
+/// The interval that contains 90 % of the measured times. Its ends are multiples of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
     /// Lower end, in thousandths of the estimate.
@@ -170,7 +173,7 @@ pub struct ErrorTiming {
     pub high: u64,
 }
 
-/// Quality of the calibration.
+/// Describes how good a calibration is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// Number of experiments.
@@ -187,7 +190,7 @@ pub struct Calibration {
     pub doubt: Option<String>,
 }
 
-/// Basis of time estimates.
+/// The measurements of a machine from which time estimates are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     /// The machine that was measured.
@@ -196,7 +199,7 @@ pub struct Timing {
     pub date: String,
     /// Cycles per second.
     pub clock_hz: u64,
-    /// Timing that all instructions share.
+    /// Times that do not depend on the functional unit.
     pub core: CoreTiming,
     /// Timing of the pipeline. `None` in older calibrations.
     pub pipeline: Option<PipelineTiming>,
@@ -209,9 +212,9 @@ pub struct Timing {
     pub unknown_call: u64,
     /// Interval of measured times around an estimate.
     pub error: ErrorTiming,
-    /// Quality of the calibration. `None` if the description does not state it.
+    /// Describes how good the calibration is; `None` if the description does not state it.
     pub calibration: Option<Calibration>,
-    /// Models of times that depend on one parameter, by name of the experiment.
+    /// Models of times that depend on one parameter, by the name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 
@@ -233,9 +236,9 @@ impl Timing {
         }
     }
 
-    /// Returns the model of a call's time by the number of entries in its map, for calls that find
-    /// an element or for calls that find none. Without a model of calls that find none, returns the
-    /// other model.
+    /// Returns the model of the time of a call, as a function of the number of entries in its map.
+    /// `found` selects calls that find an element or calls that find none. Without a model of calls
+    /// that find none, returns the other model.
     pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
         let of_call = |model: &&Fitted| {
             // The call's name may end with the case, after the type of the map.

@@ -1,4 +1,5 @@
-//! Compares the automaton, whose contexts are capped, with an evaluation that is not capped.
+//! Tests that the cost automaton, whose contexts are capped, computes the same costs as an
+//! evaluation without caps.
 
 use proptest::prelude::*;
 use slowpath_target::{CostModel, Target};
@@ -62,7 +63,7 @@ fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     Target::parse(&text, "generated").expect("valid")
 }
 
-/// Returns the cycles of each event, from times of marks that are not capped.
+/// Returns the cycles of each event, computed from uncapped times since the marks were set.
 fn unbounded(classes: &[Class], at_start: [bool; 2], events: &[usize]) -> Vec<u64> {
     let mut now = 0;
     let mut set = at_start.map(|set| set.then_some(0));

@@ -1,4 +1,4 @@
-//! The examples in `docs/targets.md` work as shown.
+//! Tests that the examples in `docs/targets.md` work as shown.
 
 use slowpath_target::{Target, check};
 

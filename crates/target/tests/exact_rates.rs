@@ -1,4 +1,4 @@
-//! Rates and slowness compare and multiply like exact rational numbers.
+//! Tests that rates and slowness compare and multiply like exact rational numbers.
 
 use proptest::prelude::*;
 use slowpath_target::{Rate, Slowness, Target};

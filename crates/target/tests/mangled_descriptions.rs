@@ -1,5 +1,5 @@
-//! Descriptions with random changes either are usable targets or cause an error with file and line.
-//! [`check`] finds a problem whenever parsing fails.
+//! Tests that descriptions with random changes either are usable targets or cause an error with
+//! file and line. [`check`] finds a problem whenever parsing fails.
 
 use proptest::prelude::*;
 use slowpath_target::{Target, check};

@@ -68,7 +68,8 @@ pub struct LiftOptions {
     /// Read-only variables with unknown values, for finding those that affect paths: see
     /// [`crate::lift::path_deciding_variables`].
     pub probed_variables: Vec<Variable>,
-    /// Budget of time and memory for lifting, and the means to cancel it.
+    /// Handle that tells lifting to end early, because a budget is exhausted or a caller cancelled
+    /// it.
     pub stop: Stop,
 }
 

@@ -1,5 +1,5 @@
-//! Intervals of values of the same sign. Such values have the same order as unsigned and as signed
-//! numbers, so one pair of bounds serves both.
+//! Defines intervals of values of the same sign. Such values have the same order as unsigned and as
+//! signed numbers, so one pair of bounds serves both.
 
 /// The values from `lo` to `hi`, both included; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ impl Half {
         (lo <= hi).then_some(Half { lo, hi })
     }
 
-    /// Returns the smallest interval around the members that have these bits, or `None` if there
-    /// are none. Both of its bounds have the bits.
+    /// Returns the smallest interval that contains all members with zeros at `zeros` and ones at
+    /// `ones`, or `None` if there are none. Both bounds of the result have these bits.
     pub fn with_bits(self, zeros: u64, ones: u64, mask: u64) -> Option<Self> {
         if zeros & ones != 0 {
             return None;
@@ -44,7 +44,7 @@ impl Half {
         }
     }
 
-    /// Returns the intersection, or `None` if it is empty.
+    /// Returns the values that are in both intervals, or `None` if there are none.
     pub fn common_values(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         let (a, b) = (a?, b?);
         Half::new(a.lo.max(b.lo), a.hi.min(b.hi))

@@ -1,11 +1,11 @@
-//! The lattice operations of abstract interpretation (Cousot and Cousot, POPL 1977): join, meet,
-//! and widening with thresholds.
+//! Implements the lattice operations of abstract interpretation (Cousot and Cousot, POPL 1977):
+//! join, meet, and widening with thresholds.
 
 use super::half::Half;
 use super::{Domain, mask};
 
 impl Domain {
-    /// Returns a domain that contains both operands, which must have the same width.
+    /// Returns a domain that contains all members of both domains, which must have the same width.
     pub fn join(&self, other: &Domain) -> Domain {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -22,8 +22,8 @@ impl Domain {
         .unwrap_or(Self::full(self.width))
     }
 
-    /// Returns the values that are in both operands, or `None` if there are none. The widths must
-    /// be equal.
+    /// Returns the domain of the values that are in both domains, or `None` if there are none. The
+    /// widths must be equal.
     pub fn meet(&self, other: &Domain) -> Option<Domain> {
         debug_assert_eq!(self.width, other.width);
         if self == other {
@@ -39,8 +39,8 @@ impl Domain {
         )
     }
 
-    /// Removes `value` if it is a bound of an interval; other members stay. Returns `None` if no
-    /// member remains.
+    /// Removes `value` if it is the first or last value of one of the intervals that make up the
+    /// domain. Otherwise, returns the domain unchanged. Returns `None` if no member remains.
     pub fn without(&self, value: u64) -> Option<Domain> {
         let trimmed = |half: Option<Half>| {
             let half = half?;
@@ -55,9 +55,9 @@ impl Domain {
         Self::from_halves(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
     }
 
-    /// Returns a domain that contains both operands, chosen so that a sequence `x = x.widen(&next)`
-    /// becomes stable after few steps. A bound that `next` exceeds moves outwards to the next of
-    /// the `thresholds`, which are sorted, or to the end of the range.
+    /// Returns a domain that contains all members of both domains. It is chosen so that a sequence
+    /// `x = x.widen(&next)` stops changing after few steps. If `next` exceeds a bound, the bound
+    /// moves outwards to the next of the sorted `thresholds`, or to the end of the range.
     pub fn widen(&self, next: &Domain, thresholds: &[u64]) -> Domain {
         let joined = self.join(next);
         if joined == *self {

@@ -1,5 +1,6 @@
-//! And, or, exclusive or and complement. Known bits are computed bit by bit; bounds follow from the
-//! least and greatest disjunction of two intervals (Warren, "Hacker's Delight", section 4-3).
+//! Computes bitwise and, or, exclusive or and complement. Known bits are computed bit by bit;
+//! bounds follow from the least and greatest disjunction of two intervals (Warren, "Hacker's
+//! Delight", section 4-3).
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
@@ -44,8 +45,8 @@ pub fn xor(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Applies `of` to each pair of signs of the operands and joins the results. One application is
-/// enough if each operand has a single sign or consists of all values with its known bits.
+/// Applies `of` to each pair of signs of the operands and joins the results. Calls `of` only once
+/// if each operand has a single sign or consists of all values with its known bits.
 fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
     let simple =
         |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;

@@ -1,13 +1,15 @@
-//! Comparisons, whose result is a single bit; it is known if the domains decide the comparison.
+//! Computes comparisons. The result is a single bit, which is known if the domains allow only one
+//! result.
 
 use crate::Domain;
 
-/// Returns the 1-bit domain of a comparison; `None` stands for an undecided one.
+/// Returns the 1-bit domain for the result of a comparison; `None` stands for a comparison that can
+/// have both results.
 fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }
 
-/// Decides `a == b`, or returns `None` if the domains allow both results.
+/// Returns whether `a == b` holds for all members, or `None` if the domains allow both results.
 pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     match (a.as_constant(), b.as_constant()) {
         (Some(x), Some(y)) => Some(x == y),
@@ -16,7 +18,8 @@ pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Decides unsigned `a < b`, or returns `None` if the domains allow both results.
+/// Returns whether unsigned `a < b` holds for all members, or `None` if the domains allow both
+/// results.
 pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     if a.hi() < b.lo() {
         Some(true)
@@ -27,7 +30,8 @@ pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Decides signed `a < b`, or returns `None` if the domains allow both results.
+/// Returns whether signed `a < b` holds for all members, or `None` if the domains allow both
+/// results.
 pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
     let (a_lo, a_hi) = a.signed_range();
     let (b_lo, b_hi) = b.signed_range();

@@ -1,5 +1,5 @@
-//! Quotients and remainders. Division by zero yields all ones, or 1 for a negative dividend of a
-//! signed division. The remainder by zero is the dividend.
+//! Computes quotients and remainders. Division by zero yields all ones, or 1 for a negative
+//! dividend of a signed division. The remainder of a division by zero is the dividend.
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
@@ -39,7 +39,7 @@ pub fn urem(a: Domain, b: Domain) -> Domain {
     both(Domain::range(a.width(), 0, hi), bits)
 }
 
-/// Returns the exponent, as a domain, if the divisor is a constant power of two.
+/// Returns the domain of the exponent if the divisor is a constant power of two.
 fn power_of_two(b: Domain) -> Option<Domain> {
     let divisor = b.as_constant().filter(|d| d.is_power_of_two())?;
     let exponent = u64::from(divisor.trailing_zeros());

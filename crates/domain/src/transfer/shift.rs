@@ -1,14 +1,14 @@
-//! Shifts. An amount of at least the width yields zero, or copies of the sign in an arithmetic
-//! right shift.
+//! Computes shifts. Shifting by the width or more yields zero, or copies of the sign in an
+//! arithmetic right shift.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
 
-/// A shift by a known amount.
+/// A function that shifts a domain by a known amount.
 type ShiftBy = fn(Domain, u64) -> Domain;
 
-/// Joins the results for all possible shift amounts. Every amount above the width acts like the
-/// width.
+/// Joins the results of `by` for all possible shift amounts. Every amount above the width acts like
+/// the width.
 fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     let width = u64::from(a.width());
     let (least, greatest) = (b.lo().min(width), b.hi().min(width));

@@ -1,5 +1,5 @@
-//! Extension, extraction and concatenation. Known bits move unchanged; bounds are computed for each
-//! sign separately.
+//! Computes extensions, extractions and concatenations. Known bits move unchanged; bounds are
+//! computed for each sign separately.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};

@@ -1,4 +1,5 @@
-//! Sums, differences and products. Known bits are computed as in the kernel's `kernel/bpf/tnum.c`.
+//! Computes sums, differences and products. Known bits are computed as in the kernel's
+//! `kernel/bpf/tnum.c`.
 
 use super::{both, by_signs};
 use crate::{Domain, mask};

@@ -1,4 +1,4 @@
-//! Construction of programs from lists of edges.
+//! Builds programs from lists of edges, for several tests.
 
 use slowpath_ir::{
     Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,

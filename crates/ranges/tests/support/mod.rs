@@ -1,4 +1,4 @@
-//! Programs and environments for tests.
+//! Provides programs and environments for tests.
 
 // Each test file uses only a part of this module.
 

@@ -1,4 +1,4 @@
-//! Builder for programs in tests.
+//! Builds programs for tests.
 
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,

@@ -1,4 +1,4 @@
-//! Assumption files. They have prices for work that a target does not price.
+//! Reads assumption files, which contain prices for work that a target does not price.
 //!
 //! An assumption file has `[price."class"]` tables like those of target descriptions, with two
 //! differences. A bare number may replace `{ cycles = … }`, and sources are optional, because the
@@ -82,7 +82,7 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
     assumptions
 }
 
-/// Describes the rules of a price, for the end of a sentence.
+/// Describes the rules of a price as the end of a sentence.
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
     // Names all fields, so that a new field causes a compile error here.

@@ -1,5 +1,5 @@
-//! The components of targets that count events. They have names of classes, but no clock and no
-//! prices.
+//! Reads the components of targets that count events. Such components have names of classes, but no
+//! clock and no prices.
 
 use super::problem::Problems;
 use super::table::Table;

@@ -1,6 +1,6 @@
-//! Conversion of decimal numbers to scaled integers, without floating-point numbers.
+//! Converts decimal numbers to scaled integers, without floating-point numbers.
 
-/// The reason that a number is invalid.
+/// The reason why a text cannot be converted to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
     Negative,

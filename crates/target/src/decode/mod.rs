@@ -1,4 +1,4 @@
-//! Reading of target descriptions and assumption files.
+//! Reads target descriptions and assumption files.
 //!
 //! Both are TOML. The modules decode the parser's syntax tree without `serde`, because they need
 //! the lines of values, the exact digits of numbers, and all problems of a file.
@@ -24,7 +24,7 @@ use crate::{Target, TargetError};
 use problem::Problems;
 
 impl Target {
-    /// Parses a target description. `file` is its name in messages.
+    /// Parses a target description. `file` is the name of the description's file in messages.
     ///
     /// # Errors
     /// [`TargetError::Malformed`] with the first problem. Missing sources are not an error here;
@@ -38,8 +38,8 @@ impl Target {
         }
     }
 
-    /// Adds the prices of an assumption file and replaces existing ones. `file` is its name in
-    /// messages. Returns one assumption for each price.
+    /// Adds the prices of an assumption file to the target. They replace existing prices. `file` is
+    /// the file's name in messages. Returns one assumption for each price.
     ///
     /// # Errors
     /// [`TargetError::Malformed`] if the file is invalid. The target is then unchanged.

@@ -1,4 +1,4 @@
-//! `[timing.model]`: models that `slowpath calibrate` fits.
+//! Reads the tables `[timing.model]`, which contain models that `slowpath calibrate` fits.
 
 use super::problem::Problems;
 use super::table::{Table, as_table};

@@ -1,4 +1,4 @@
-//! The `[price."class"]` tables of target descriptions and assumption files.
+//! Reads the `[price."class"]` tables of target descriptions and assumption files.
 
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled, whole};
@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// Maximum number of cycles of one event. It keeps sums far below 64 bits.
+/// Maximum number of cycles that one event can cost. It keeps sums far below 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
 /// The components and marks to which a price table can refer.
@@ -43,8 +43,8 @@ pub(super) struct PriceEntry<'t> {
     pub(super) source: Option<&'t str>,
 }
 
-/// Reads all tables under `price`. Calls `on_source` for each table with numbers, with its source
-/// if it states one.
+/// Reads all tables under `price`. Calls `on_source` for each table that contains numbers; the
+/// argument is the table's source if it states one.
 pub(super) fn read<'t>(
     prices: &Table<'t>,
     scope: &Scope<'_>,

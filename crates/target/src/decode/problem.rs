@@ -1,4 +1,4 @@
-//! The problems of one file, with their lines.
+//! Collects the problems of one file, with their lines.
 
 use crate::TargetError;
 use std::ops::Range;
@@ -27,7 +27,7 @@ impl<'a> Problems<'a> {
         self.push(at, what, true);
     }
 
-    /// Adds a problem for reviewers that leaves the file usable.
+    /// Adds a problem that reviewers should see but that leaves the file usable.
     pub(super) fn lint(&mut self, at: Range<usize>, what: String) {
         self.push(at, what, false);
     }
@@ -44,7 +44,7 @@ impl<'a> Problems<'a> {
         self.list.iter().any(|problem| problem.fatal)
     }
 
-    /// Converts the first fatal problem to an error. It also has the number of other fatal
+    /// Converts the first fatal problem to an error, which also states the number of other fatal
     /// problems.
     pub(super) fn into_error(mut self, file: &str) -> TargetError {
         self.list.retain(|problem| problem.fatal);

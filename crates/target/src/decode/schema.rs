@@ -1,4 +1,4 @@
-//! The format of target descriptions, version 1. `docs/targets.md` describes it.
+//! Decodes target descriptions in version 1 of the format, which `docs/targets.md` describes.
 
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;
@@ -21,8 +21,8 @@ const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 
-/// Reads a description. Returns `None` if too much is missing. The result is usable only if there
-/// is no fatal problem.
+/// Reads a description. Returns `None` if parts are missing without which there is no target. The
+/// result is usable only if there is no fatal problem.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let document = parse(text, problems)?;
     let span = 0..0;
@@ -106,7 +106,8 @@ pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<De
     }
 }
 
-/// Names in `[sources]`. The values of `source` keys must start with one of them.
+/// The names that the table `[sources]` defines. The values of `source` keys must start with one of
+/// them.
 struct Sources<'t>(BTreeSet<&'t str>);
 
 impl<'t> Sources<'t> {

@@ -1,4 +1,4 @@
-//! Access to the keys of one TOML table by type. It collects all problems.
+//! Reads the keys of a TOML table with the expected types, and collects all problems.
 
 use super::decimal::{DecimalError, scaled_ceil};
 use super::problem::Problems;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A table, its path for messages, and the keys that were requested so far.
 pub(super) struct Table<'t> {
-    /// Path such as `component[0]`. It is empty for the document.
+    /// Path such as `component[0]`; empty for the document itself.
     path: String,
     entries: &'t DeTable<'t>,
     span: Range<usize>,

@@ -1,4 +1,5 @@
-//! `[timing]` of a counting target: the basis of time estimates.
+//! Reads the table `[timing]` of a counting target, which contains the measurements for time
+//! estimates.
 
 use super::models;
 use super::prices::optional_string;
@@ -16,7 +17,8 @@ const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
 /// Decimal places of a number of cycles.
 const DIGITS: u32 = 3;
-/// Maximum number of cycles, in thousandths. No call takes longer, and sums fit into 64 bits.
+/// Maximum number of cycles, in thousandths. No call takes longer, and with this limit, sums fit
+/// into 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
 /// Reads the table. Returns `None` if it is absent or invalid.

@@ -46,7 +46,7 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
     }
 }
 
-/// The tests of the Python implementation evaluate the same models at the same places.
+/// Checks values that the tests of the Python implementation check as well, with the same models.
 #[test]
 fn values_equal_those_of_slowpath_fit() {
     let file = "../../tests/golden/models/evaluation.json";
