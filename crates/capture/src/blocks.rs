@@ -1,4 +1,4 @@
-//! Reading of a file in blocks, with a buffer that grows for large blocks.
+//! Reads a capture file block by block. The buffer grows if a block does not fit into it.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -7,17 +7,17 @@ use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGReader};
 
 use crate::error::Problem;
 
-/// Initial size of the buffer in bytes.
+/// Initial size of the read buffer in bytes.
 const INITIAL_BUFFER: usize = 1 << 16;
-/// Maximum size of a block in bytes.
+/// Maximum size in bytes of a block that is read; a larger one is reported as damage.
 const MAX_BLOCK: usize = 1 << 24;
 /// Magic numbers of gzip and zstd files.
 const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// Magic number of pcapng files: the type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Input of the parsers: the bytes that were read to recognise the format, and the rest of the
-/// file.
+/// Input that the parsers read: the first bytes, which were already read to recognise the format,
+/// followed by the rest of the file.
 pub type Source = FullReader<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
 /// A reader of the blocks of a file.
@@ -28,7 +28,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Recognises the format by the file's magic number. Also returns true if it is pcapng.
+    /// Recognises the format by the magic number at the start of the file. The returned flag is
+    /// true for pcapng and false for pcap.
     pub fn new(input: Box<dyn Read + Send>) -> Result<(Blocks, bool), Problem> {
         let mut input = FullReader(input);
         let mut start = vec![0; 4];
@@ -59,7 +60,8 @@ impl Blocks {
         self.offset
     }
 
-    /// Passes the next block to `read` and returns the result; `None` at the end of the file.
+    /// Calls `read` with the next block and returns its result. Returns `None` at the end of the
+    /// file.
     pub fn next<T>(
         &mut self,
         read: impl FnOnce(PcapBlockOwned<'_>) -> Result<T, Problem>,

@@ -4,7 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
-/// A failure to read a file to its end, with the position. Packets returned earlier are valid.
+/// An error that ended the reading of a capture file, with its position. Packets that were returned
+/// before the error are valid.
 #[derive(Debug, Error)]
 #[error("{problem}{}", place(*.packets, *.offset))]
 pub struct CaptureError {
@@ -17,7 +18,7 @@ pub struct CaptureError {
     pub problem: Problem,
 }
 
-/// A defect of a capture file.
+/// The reason why a capture file cannot be read.
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The file cannot be opened or read.

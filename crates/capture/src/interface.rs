@@ -1,4 +1,4 @@
-//! Properties of the packets of an interface.
+//! Describes a capture interface: link type, unit of time, and length of the check sequences.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ const FCS_LENGTH: OptionCode = OptionCode(13);
 const INTERFACE: u32 = 1;
 const SECOND: u128 = 1_000_000_000;
 
-/// Properties of the packets of an interface.
+/// A capture interface, with the properties that all its packets share.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface {
     link: u16,
@@ -70,22 +70,24 @@ impl Interface {
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()
     }
 
-    /// Returns the number of captured bytes of a packet of `wire` bytes, for blocks that do not
-    /// state it.
+    /// Returns how many bytes of a packet were captured if it had `wire` bytes on the wire. Used
+    /// for blocks that do not state the captured length.
     pub fn captured(&self, wire: usize) -> usize {
         wire.min(self.snaplen)
     }
 
-    /// Returns the name of the link type; `None` if packets are Ethernet frames.
+    /// Returns the name of the link type if it is not Ethernet, and `None` if it is.
     pub fn other_link(&self) -> Option<String> {
         (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
     }
 
-    /// Returns the Ethernet frame of a packet, and its length on the wire, both without the check
-    /// sequence. With `converts`, converts packets of some other link types ([`link::frame`]).
+    /// Removes the check sequence of a packet. Returns the Ethernet frame and its length on the
+    /// wire. If `converts` is set, packets of some other link types are converted to Ethernet
+    /// frames ([`link::frame`]).
     ///
     /// # Errors
-    /// If the packet is not an Ethernet frame; the error names the interface `number`.
+    /// If the packet is not an Ethernet frame and cannot be converted. The error names the
+    /// interface by `number`.
     pub fn frame<'a>(
         &self,
         captured: &'a [u8],

@@ -1,5 +1,4 @@
-//! Link layers other than Ethernet: their names, and conversion of their packets to Ethernet
-//! frames.
+//! Names link types other than Ethernet, and converts packets of some of them to Ethernet frames.
 //!
 //! Numbers, names and headers are those of <https://www.tcpdump.org/linktypes.html>.
 
@@ -49,7 +48,7 @@ const NAMES: [(u16, &str); 25] = [
     (LINUX_SLL2, "LINUX_SLL2"),
 ];
 
-/// Formats a link type as name and number; as number alone if it is unknown.
+/// Returns the name and number of a link type, or only the number if the name is unknown.
 pub fn named(link: u16) -> String {
     match NAMES.iter().find(|(number, _)| *number == link) {
         Some((_, name)) => format!("{name} ({link})"),
@@ -64,8 +63,8 @@ pub fn is_convertible(link: u16) -> bool {
 
 /// Converts a packet to an Ethernet frame, and returns the frame with its length on the wire.
 ///
-/// Addresses that the capture does not contain are zero. The type is 0 if the packet ends within
-/// its link-layer header, or its protocol has no EtherType.
+/// Addresses that the capture does not contain are zero. The EtherType is 0 if the packet is too
+/// short to contain it, or if its protocol has no EtherType.
 pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) {
     let (header, source, kind) = match link {
         NULL | LOOP => (4, None, captured.get(4).and_then(|&first| internet(first))),
@@ -89,7 +88,7 @@ pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) 
     (Cow::Owned(bytes), wire)
 }
 
-/// Returns the EtherType of an IP packet that starts with this byte.
+/// Returns the EtherType of an IP packet (IPv4 or IPv6) from its first byte.
 fn internet(first: u8) -> Option<[u8; 2]> {
     match first >> 4 {
         4 => Some(TYPE_IPV4),
@@ -108,7 +107,8 @@ fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
 mod tests {
     use super::*;
 
-    /// Builds a frame of a zero destination address, `source`, the type, and the payload.
+    /// Builds an Ethernet frame with a zero destination address and the given source address,
+    /// EtherType and payload.
     fn ethernet(source: [u8; 6], kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
         [&[0; 6], &source[..], &kind, payload].concat()
     }

@@ -1,4 +1,4 @@
-//! A reader of capture files that returns the packets in order.
+//! Reads capture files and returns their packets in the order of the file.
 
 use std::fmt;
 use std::fs::File;
@@ -55,7 +55,7 @@ impl Packet {
 pub struct Capture {
     blocks: Blocks,
     format: Format,
-    /// Interfaces of the current section, by number; for pcap files, the only interface.
+    /// Interfaces of the current pcapng section, by number. A pcap file has exactly one interface.
     interfaces: Vec<Interface>,
     packets: u64,
     /// True if packets of other link types are converted to Ethernet frames.
@@ -80,7 +80,7 @@ impl Capture {
         Capture::new(Box::new(file))
     }
 
-    /// Starts reading a capture from any reader.
+    /// Starts reading a capture from any source of bytes.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a capture file.
@@ -98,7 +98,7 @@ impl Capture {
         Capture { converts: true, ..self }
     }
 
-    /// Returns the format of the file.
+    /// Returns the format of the capture.
     pub fn format(&self) -> Format {
         self.format
     }

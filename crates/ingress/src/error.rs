@@ -1,10 +1,10 @@
-//! Errors of programs with traffic.
+//! Errors of setting up a program together with its traffic.
 
 use slowpath_kernel::LoadError;
 use slowpath_kernel::timing::TimingError;
 use thiserror::Error;
 
-/// A failure to set up a program with traffic.
+/// An error that prevents a program from running with its traffic.
 #[derive(Debug, Error)]
 pub enum IngressError {
     /// The kernel does not load the program.
@@ -43,7 +43,7 @@ pub enum IngressError {
          packets before it): one buffer for all packets cannot be put back between runs"
     )]
     NotRestorable,
-    /// The caller ended the set-up.
+    /// The set-up ended early because the caller asked for it.
     #[error("stopped")]
     Stopped,
 }

@@ -1,10 +1,11 @@
-//! An XDP program as a network function that runs together with competitors. The running kernel
-//! gives it packets of many flows, as fast as it can process them.
+//! Runs an XDP program next to competing network functions. The running kernel gives the program
+//! packets of many flows, as fast as it can process them.
 //!
-//! [`Program`] implements the work of a thread in `slowpath_neighbours`. Each turn is a test run
-//! with many repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`). A program
-//! in front restores the packet and draws another flow (`slowpath_kernel::timing::Feed`).
-//! `undo_detection` determines the steps of the restoration once, from a few single packets.
+//! [`Program`] implements the trait of `slowpath_neighbours` for the work of a thread. Each turn is
+//! a test run with many repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`).
+//! Before each repetition, a second program restores the packet and writes a random flow into it
+//! (`slowpath_kernel::timing::Feed`). `undo_detection` finds the steps that restore the packet
+//! once, by running a few packets.
 //!
 //! Maps start with the object's initial content, and fill up with the traffic. Ring buffers have no
 //! reader, and redirected packets are not delivered.

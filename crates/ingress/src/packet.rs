@@ -1,4 +1,4 @@
-//! The traffic of a program, and the packet into which flows are written.
+//! Describes the traffic that a program receives, and builds its packet.
 
 use std::net::Ipv4Addr;
 
@@ -9,12 +9,13 @@ use crate::error::IngressError;
 
 /// Maximum number of flows. Maps with so many elements take some gigabytes.
 const MAX_FLOWS: u64 = 1 << 24;
-/// Minimum and maximum size of a packet in bytes; test runs have room for one page.
+/// Minimum and maximum size of a packet in bytes. Test runs have room for one page.
 const SIZES: (u64, u64) = (64, 3500);
 const DESTINATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DESTINATION_PORT: u16 = 53;
 
-/// Traffic for a program: UDP over IPv4 without options. Each packet belongs to a random flow.
+/// Traffic that a program receives: UDP over IPv4 without options. Each packet belongs to a random
+/// flow.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSpec {
@@ -22,19 +23,19 @@ pub struct TrafficSpec {
     pub flows: u64,
     /// Size of each packet in bytes, including the Ethernet header.
     pub packet_bytes: u64,
-    /// Destination address of all packets; if absent, it differs by flow.
+    /// Destination address of all packets. If absent, each flow has its own.
     #[serde(default)]
     pub destination: Option<Ipv4Addr>,
-    /// Destination port of all packets; if absent, it differs by flow.
+    /// Destination port of all packets. If absent, each flow has its own.
     #[serde(default)]
     pub destination_port: Option<u16>,
-    /// Seed of addresses and ports.
+    /// Seed from which the addresses and ports of the flows are generated.
     #[serde(default)]
     pub seed: u32,
 }
 
 impl TrafficSpec {
-    /// Returns the flows.
+    /// Returns the flows, from which the addresses and ports of packets are generated.
     ///
     /// # Errors
     /// If the number of flows is out of range.
@@ -48,7 +49,8 @@ impl TrafficSpec {
         })
     }
 
-    /// Returns the packet, with placeholders in the fields of a flow.
+    /// Returns a packet whose addresses and ports are placeholders, to be overwritten for each
+    /// flow.
     ///
     /// # Errors
     /// If the size is out of range.

@@ -1,4 +1,4 @@
-//! A loaded program with traffic, as the work of a thread.
+//! Runs a loaded program with its traffic, as the work of one thread.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
@@ -9,15 +9,16 @@ use crate::error::IngressError;
 use crate::packet::TrafficSpec;
 use crate::undo_detection::{candidates, is_restored};
 
-/// Number of packets in a turn. A turn takes some tenths of a millisecond, and its call has an
-/// overhead of microseconds.
+/// Number of packets in a turn. A turn takes some tenths of a millisecond, and its system call adds
+/// only microseconds.
 const BURST: u32 = 2048;
-/// Average number of warm-up packets of a flow. Of 1,000 flows, only about 2 get no packet.
+/// Average number of warm-up packets for each flow. With 1,000 flows, only about 2 flows get no
+/// packet.
 const WARM_UPS: u64 = 6;
 /// Maximum number of warm-up packets.
 const MAX_WARM_UPS: u64 = 20_000_000;
 
-/// An XDP program in the running kernel, with traffic.
+/// An XDP program that is loaded into the running kernel and receives traffic.
 #[derive(Debug)]
 pub struct Program {
     program: LoadedProgram,
@@ -61,7 +62,7 @@ impl Program {
         Err(IngressError::NotRestorable)
     }
 
-    /// Returns the program, with its maps.
+    /// Returns the program in the kernel, through which its maps can be read.
     pub fn loaded(&self) -> &LoadedProgram {
         &self.program
     }

@@ -1,4 +1,4 @@
-//! Detection of a program's changes to packets, and of the steps that undo them.
+//! Finds out how a program changes its packets, and which steps undo the changes.
 
 use slowpath_kernel::timing::{Attachments, Feed, Flows, TimingError, Undo};
 use slowpath_kernel::{Kernel, LoadedProgram};
@@ -67,9 +67,10 @@ pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
     Ok(true)
 }
 
-/// Changes to packets, under the hypothesis that packets grow at one end.
+/// Changes that a program made to packets, if packets grow or shrink at the end given by
+/// `at_start`.
 struct Change {
-    /// True if packets grow at their start.
+    /// True if packets grow or shrink at their start, false for their end.
     at_start: bool,
     growth: i64,
     metadata: u32,
@@ -82,7 +83,7 @@ impl Change {
         Change { at_start, growth, metadata, changed: vec![false; len] }
     }
 
-    /// Adds the changes of a run.
+    /// Adds the changes of another run, given by the packet before and after it.
     fn add(&mut self, before: &[u8], after: &[u8]) {
         let moved = if self.at_start { self.growth } else { 0 };
         for (at, (old, changed)) in before.iter().zip(&mut self.changed).enumerate() {

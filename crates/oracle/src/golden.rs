@@ -1,4 +1,4 @@
-//! Expected outputs in the repository, which `make bless` renews.
+//! Compares outputs with expected outputs in the repository, which `make bless` renews.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -10,7 +10,7 @@ use std::path::Path;
 ///
 /// # Panics
 ///
-/// If the file has another content, or cannot be written.
+/// If the content of the file differs from the text, or the file cannot be written.
 #[track_caller]
 pub fn check_golden(file: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -22,8 +22,9 @@ pub fn check_golden(file: &str, expected: &str) {
     assert!(text == expected, "{file} is out of date: run `make bless`");
 }
 
-/// Returns the JSON Schema of a serialised type. Each paragraph of a description is one line.
-/// Rust's widths of numbers are removed, because they are not formats of JSON Schema.
+/// Returns the JSON Schema of a serialised type. Line breaks within a paragraph of a description
+/// are removed. Formats of numbers such as `uint32` are removed, because JSON Schema does not
+/// define them.
 ///
 /// # Panics
 ///

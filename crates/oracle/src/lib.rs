@@ -1,5 +1,5 @@
-//! Oracles for tests: independent sources that results are compared with, and a record of these
-//! comparisons. Only tests use this crate.
+//! Records how tests compare results with oracles, which are independent sources of correct
+//! results. Only tests use this crate.
 //!
 //! A test that uses an oracle records its number of comparisons ([`Oracle::compared`]). If the
 //! oracle is not available, the test records the reason ([`Oracle::missing`]) and passes. `make
@@ -35,8 +35,8 @@ impl Oracle {
         records::write(&records::Record::Compared { oracle: self, count, what: what.to_owned() });
     }
 
-    /// Records that a test runs without the oracle. `reason` names the missing requirement, and the
-    /// remedy.
+    /// Records that a test runs without the oracle. `reason` says what is missing and how to
+    /// provide it.
     ///
     /// # Panics
     ///
@@ -55,11 +55,11 @@ impl Oracle {
     }
 }
 
-/// Environment variable with a factor for the number of cases of random tests. `make campaign` sets
-/// it.
+/// Name of the environment variable that multiplies the number of cases of random tests. `make
+/// campaign` sets it.
 pub const CAMPAIGN: &str = "SLOWPATH_CAMPAIGN";
 
-/// Returns the number of cases of a random test: `default`, times the factor in [`CAMPAIGN`].
+/// Returns the number of cases that a random test runs: `default` times the factor in [`CAMPAIGN`].
 ///
 /// # Panics
 ///

@@ -1,6 +1,6 @@
-//! Prints a summary of all comparisons with oracles, from the folder that `SLOWPATH_ORACLES` names.
-//! Exits with 1 if an oracle of `SLOWPATH_REQUIRE` is missing, and with 2 if the variable is not
-//! set.
+//! Prints a summary of all comparisons with oracles, from the folder that the environment variable
+//! `SLOWPATH_ORACLES` names. Exits with 1 if an oracle that `SLOWPATH_REQUIRE` lists is missing.
+//! Exits with 2 if `SLOWPATH_ORACLES` is not set.
 
 use std::path::Path;
 use std::process::ExitCode;

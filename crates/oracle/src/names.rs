@@ -1,4 +1,4 @@
-//! All oracles, their names, and the oracles that must be available.
+//! Lists all oracles with their names, and reads which of them must be available.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub enum Oracle {
     Proof,
     /// The compiler clang with its back end for BPF.
     Clang,
-    /// The library libbpf, through bpftool: its reader of objects.
+    /// The library libbpf, used through bpftool as a reader of objects.
     Libbpf,
     /// A disassembler for the Netronome flow processor.
     Disassembler,
-    /// The library DPDK: its reader of `.spec` files, and its pipelines.
+    /// The library DPDK, used as a reader of `.spec` files and to run their pipelines.
     Dpdk,
     /// Listings of the published programs, in the folder `SLOWPATH_LISTINGS`.
     Listings,
@@ -54,12 +54,12 @@ pub(crate) const NAMES: [(Oracle, &str); 13] = [
 ];
 
 impl Oracle {
-    /// Returns the oracle with a name.
+    /// Returns the oracle with a name, or `None` if the name is unknown.
     pub fn named(name: &str) -> Option<Oracle> {
         NAMES.iter().find(|(_, known)| *known == name).map(|&(oracle, _)| oracle)
     }
 
-    /// Returns the name that [`REQUIRE`] uses.
+    /// Returns the name of the oracle that users write in [`REQUIRE`].
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|&&(oracle, _)| oracle == self).map_or("", |&(_, name)| name)
     }
@@ -71,15 +71,15 @@ impl fmt::Display for Oracle {
     }
 }
 
-/// The environment variable with the names of required oracles.
+/// Name of the environment variable that lists the required oracles.
 pub const REQUIRE: &str = "SLOWPATH_REQUIRE";
 
-/// A set of required oracles.
+/// The oracles that must be available.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Required(Vec<Oracle>);
 
 impl Required {
-    /// Reads [`REQUIRE`]; empty if it is not set.
+    /// Reads the environment variable [`REQUIRE`]. The set is empty if the variable is not set.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Required {
         named.collect::<Result<_, _>>().map(Required)
     }
 
-    /// Returns true if an oracle is required.
+    /// Returns true if this oracle is required.
     pub fn contains(&self, oracle: Oracle) -> bool {
         self.0.contains(&oracle)
     }

@@ -1,6 +1,6 @@
-//! Published data about programs for the card, which this repository does not contain: the artifact
-//! of Krude et al., "Determination of Throughput Guarantees for Processor-based SmartNICs", CoNEXT
-//! 2021.
+//! Finds published data about programs for the card, which this repository does not contain. The
+//! data is the artifact of Krude et al., "Determination of Throughput Guarantees for
+//! Processor-based SmartNICs", CoNEXT 2021.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn named(oracle: Oracle, variable: &str, what: &str) -> Option<PathBuf> {
     folder
 }
 
-/// Returns the number of files in a folder with an extension.
+/// Returns how many files in a folder have this extension.
 fn with_extension(folder: &Path, extension: &str) -> usize {
     let entries = std::fs::read_dir(folder);
     let entries = entries.unwrap_or_else(|fault| panic!("{}: {fault}", folder.display()));

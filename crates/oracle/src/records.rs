@@ -1,4 +1,5 @@
-//! Records of tests: lines with tab-separated fields, in one file per test program.
+//! Writes and reads records of tests. Each test program writes one file, with a line of
+//! tab-separated fields for each record.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,10 +7,11 @@ use std::path::Path;
 
 use crate::Oracle;
 
-/// The environment variable with the folder for records; without it, tests only print them.
+/// Name of the environment variable with the folder for records. Without it, tests only print their
+/// records.
 pub const FOLDER: &str = "SLOWPATH_ORACLES";
 
-/// A record of one test about one oracle.
+/// A record that one test makes about one oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The test compared this number of items with the oracle.
@@ -42,7 +44,7 @@ impl Record {
     }
 }
 
-/// Joins the lines of a text.
+/// Replaces all white space, including line breaks, by single spaces.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

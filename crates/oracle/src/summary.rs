@@ -1,4 +1,4 @@
-//! Summary of the records of all tests, as a table.
+//! Summarises the records of all tests as a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::names::NAMES;
 use crate::records::{Record, read};
 use crate::{Oracle, REQUIRE, Required};
 
-/// Records about one oracle.
+/// All records about one oracle.
 #[derive(Default)]
 struct OracleRecords {
     counts: BTreeMap<String, usize>,
@@ -49,7 +49,7 @@ pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
     if faults.is_empty() { Ok(table) } else { Err(table + &faults) }
 }
 
-/// Returns the rows of one oracle; their columns are name, count and items.
+/// Returns the table rows of one oracle. Their columns are name, count and items.
 fn rows_of(name: &str, records: &OracleRecords) -> Vec<[String; 3]> {
     let mut largest: Vec<_> = records.counts.iter().collect();
     largest.sort_by_key(|&(_, count)| std::cmp::Reverse(count));

@@ -1,14 +1,14 @@
-//! Random numbers that depend only on the seed, not on the machine.
+//! Generates pseudo-random numbers that depend only on the seed, not on the machine.
 //!
 //! The algorithm is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 //! Generators", OOPSLA 2014): a counter and a function that mixes its bits.
 
-/// A generator with a state of 64 bits.
+/// A generator of pseudo-random numbers with a state of 64 bits.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Returns the generator for a seed.
+    /// Creates a generator that starts with this seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -20,9 +20,9 @@ impl Random {
         mix(self.0)
     }
 
-    /// Returns a number below `bound`, which must not be 0. Multiplies, because a division would
-    /// take longer than the code that callers measure (Lemire, "Fast Random Integer Generation in
-    /// an Interval", 2019).
+    /// Returns a random number below `bound`, which must not be 0. It multiplies instead of
+    /// dividing, because a division would take longer than the code that callers measure (Lemire,
+    /// "Fast Random Integer Generation in an Interval", 2019).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64

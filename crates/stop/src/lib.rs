@@ -1,4 +1,4 @@
-//! Stopping work early: on an interrupt, at a time limit, or at a memory limit.
+//! Stops work early on an interrupt, at a time limit, or at a memory limit.
 //!
 //! Callers pass one [`Stop`] to every stage of an analysis. Each stage polls it in long loops: with
 //! [`Stop::reason`] if an iteration takes microseconds, with a [`Ticker`] if it takes less. This
@@ -32,12 +32,13 @@ pub enum Reason {
 /// Limits on time and memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Time, starting when the [`Stop`] is created.
+    /// Maximum time, which starts when the [`Stop`] is created.
     pub time: Option<Duration>,
-    /// Resident memory of the process, in bytes. Applies only on systems that report it (Linux).
+    /// Maximum resident memory of the process, in bytes. It applies only on systems that report the
+    /// memory (Linux).
     pub memory: Option<u64>,
-    /// Number of polls; the last one returns [`Reason::Interrupted`]. Tests use this limit because
-    /// it is reproducible.
+    /// Number of polls after which the work stops. The last poll returns [`Reason::Interrupted`].
+    /// Tests use this limit because it is reproducible.
     pub polls: Option<u64>,
 }
 
@@ -46,7 +47,7 @@ pub struct Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
-    /// Time limit for the part of the work that has this handle.
+    /// Time limit for only the part of the work that uses this handle.
     until: Option<Instant>,
 }
 
@@ -60,15 +61,15 @@ struct Shared {
     started: Instant,
     deadline: Option<Instant>,
     memory: Option<Watch>,
-    /// Earliest time of the next memory check, in nanoseconds from the start.
+    /// Earliest time of the next memory check, in nanoseconds since the handle was created.
     next_poll: AtomicU64,
-    /// Remaining polls, if they are limited.
+    /// Number of polls that remain, if polls are limited.
     polls: Option<AtomicU64>,
-    /// Current activity.
+    /// The activity in progress, which [`Stop::activity`] returns.
     activity: Mutex<Activity>,
 }
 
-/// Activity in progress.
+/// A description of the work in progress, for messages to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Subject of the activity, such as the name of a program; empty if not set.
@@ -77,7 +78,7 @@ pub struct Activity {
     pub stage: &'static str,
     /// Number of units completed in this stage.
     pub done: u64,
-    /// Unit of the count, such as `packets`; empty if not set.
+    /// Unit in which `done` counts, such as `packets`; empty if not set.
     pub unit: &'static str,
 }
 
@@ -113,26 +114,28 @@ impl Stop {
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
 
-    /// Returns a handle for a part of the work, which must end after `time` at the latest.
+    /// Returns a handle for a part of the work that may take at most `time`. The limits of this
+    /// handle apply to it, too.
     pub fn within(&self, time: Option<Duration>) -> Stop {
         let until = time.and_then(|time| Instant::now().checked_add(time));
         let until = [until, self.until].into_iter().flatten().min();
         Stop { shared: self.shared.clone(), until }
     }
 
-    /// Stops the work. Any thread can call this.
+    /// Asks the work to stop. Any thread can call this.
     pub fn request_stop(&self) {
         if let Some(shared) = &self.shared {
             shared.set(Reason::Interrupted);
         }
     }
 
-    /// Returns true if this handle can ever stop the work.
+    /// Returns true if this handle may ever stop the work. A handle without limits never does.
     pub fn is_possible(&self) -> bool {
         self.shared.is_some() || self.until.is_some()
     }
 
-    /// Returns the reason to stop now, if any. Takes tens of nanoseconds.
+    /// Returns the reason to stop, or `None` if the work may continue. A call takes tens of
+    /// nanoseconds.
     pub fn reason(&self) -> Option<Reason> {
         if self.shared.is_none() && self.until.is_none() {
             return None;
@@ -146,7 +149,7 @@ impl Stop {
         polled.or_else(|| self.until.is_some_and(|until| now >= until).then_some(Reason::TimeLimit))
     }
 
-    /// Returns an error if it is time to stop.
+    /// Returns the reason to stop as an error, so that callers can use `?`.
     ///
     /// # Errors
     /// The reason to stop.
@@ -154,21 +157,21 @@ impl Stop {
         self.reason().map_or(Ok(()), Err)
     }
 
-    /// Returns the remaining time, if it is limited.
+    /// Returns the time that remains until the nearest time limit, or `None` without a time limit.
     pub fn remaining(&self) -> Option<Duration> {
         let deadline = self.shared.as_ref().and_then(|shared| shared.deadline);
         let end = [deadline, self.until].into_iter().flatten().min()?;
         Some(end.saturating_duration_since(Instant::now()))
     }
 
-    /// Sets the stage, such as `unrolling`, and resets the count.
+    /// Sets the current stage, such as `unrolling`, and resets the number of completed units.
     pub fn enter(&self, stage: &'static str) {
         self.change(|activity| {
             (activity.stage, activity.done, activity.unit) = (stage, 0, "");
         });
     }
 
-    /// Sets the subject, such as the name of a program.
+    /// Sets the subject of the current activity, such as the name of a program.
     pub fn about(&self, subject: &str) {
         self.change(|activity| subject.clone_into(&mut activity.subject));
     }
@@ -215,8 +218,8 @@ impl Shared {
         let _ = self.reason.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Checks the number of polls, the clock, and once per [`PERIOD`] the memory. Returns the
-    /// stored reason.
+    /// Counts the poll and checks all limits; the memory at most once per [`PERIOD`]. Returns the
+    /// stored reason, if any.
     fn poll(&self, now: Instant) -> Option<Reason> {
         if let Some(polls) = &self.polls
             && polls.fetch_sub(1, Ordering::Relaxed) <= 1
@@ -238,7 +241,7 @@ impl Shared {
     }
 }
 
-/// A counter that polls a [`Stop`] in every n-th iteration of a loop.
+/// A counter for short loops that polls a [`Stop`] only in every n-th iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticker {
     every: u32,
@@ -251,10 +254,10 @@ impl Ticker {
         Ticker { every, left: every }
     }
 
-    /// Counts an iteration of the loop, and polls if it is due.
+    /// Counts an iteration of the loop, and polls `stop` if it is due.
     ///
     /// # Errors
-    /// The reason to stop.
+    /// The reason to stop, if the poll returns one.
     #[inline]
     pub fn tick(&mut self, stop: &Stop) -> Result<(), Reason> {
         self.left = self.left.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Memory use of the process.
+//! Measures the memory that the process uses.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Watch;
@@ -14,7 +14,8 @@ mod linux {
     /// effect later.
     const PAGE: u64 = 4096;
 
-    /// A limit on resident memory: the second number of `/proc/self/statm`, in pages (`proc(5)`).
+    /// A check whether resident memory exceeds a limit. It reads the second number of
+    /// `/proc/self/statm`, in pages (`proc(5)`).
     #[derive(Debug)]
     pub(crate) struct Watch {
         statm: File,
@@ -23,12 +24,13 @@ mod linux {
     }
 
     impl Watch {
-        /// Creates a limit in bytes; `None` if `/proc/self/statm` is not available.
+        /// Creates a check with a limit in bytes. Returns `None` if `/proc/self/statm` is not
+        /// available.
         pub fn new(limit: u64) -> Option<Self> {
             File::open("/proc/self/statm").ok().map(|statm| Watch { statm, limit })
         }
 
-        /// Returns true if resident memory exceeds the limit.
+        /// Returns true if the resident memory of the process exceeds the limit.
         pub fn is_exceeded(&self) -> bool {
             let mut text = [0; 128];
             let Ok(length) = self.statm.read_at(&mut text, 0) else { return false };
