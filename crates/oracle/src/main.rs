@@ -1,6 +1,6 @@
 //! Prints a summary of all comparisons with oracles, from the folder that the environment variable
-//! `SLOWPATH_ORACLES` names. Exits with 1 if an oracle that `SLOWPATH_REQUIRE` lists is missing.
-//! Exits with 2 if `SLOWPATH_ORACLES` is not set.
+//! `SLOWPATH_ORACLES` names. Exits with 1 if a required oracle (`SLOWPATH_REQUIRE`) is missing or
+//! records cannot be read. Exits with 2 if `SLOWPATH_ORACLES` is not set.
 
 use std::path::Path;
 use std::process::ExitCode;

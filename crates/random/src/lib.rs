@@ -21,8 +21,8 @@ impl Random {
     }
 
     /// Returns a random number below `bound`, which must not be 0. It multiplies instead of
-    /// dividing, because a division would take longer than the code that callers measure (Lemire,
-    /// "Fast Random Integer Generation in an Interval", 2019).
+    /// dividing, because a division would take longer than the code that callers measure. The
+    /// method is from Lemire, "Fast Random Integer Generation in an Interval", 2019.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64

@@ -1,4 +1,6 @@
-//! Search for open values that reproduce the kernel's run; the most promising choices come first.
+//! Searches for open values with which the interpreter reproduces the kernel's run. An open value
+//! is one that the interpreter cannot compute, such as the time. The search tries the most
+//! promising choices of values first.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -13,13 +15,14 @@ use crate::pair::{Pair, VALUE_SETS, hex, unusual_value};
 /// Maximum number of choices of open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 
-/// Like [`MAX_CHOICES`], but for programs that record their path.
+/// Maximum number of choices for programs that record their path. It replaces [`MAX_CHOICES`].
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Upper limit of an open value that is the place of a map element.
+/// Largest possible value of an open value that stands for the place of a map element.
 const LAST_PLACE: u64 = (1 << 33) - 1;
 
-/// Largest difference between the limits of an open value of which all values are tried.
+/// If the largest and the smallest possible value differ by at most this number, all values are
+/// tried.
 const SMALL_RANGE: u64 = 16;
 
 /// A run of the interpreter that agrees with the kernel's run.
@@ -28,36 +31,38 @@ pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// True if some bytes depend on open values. The kernel's bytes are valid in this case.
+    /// True if some bytes depend on open values. The kernel's bytes are the valid ones in this
+    /// case.
     pub open_bytes: bool,
-    /// True if other open values would lead to another path.
+    /// True if a run with other values for the open values took another path.
     pub open_path: bool,
 }
 
-/// Result of the search.
+/// Result of searching for a run that agrees with the kernel's run.
 #[derive(Debug)]
 pub enum Search {
-    /// A run agrees with the kernel's.
+    /// This run agrees with the kernel's run.
     Agreed(Box<Agreed>),
-    /// No tried run agrees.
+    /// None of the tried runs agrees with the kernel's run.
     Differs {
-        /// Difference of the first tried run.
+        /// Difference between the kernel's run and the first tried run.
         difference: String,
         /// Outcome of the first tried run; `None` if no run was tried.
         interpreter: Option<Outcome>,
-        /// Reason why an untried run might agree, if any.
+        /// Reason why a run that was not tried might agree. `None` if all possible runs were tried.
         undecided: Option<&'static str>,
     },
 }
 
-/// A choice to try: its promise, its rank among equally promising choices, its values, and the
-/// index of the value that differs from the choice that it was derived from.
+/// A choice of open values that remains to be tried. The numbers are how promising it is, and its
+/// rank among equally promising choices. Then come its values, and the index of the value that was
+/// changed last.
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
-    /// Searches for a run that agrees with the kernel's run. To find bytes that depend on open
-    /// values, the search compares each run with a run on other open values. An open byte may be
-    /// equal in both by chance, so the search is repeated with other sets of values.
+    /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
+    /// depend on open values, each run is compared with a run on other values. Such a byte may be
+    /// equal in both runs by chance, so the search is repeated with other sets of values.
     ///
     /// # Errors
     /// If the interpreter cannot complete a run.
@@ -73,7 +78,8 @@ impl Pair {
         first.map_or_else(|| self.search_against(kernel, 0).map(|(found, _)| found), Ok)
     }
 
-    /// Searches with one set of other open values. Also returns true if any run had open bytes.
+    /// Searches with one set of other values for the comparison. The returned flag is true if some
+    /// runs were compared with a run on other values.
     fn search_against(
         &mut self,
         kernel: &Outcome,
@@ -81,8 +87,8 @@ impl Pair {
     ) -> Result<(Search, bool), ConcreteError> {
         let mut any_open = false;
         let (mut first, mut seen) = (None, HashSet::new());
-        // Highest promise first. Among equally promising choices the latest comes first, or the
-        // earliest if the program records its path.
+        // The most promising choice comes first. Among equally promising choices, the latest comes
+        // first, or the earliest if the program records its path.
         let mut pending: BinaryHeap<Pending> = BinaryHeap::from([(0, 0, Vec::new(), None)]);
         let path_record = self.path_bytes() > 0;
         let most = if path_record { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
@@ -149,8 +155,8 @@ impl Pair {
         Ok((Search::Differs { difference, interpreter, undecided }, any_open))
     }
 
-    /// Runs a choice, but with other values of all open values that have a large range; `None` if
-    /// there are no such open values.
+    /// Repeats the run of a choice with other values for all open values that have a large range.
+    /// Returns `None` if there are no such open values.
     fn run_with_other_values(
         &mut self,
         set: usize,
@@ -170,9 +176,9 @@ impl Pair {
         self.interpret(&most, Some(set)).map(Some)
     }
 
-    /// Returns the next changes to try, as index and value. Open values with small ranges come
-    /// before those with large ranges. In each group, only values after the last changed one are
-    /// changed, because later values depend on earlier ones.
+    /// Returns the next changes to try, each as the index of an open value and its new value. Open
+    /// values with small ranges come before those with large ranges. In each group, only values
+    /// after the last changed one are changed, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
         let many = |&at: &usize| drawn[at].is_wide();
         let later = |at: &usize| match changed {
@@ -191,7 +197,8 @@ impl Pair {
         order.into_iter().flat_map(|at| values(at).into_iter().map(move |v| (at, v))).collect()
     }
 
-    /// Returns all keys of at most 8 bytes in the kernel's hash maps, as numbers.
+    /// Returns the keys in the kernel's hash maps as numbers. Keys of more than 8 bytes are left
+    /// out.
     fn numbers_of_keys(&self) -> Vec<u64> {
         let maps = self.lifted.layout.maps.iter().filter_map(|map| self.loaded.map(&map.name));
         let tables = maps.filter(|map| map.definition().kind == MapKind::HASH);
@@ -230,15 +237,16 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// Returns a function that reads bytes of the path record after a run of the interpreter.
+    /// Returns a function that reads a byte of the path record as a run of the interpreter left it.
+    /// Returns `None` if the program does not record its path.
     fn recorded_by(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let path_record = self.path_record.as_ref()?;
         let map = self.lifted.layout.maps.iter().find(|map| map.name == path_record.map)?;
         Some(move |at| self.byte(Some(run), (map.values, at)))
     }
 
-    /// Describes the difference between the recorded paths of the kernel and of a run of the
-    /// interpreter; `None` if they are equal or not recorded.
+    /// Describes how the path that the kernel recorded differs from the path of the interpreter's
+    /// run. Returns `None` if they are equal or the program does not record its path.
     fn differing_path(&self, run: &Run) -> Option<String> {
         let interpreter: Vec<u8> = (0..self.path_bytes()).map(self.recorded_by(run)?).collect();
         let kernel = self.recorded();
@@ -246,9 +254,9 @@ impl Pair {
         Some(format!("path {} in the kernel, {} here", hex(kernel), hex(&interpreter)))
     }
 
-    /// Returns the length of the common prefix of the path records of a run and of the kernel:
-    /// equal bits of the path plus equal bytes of the results after it. 0 for programs without a
-    /// record.
+    /// Measures how far the path record of a run agrees with the kernel's record. Returns the
+    /// number of equal bits at the start of the path, plus the number of equal bytes of results.
+    /// Returns 0 for programs that do not record their path.
     fn common_results(&self, run: &Run) -> usize {
         let Some(interpreter) = self.recorded_by(run).filter(|_| self.path_bytes() > 0) else {
             return 0;

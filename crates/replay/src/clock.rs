@@ -1,9 +1,9 @@
-//! The kernel's clocks that programs read.
+//! Reads the clocks that programs in the kernel can read.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the current nanoseconds of the clock that a helper reads; `None` if the name is not that
-/// of a helper that reads a clock.
+/// Returns the current time in nanoseconds of the clock that the helper `name` reads. Returns
+/// `None` if the helper does not read a clock.
 pub fn now(name: &str) -> Option<u64> {
     let clock = match name {
         _ if name.starts_with("bpf_ktime_get_ns") => ClockId::Monotonic,

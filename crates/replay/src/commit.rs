@@ -1,4 +1,4 @@
-//! Commit of a run: the next run starts with the map content that it left.
+//! Keeps the map content that a run left, so that the next run starts with it.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,8 @@ use crate::entry::set_value;
 use crate::pair::Pair;
 
 impl Pair {
-    /// Keeps the map content that the run wrote. If bytes are open, takes the kernel's values.
+    /// Keeps the map content that the run wrote. If bytes depend on open values, the kernel's bytes
+    /// are kept.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();
@@ -54,7 +55,8 @@ impl Pair {
         }
     }
 
-    /// Renumbers the elements of queues: in every run, the oldest element has number 0.
+    /// Renumbers the elements of queues after a run. Every run expects the oldest element at number
+    /// 0.
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;

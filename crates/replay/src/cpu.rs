@@ -1,6 +1,6 @@
-//! Temporary pinning of the calling thread to one CPU. In per-CPU maps, only the value of the CPU
-//! that runs the program is compared. The thread belongs to the caller, so it gets its affinity
-//! back.
+//! Pins the calling thread to one CPU for a limited time. Of per-CPU maps, only the value on the
+//! CPU that runs the program is compared. The affinity is restored afterwards, because the thread
+//! belongs to the caller.
 
 use std::marker::PhantomData;
 
@@ -43,7 +43,7 @@ mod linux {
         }
     }
 
-    /// Returns the CPU of the calling thread.
+    /// Returns the number of the CPU that the calling thread is running on.
     pub fn current() -> usize {
         sched_getcpu()
     }
@@ -54,7 +54,7 @@ pub use linux::current;
 
 #[cfg(not(target_os = "linux"))]
 impl Pinned {
-    /// Does nothing.
+    /// Does nothing, because this system cannot pin threads.
     pub fn to(_: usize) -> Pinned {
         Pinned { of_this_thread: PhantomData }
     }

@@ -1,4 +1,4 @@
-//! Report of a packet on which kernel and interpreter disagree.
+//! Reports a packet that kernel and interpreter treat differently.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use slowpath_kernel::Context;
 use crate::outcome::Outcome;
 use crate::pair::{Pair, hex, is_queue};
 
-/// Maximum number of elements of a map in a report.
+/// Maximum number of elements of each map in a report.
 const MAX_ELEMENTS: usize = 10_000;
 
-/// A run of the kernel that no tried choice of open values reproduces. The cause is a defect of
-/// slowpath, or an input that the model lacks.
+/// A run of the kernel that the interpreter did not reproduce. The cause is a defect of slowpath,
+/// or an input that its model of BPF lacks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     /// Name of the program.
     pub program: String,
-    /// Difference between kernel and interpreter, in one sentence.
+    /// Difference between the results of kernel and interpreter, in one sentence.
     pub difference: String,
     /// Packet, context and maps before the run, as a witness for
     /// [`Replay::install`](crate::Replay::install).
@@ -28,7 +28,8 @@ pub struct Disagreement {
     pub kernel: Outcome,
     /// Outcome in the interpreter, if it completed the run.
     pub interpreter: Option<Outcome>,
-    /// Reason why another choice of open values may still agree; `None` if none can.
+    /// Reason why the interpreter might still agree with values that were not tried. `None` if all
+    /// values were tried.
     pub undecided: Option<&'static str>,
 }
 
@@ -60,7 +61,8 @@ impl Disagreement {
 }
 
 impl Pair {
-    /// Returns packet, context and maps before a run, as a witness.
+    /// Returns the packet, the context and the maps before a run, as a witness from which the run
+    /// can be repeated.
     pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
         let environment = json!([
             {"name": "ingress_ifindex", "value": context.ingress_ifindex},

@@ -1,4 +1,5 @@
-//! Open values: values that a run of the interpreter draws instead of computing.
+//! Finds the open values of a run: the values that the interpreter cannot compute, such as the time
+//! or a random number.
 
 use serde::Serialize;
 use slowpath_exec::concrete::Run;
@@ -6,7 +7,8 @@ use slowpath_ir::{DrawId, Op};
 
 use crate::pair::Pair;
 
-/// Largest difference between the limits of an open value that counts as a small range.
+/// If the largest and the smallest possible value differ by at most this number, the range is
+/// small.
 const FEW: u64 = 4096;
 
 /// Name of the open value that stands for the key that the kernel passes to a callback.
@@ -15,7 +17,7 @@ const KEY: &str = "the element's key";
 /// An open value that a run used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// Operation that draws the value.
+    /// The operation of the lifted program that needs the value.
     pub draw: DrawId,
     /// Smallest possible value.
     pub min: u64,
@@ -26,33 +28,36 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Returns true if the range is too large to try all values.
+    /// Returns true if the value has too many possible values to try them all.
     pub fn has_large_range(&self) -> bool {
         self.max - self.min > FEW
     }
 
-    /// Returns true if bytes that depend on the value are open: its range is large, and it is not a
-    /// key. For a key, the keys of the maps are tried.
+    /// Returns true if bytes that depend on the value are not compared. This is so if its range is
+    /// large, unless it is a key: for keys, the search tries the keys in the maps.
     pub fn is_wide(&self) -> bool {
         self.has_large_range() && !self.is_key
     }
 }
 
-/// An open value and its value in a run.
+/// An open value, together with the value that was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// Source of the value: a helper, or an instruction.
+    /// The helper or instruction that the value comes from.
     pub call: String,
-    /// Name of the value among the results of the source.
+    /// Name of the value, which tells it apart from other results of the same helper or
+    /// instruction.
     pub result: String,
-    /// Value that reproduces the kernel's run; the smallest possible value if it is not determined.
+    /// Value that reproduces the kernel's run. It is the smallest possible value if the run does
+    /// not show which one the kernel used.
     pub value: u64,
-    /// True if the kernel used this value; false for clocks and random numbers, which may differ.
+    /// True if the kernel used exactly this value. False for clocks and random numbers, where the
+    /// kernel's value may differ.
     pub determined: bool,
 }
 
 impl Pair {
-    /// Returns the open values that a run used, in order.
+    /// Returns the open values that a run used, in the order of their use.
     pub fn drawn(&self, run: &Run) -> Vec<Drawn> {
         if run.unknowns == 0 {
             return Vec::new();
@@ -70,7 +75,7 @@ impl Pair {
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// Pairs open values with the values `chosen` for them.
+    /// Combines open values with the values that were `chosen` for them, in the same order.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {
             let draw = &self.lifted.program.draws[drawn.draw.index()];

@@ -1,4 +1,4 @@
-//! Changes of a run in the kernel, as a basis for undoing them.
+//! Lists the changes that a run made in the kernel, so that they can be undone.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::elements::is_readable;
 use crate::outcome::{Moved, Outcome, digits};
 use crate::pair::{Pair, hex};
 
-/// Changes of a run.
+/// Changes that a run made to the packet and to maps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Effects {
-    /// Changed bytes of the original packet, including bytes that were cut off.
+    /// Changed bytes of the original packet, including bytes that the program cut off.
     pub packet: Vec<PacketChange>,
-    /// Moves of the ends of the packet.
+    /// Distances by which the start and the end of the packet moved.
     pub moved: Moved,
     /// Map elements whose value changed.
     pub maps: Vec<MapChange>,
-    /// Actual or possible changes that cannot be read back.
+    /// Changes that the run made or may have made, but that cannot be read back from the kernel.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -31,7 +31,7 @@ impl Effects {
     }
 }
 
-/// A range of changed bytes of a packet.
+/// A range of consecutive bytes of the packet that a run changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PacketChange {
     /// Offset of the first byte from the start of the original packet.
@@ -44,8 +44,8 @@ pub struct PacketChange {
     pub after: Vec<u8>,
 }
 
-/// A map element that was changed, inserted or deleted. In a per-CPU map, the value of the CPU that
-/// ran the program.
+/// A map element that was changed, inserted or deleted. For a per-CPU map, this is only the value
+/// on the CPU that ran the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MapChange {
     /// Name of the map; for a map inside a map of maps, `OUTER.inner`.
@@ -64,10 +64,10 @@ pub struct MapChange {
     pub after: Option<Vec<u8>>,
 }
 
-/// A change that cannot be read back.
+/// A change that a helper made or may have made, and that cannot be read back from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Unreadable {
-    /// Name of the responsible helper, without `bpf_`.
+    /// Name of the helper that makes the change, without `bpf_`.
     pub call: String,
     /// Names of the maps that the helper may have changed: all maps of the type that it changes.
     /// Empty if it does not change maps.
@@ -82,7 +82,7 @@ fn optional_digits<S: Serializer>(
 }
 
 /// Helpers whose changes cannot be read back, with the type of the maps that they change. `None`
-/// means that the cost class names the type (`call.HELPER.TYPE`).
+/// means that the cost class of the call names the type (`call.HELPER.TYPE`).
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -97,7 +97,7 @@ const CALLS: [(&str, Option<&str>); 10] = [
 ];
 
 impl Pair {
-    /// Returns the changes of a run. Must be called before the run is committed.
+    /// Returns the changes that a run made. Must be called before the run is committed.
     pub fn effects(&self, packet: &[u8], kernel: &Outcome, agreed: &Agreed) -> Effects {
         let moved = self.moved(&agreed.run, packet.len());
         let maps = &self.lifted.layout.maps;
@@ -122,8 +122,8 @@ impl Pair {
         }
     }
 
-    /// Returns the bytes of the packet that a run changed. New bytes are the kernel's, except for
-    /// bytes that are no longer part of the packet.
+    /// Returns the bytes of the packet that a run changed. Their new values come from the kernel;
+    /// those of bytes that were cut off come from the interpreter.
     fn changed_bytes(
         &self,
         packet: &[u8],

@@ -1,4 +1,4 @@
-//! Comparison of the map elements that a run writes with those of the kernel.
+//! Compares the map elements that a run of the interpreter writes with the elements in the kernel.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,9 +23,9 @@ const READABLE: [MapKind; 7] = [
     MapKind::LPM_TRIE,
 ];
 
-/// Lowest address of kernel memory, on x86-64 and arm64 with at most 48 address bits.
+/// Lowest address of kernel memory, on x86-64 and on arm64 with at most 48 address bits.
 const KERNEL: u64 = 0xffff_0000_0000_0000;
-/// Maximum distance in bytes of an address from the start of its region.
+/// Largest distance in bytes between an address and the start of the region that it points into.
 const REACH: u64 = 1 << 24;
 
 /// Returns true if the elements of maps of this type can be read back.
@@ -33,7 +33,7 @@ pub fn is_readable(kind: MapKind) -> bool {
     READABLE.contains(&kind)
 }
 
-/// An element that a run wrote, before and after the run.
+/// A map element that a run wrote, with its values before and after the run.
 #[derive(Clone, Debug)]
 pub struct Touched {
     /// Index of the element's map in the layout.
@@ -41,19 +41,19 @@ pub struct Touched {
     /// Number of the element in the layout of the map.
     pub number: u64,
     pub key: Vec<u8>,
-    /// Address that stands for the inner map; `None` if the map is not inside a map of maps.
+    /// Address that the interpreter uses for the inner map; `None` if the map is not an inner map.
     pub map_address: Option<u64>,
-    /// Value before the run.
+    /// Value before the run; `None` if the element did not exist.
     pub before: Option<Vec<u8>>,
-    /// Value in the kernel after the run.
+    /// Value in the kernel after the run; `None` if the element does not exist.
     pub kernel: Option<Vec<u8>>,
-    /// Value in the interpreter after the run.
+    /// Value in the interpreter after the run; `None` if the element does not exist.
     pub interpreter: Option<Vec<u8>>,
 }
 
 impl Pair {
-    /// Returns the elements that a run wrote, and those that the run `other` with other open values
-    /// wrote.
+    /// Returns the elements that a run wrote. Includes the elements that the run `other` wrote,
+    /// which used other values for the open values.
     pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
         let mut all = Vec::new();
         for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
@@ -81,8 +81,8 @@ impl Pair {
         all
     }
 
-    /// Returns the elements of a map that a run wrote: number, key, and for an inner map its
-    /// address.
+    /// Returns the number and the key of each element of a map that a run wrote. For an inner map,
+    /// also returns the address that stands for it.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -109,8 +109,8 @@ impl Pair {
         elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.map_address))).collect()
     }
 
-    /// Returns the place of an element's value after a run; for `None`, at the start of the next
-    /// run.
+    /// Returns the place of an element's value in memory after `run`. Without a run, returns the
+    /// place at the start of the next run.
     fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
         let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
@@ -118,8 +118,8 @@ impl Pair {
         (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
     }
 
-    /// Returns the interpreter's value of an element after a run; for `None`, at the start of the
-    /// next run. Returns `None` if the element does not exist.
+    /// Returns the interpreter's value of an element after `run`, or at the start of the next run
+    /// if `run` is `None`. Returns `None` if the element does not exist.
     fn value(
         &self,
         layout: &MapLayout,
@@ -141,8 +141,8 @@ impl Pair {
         })
     }
 
-    /// Describes the first difference between the elements that a run wrote and the kernel's
-    /// elements.
+    /// Describes the first element that differs between interpreter and kernel, among the elements
+    /// that a run wrote. Returns `None` if they agree.
     pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
         for element in touched {
             let Touched { number, key, map_address, kernel, interpreter, .. } = element;
@@ -168,8 +168,8 @@ impl Pair {
         None
     }
 
-    /// Returns the interpreter's value, with the kernel's addresses at each offset where both
-    /// values have an address. Does not check that both addresses refer to the same object.
+    /// Replaces addresses in the interpreter's value by the kernel's addresses at the same offsets.
+    /// Does not check that both addresses refer to the same object.
     fn with_kernel_addresses(&self, kernel: Option<&[u8]>, mut interpreter: Vec<u8>) -> Vec<u8> {
         let Some(kernel) = kernel.filter(|kernel| kernel.len() == interpreter.len()) else {
             return interpreter;
@@ -192,8 +192,9 @@ impl Pair {
         bases.any(|base| number.wrapping_sub(base) < REACH)
     }
 
-    /// Describes all differences between the maps of kernel and interpreter, one sentence each.
-    /// Skips inner maps, and tries, of which the interpreter knows only some elements.
+    /// Describes all differences between the maps of kernel and interpreter, in one sentence each.
+    /// Skips inner maps. Also skips tries, because the interpreter knows only some of their
+    /// elements.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();
@@ -240,8 +241,8 @@ fn element_fault(
     format!("{map} at {}: {} in the kernel, {} here", hex(key), shown(kernel), shown(interpreter))
 }
 
-/// Returns true if the kernel's value is as expected. If `interpreter` and `other` differ, any
-/// value is accepted, byte by byte.
+/// Returns true if the kernel's value agrees with the interpreter's. Bytes in which `interpreter`
+/// and `other` differ may have any value in the kernel.
 fn matches(
     kernel: Option<&[u8]>,
     interpreter: Option<&[u8]>,

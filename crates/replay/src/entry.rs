@@ -1,10 +1,10 @@
-//! Writing of map elements into the environment of the interpreter.
+//! Writes map elements into the memory of the interpreter.
 
 use slowpath_bpf::lift::{Keying, MapLayout};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::RegionId;
 
-/// An element of a map.
+/// A map element to write: a key and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Key, with the key size of the map.
@@ -13,8 +13,8 @@ pub struct Entry {
     pub value: Vec<u8>,
 }
 
-/// Adds an element to a map; with a `map_address`, to the inner map that it stands for. Returns the
-/// element's number.
+/// Adds an element to a map in the interpreter and returns the element's number. With a
+/// `map_address`, adds it to the inner map that this address stands for.
 pub fn install_at(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -29,7 +29,7 @@ pub fn install_at(
     number
 }
 
-/// Sets the value at a place of a map.
+/// Writes the value of the element at a place of a map.
 pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut Environment) {
     write(environment, layout.values, place << layout.element_bits, value);
 }
@@ -41,8 +41,8 @@ pub fn write(environment: &mut Environment, region: RegionId, start: u64, bytes:
     }
 }
 
-/// Returns the number of the element with a key: the key itself, or the number that stands for its
-/// words if keys of this map are interned.
+/// Returns the number that the interpreter uses for the element with a key. This is the key itself,
+/// or an assigned number if keys of this map are interned.
 fn number(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -68,7 +68,7 @@ fn number(
     number
 }
 
-/// Returns the number of a pair; assigns the next free number to a new pair.
+/// Returns the number that stands for a pair. A pair without a number gets the next free one.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

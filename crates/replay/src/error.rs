@@ -1,4 +1,4 @@
-//! Errors of replaying a program or packet. Each error is one line.
+//! Errors of replaying a program or a packet. Each message is one line.
 
 use slowpath_bpf::ObjectError;
 use slowpath_bpf::lift::LiftError;
@@ -47,7 +47,8 @@ pub enum ReplayError {
         /// Length of the metadata in bytes.
         len: usize,
     },
-    /// After an earlier failed run, map content is unknown and cannot be read back from the kernel.
+    /// After an earlier failed run, the content of a map is unknown and cannot be read back from
+    /// the kernel.
     #[error(
         "program {program}: after a run that was not followed, the content of {map} is not known; start anew"
     )]
@@ -65,11 +66,11 @@ pub enum ReplayError {
         /// Reason.
         cause: ConcreteError,
     },
-    /// Kernel and interpreter behave differently.
+    /// Kernel and interpreter give different results for the packet.
     #[error("{0}; this is a defect of slowpath, please report it")]
     Disagreement(Box<Disagreement>),
-    /// Not all open values were tried, so kernel and interpreter may still agree. The interpreter's
-    /// maps equal the kernel's again.
+    /// Kernel and interpreter gave different results, but not all values of the open values were
+    /// tried. They may still agree. The interpreter's maps were copied from the kernel again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
 }

@@ -1,4 +1,4 @@
-//! Installation of map content in kernel and interpreter.
+//! Fills maps in the kernel and in the interpreter with the same content.
 
 use serde_json::Value;
 use slowpath_bpf::MapKind;
@@ -10,7 +10,7 @@ use crate::entry::{Entry, install_at, set_value, write};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose values [`install`] chooses; of the witness's elements, only the keys count.
+/// Types of maps whose values [`install`] chooses itself. It takes only the keys from the witness.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
 impl Pair {
@@ -57,7 +57,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts the inner map `within` of the last witness into a map of maps, in the interpreter.
+    /// Puts the inner map `within` of the last witness into a map of maps. Changes only the
+    /// interpreter.
     fn put_inner_map(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
         let known = self.inner.iter().position(|(of, name)| *of == witness && name == within);
@@ -74,7 +75,7 @@ impl Pair {
         }
     }
 
-    /// Installs the inner maps of the last witness in the interpreter.
+    /// Fills the inner maps of the last witness. Changes only the interpreter.
     fn install_into_inner(&mut self, layout: &MapLayout, witness: &Value) {
         let last = self.installed.len().saturating_sub(1);
         for entry in entries(witness, &layout.name) {
@@ -89,13 +90,14 @@ impl Pair {
         }
     }
 
-    /// Returns the address that stands for the inner map with this number.
+    /// Returns the address that the interpreter uses for the inner map with this number.
     fn address(&self, layout: &MapLayout, number: usize) -> Option<u64> {
         let outer = self.outer(layout)?;
         Some(self.base(outer.values)?.wrapping_add((number as u64) << outer.element_bits))
     }
 
-    /// Puts an element into a map, in kernel and interpreter. Queues and stacks ignore the key.
+    /// Puts an element into a map, in kernel and interpreter. The key is ignored for queues and
+    /// stacks.
     pub fn put(&mut self, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let map = self.loaded.map(name).ok_or_else(|| self.no_map(name))?;
@@ -115,8 +117,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts an element into the inner map `name` of the object, which the map of maps `outer`
-    /// contains.
+    /// Puts an element into the inner map `name` of the object, in kernel and interpreter. `outer`
+    /// is the map of maps that contains the inner map.
     pub fn put_inner(&mut self, outer: &str, name: &str, entry: &Entry) -> Result<(), ReplayError> {
         let lifted = self.lifted.clone();
         let mut maps =
@@ -133,7 +135,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Adds an element to a queue or stack in the interpreter.
+    /// Adds an element to a queue or stack. Changes only the interpreter.
     fn enqueue(&mut self, layout: &MapLayout, value: &[u8]) {
         let Some(room) = layout.free_elements else { return };
         let free = self.environment.inputs.get(&room.free).copied().unwrap_or_default();
@@ -147,7 +149,8 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// Reads the numbers of elements of evicting maps from the kernel.
+    /// Reads from the kernel how many elements the maps have that evict elements when they are
+    /// full.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         for layout in lifted.layout.maps.iter().filter(|layout| layout.kind.evicts()) {

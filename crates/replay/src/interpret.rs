@@ -1,4 +1,4 @@
-//! Runs of the interpreter.
+//! Runs the program in the interpreter.
 
 use slowpath_bpf::lift::{Bytes, MapLayout};
 use slowpath_exec::concrete::{self, ConcreteError, Run};
@@ -8,11 +8,11 @@ use slowpath_kernel::Context;
 use crate::entry::write;
 use crate::pair::{Pair, unusual_value};
 
-/// Maximum number of blocks of a run: more than in any program whose loops the engine unrolls.
+/// Maximum number of blocks of a run. No program whose loops the engine unrolls has so many.
 const MAX_BLOCKS: usize = 1_000_000;
 
 impl Pair {
-    /// Sets the packet for the next runs.
+    /// Sets the packet and its context for the next runs of the interpreter.
     pub fn set_packet(&mut self, packet: &[u8], context: &Context) {
         let region = self.lifted.layout.packet;
         write(&mut self.environment, region, 0, packet);
@@ -34,8 +34,8 @@ impl Pair {
         }
     }
 
-    /// Interprets the program. The first open values are those of `choice`, the others take their
-    /// smallest value. If `value_set` is given, open inputs take the values of this set
+    /// Interprets the program. The first open values are those of `choice`, and all others are as
+    /// small as possible. If `value_set` is given, unknown inputs take unusual values of this set
     /// ([`unusual_value`]).
     pub fn interpret(
         &mut self,
@@ -74,7 +74,7 @@ impl Pair {
         result
     }
 
-    /// Returns the interned keys that a packet makes the program look up in a map.
+    /// Returns the keys that a packet makes the program look up in a map whose keys are interned.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8], context: &Context) -> Vec<Vec<u8>> {
         self.set_packet(packet, context);
         let (Ok(run), Some(present)) = (self.interpret(&[], None), layout.present) else {

@@ -1,4 +1,4 @@
-//! Map elements that a packet makes the program look up.
+//! Finds the map elements that a packet makes the program look up.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +9,29 @@ use slowpath_kernel::{Context, MapError};
 
 use crate::pair::{Pair, is_queue};
 
-/// A look-up of an element.
+/// A lookup of a map element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the map.
     pub map: String,
-    /// Key of the lookup; in a trie, the matching element may have a shorter prefix.
+    /// Key that the program looks up. In a trie, the matching element may have a shorter prefix.
     pub key: Vec<u8>,
 }
 
-/// Look-ups of a packet, found by interpretation before the kernel runs it.
+/// Lookups that a packet leads to. They are found by interpretation, before the kernel runs the
+/// packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookups {
-    /// Number of executed instructions.
+    /// Number of instructions that the program executes.
     pub instructions: u64,
-    /// Looked-up elements, by map. Elements of arrays are included if they are read or written.
+    /// Elements that the program looks up, map by map. Elements of arrays are included if they are
+    /// read or written.
     pub elements: Vec<Lookup>,
 }
 
 impl Pair {
-    /// Interprets a packet with the smallest open values, without changing state. `None` if the
-    /// interpreter does not complete the run.
+    /// Interprets a packet with all open values at their minimum. Does not change the state of the
+    /// maps. Returns `None` if the interpreter does not complete the run.
     pub fn lookup(
         &mut self,
         packet: &[u8],
@@ -48,8 +50,8 @@ impl Pair {
     }
 }
 
-/// Returns the region that a lookup in a map reads first, and the shift from element numbers to
-/// offsets.
+/// Returns the region of memory that a lookup in a map reads first. The second number is the shift
+/// that turns element numbers into offsets.
 fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),

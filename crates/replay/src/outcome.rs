@@ -1,4 +1,4 @@
-//! Effects of a run on its packet.
+//! Describes what a run did to its packet, and compares this between kernel and interpreter.
 
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Run;
@@ -7,7 +7,7 @@ use slowpath_kernel::TestRun;
 
 use crate::pair::{Pair, hex};
 
-/// Effect of a run on its packet.
+/// Return value of a run, and the packet that it left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Return value of the program.
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub metadata: Vec<u8>,
 }
 
-/// Serialises bytes as hexadecimal digits.
+/// Serialises bytes as a string of hexadecimal digits.
 pub fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&hex(bytes))
 }
@@ -49,19 +49,19 @@ impl Pair {
         }
     }
 
-    /// Reads a 4-byte word of memory after a run.
+    /// Reads a 4-byte word of the interpreter's memory as a run left it.
     fn word(&self, run: &Run, region: RegionId, offset: u64) -> u32 {
         u32::from_le_bytes([0, 1, 2, 3].map(|n| self.byte(Some(run), (region, offset + n))))
     }
 
-    /// Returns the address of the packet's first byte before a run.
+    /// Returns the address that the first byte of the packet had before a run.
     fn packet_base(&self, run: &Run) -> u64 {
         let packet = self.lifted.layout.packet;
         run.regs[self.lifted.program.regions[packet.index()].base.index()]
     }
 
-    /// Returns the moves of the ends of the packet, of `length` bytes before the run, by a run of
-    /// the interpreter.
+    /// Returns how far a run of the interpreter moved the start and the end of the packet. `length`
+    /// is the packet's length in bytes before the run.
     pub fn moved(&self, run: &Run, length: usize) -> Moved {
         let field = |offset| i64::from(self.word(run, self.lifted.layout.context, offset));
         let start = i64::from(self.packet_base(run) as u32);
@@ -73,19 +73,20 @@ impl Pair {
     }
 }
 
-/// Moves of the ends of a packet by a run, in bytes. Positive moves are towards the packet's end.
+/// Distances in bytes by which a run moved the start and the end of a packet. Positive distances
+/// are towards the packet's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Move of the packet's start.
+    /// Distance by which the packet's start moved.
     pub head: i64,
-    /// Move of the packet's end.
+    /// Distance by which the packet's end moved.
     pub tail: i64,
-    /// Move of the metadata's start, which was the packet's start before the run.
+    /// Distance by which the metadata's start moved. Before the run, it was at the packet's start.
     pub metadata: i64,
 }
 
-/// Returns true if the kernel's bytes are as expected. Where `interpreter` and `other` differ, any
-/// byte is accepted.
+/// Returns true if the kernel's bytes agree with the interpreter's. Where `interpreter` and `other`
+/// differ, any byte is accepted.
 pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
     if interpreter.len() != other.len() {
         return true;
@@ -95,7 +96,7 @@ pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
         && kernel.iter().zip(expected).all(|(t, (a, b))| a != b || t == a)
 }
 
-/// Describes the difference between the kernel's and the interpreter's outcome; `None` if they
+/// Describes the difference between the outcomes of kernel and interpreter. Returns `None` if they
 /// agree. Where `interpreter` and `other` differ, any value is accepted.
 pub fn differing_outcome(
     kernel: &Outcome,

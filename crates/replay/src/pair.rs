@@ -1,5 +1,5 @@
-//! A program in the kernel and in the concrete interpreter, with equal map content, and the initial
-//! state of the interpreter's next run.
+//! Holds a program in the kernel and in the concrete interpreter, with equal map content. Also
+//! holds the state from which the interpreter starts its next run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use crate::cpu;
 use crate::entry::write;
 use crate::tries::Tries;
 
-/// The path record of an instrumented program. The search for open values looks for the recorded
-/// path.
+/// Tells where an instrumented program records its path. The search for open values uses the record
+/// to find the path that the kernel took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathRecord {
-    /// Name of an array with one element: the bits of the path, followed by the results of calls.
+    /// Name of an array map with one element. The element has the bits of the path, followed by the
+    /// results of calls.
     pub map: String,
-    /// Number of bytes of the path.
+    /// Number of bytes that the bits of the path take in the record.
     pub path_bytes: u64,
 }
 
@@ -31,9 +32,9 @@ pub struct PathRecord {
 pub struct Pair {
     pub loaded: LoadedProgram,
     pub lifted: Arc<Lifted>,
-    /// Initial state of the interpreter's next run.
+    /// State from which the interpreter starts its next run: its memory and its inputs.
     pub environment: Environment,
-    /// Minimum and maximum of each open input.
+    /// Smallest and largest possible value of each input that the interpreter does not know.
     pub open_inputs: BTreeMap<InputId, (u64, u64)>,
     pub tries: Tries,
     /// Length in bytes of the packet in the interpreter's memory.
@@ -43,25 +44,28 @@ pub struct Pair {
     pub cpu: usize,
     /// Number of possible CPUs.
     pub cpus: usize,
-    /// Guards that keep the installed witnesses alive.
+    /// Guards that keep the content of installed witnesses in the kernel.
     pub installed: Vec<Installed>,
-    /// Inner maps of witnesses: index of the witness, and name of the map in it. They are numbered
-    /// after the maps of the object.
+    /// Inner maps of witnesses, each as the index of the witness and the name of the map in it.
+    /// Their numbers follow those of the object's maps.
     pub inner: Vec<(usize, String)>,
     /// Number of maps of the object.
     pub object_maps: usize,
     /// True if the numbers of elements of maps must be read from the kernel before the next run.
     pub recount: bool,
-    /// Inputs that are times, with the name of the helper that returns them.
+    /// Inputs that contain a time, with the name of the helper that returns the time.
     pub clocks: Vec<(InputId, String)>,
-    /// Number of elements ever inserted into each evicting map, by the region of its values.
+    /// Number of elements that were ever inserted into each map that evicts elements, by the region
+    /// of the map's values.
     pub inserted: HashMap<RegionId, u64>,
-    /// Elements of evicting maps that are in the kernel's maps before the current run.
+    /// Elements of evicting maps that the kernel's maps were found to contain before the current
+    /// run.
     pub confirmed: HashSet<(RegionId, u64)>,
 }
 
 impl Pair {
-    /// Combines a loaded and a lifted program, with the initial content of their maps.
+    /// Combines a program in the kernel with the same program for the interpreter. Both start with
+    /// the initial content of their maps.
     pub fn new(loaded: LoadedProgram, object: &Object, lifted: Arc<Lifted>, cpus: usize) -> Pair {
         let mut environment = Environment::with_fill(&lifted.program, 0);
         environment.unnumbered = Some(0);
@@ -125,35 +129,36 @@ impl Pair {
         }
     }
 
-    /// Returns the interpreter's address of the start of a region.
+    /// Returns the address that the interpreter uses for the start of a region.
     pub fn base(&self, region: RegionId) -> Option<u64> {
         let kind = InputKind::BaseAddress(region);
         let input = self.lifted.program.inputs.iter().position(|input| input.kind == kind)?;
         self.environment.inputs.get(&InputId::from(input)).copied()
     }
 
-    /// Returns the input with a name.
+    /// Returns the input of the lifted program with this name, if it has one.
     pub fn input(&self, name: &str) -> Option<InputId> {
         let mut inputs = self.lifted.program.inputs.iter();
         inputs.position(|input| input.name == name).map(InputId::from)
     }
 
-    /// Returns a byte of the interpreter's memory after a run; for `None`, at the start of the next
-    /// run.
+    /// Returns a byte of the interpreter's memory as `run` left it. Without a run, returns the byte
+    /// at the start of the next run.
     pub fn byte(&self, run: Option<&Run>, place: (RegionId, u64)) -> u8 {
         let written = run.and_then(|run| run.written.get(&place));
         let known = written.or_else(|| self.environment.memory.get(&place));
         known.copied().unwrap_or(self.environment.fill)
     }
 
-    /// Returns the map of maps that contains the inner maps with this layout; `None` if the layout
-    /// is not that of inner maps.
+    /// Returns the map of maps to whose inner maps this layout belongs. Returns `None` if the
+    /// layout does not describe inner maps.
     pub fn outer(&self, layout: &MapLayout) -> Option<&MapLayout> {
         let outer = layout.name.strip_suffix(".inner").filter(|_| layout.inner)?;
         self.lifted.layout.maps.iter().find(|map| map.name == outer)
     }
 
-    /// Returns a map in the kernel; with a `map_address`, the inner map that it stands for.
+    /// Returns the kernel's map with this layout. With a `map_address`, returns the inner map that
+    /// the address stands for.
     pub fn kernel_map(&self, layout: &MapLayout, map_address: Option<u64>) -> Option<&Map> {
         let Some(map_address) = map_address else { return self.loaded.map(&layout.name) };
         self.map_by_number(self.inner_map_number(layout, map_address)?)
@@ -166,12 +171,12 @@ impl Pair {
         usize::try_from(distance >> outer.element_bits).ok()
     }
 
-    /// Returns the number of maps of the object and inner maps of witnesses.
+    /// Returns the total number of the object's maps and of inner maps of witnesses.
     pub fn map_count(&self) -> usize {
         self.object_maps + self.inner.len()
     }
 
-    /// Returns the map with a number: a map of the object, or an inner map of a witness.
+    /// Returns the map with this number, which is a map of the object or an inner map of a witness.
     pub fn map_by_number(&self, number: usize) -> Option<&Map> {
         let Some(index) = number.checked_sub(self.object_maps) else {
             return self.loaded.map_by_number(number);
@@ -180,22 +185,23 @@ impl Pair {
         self.installed.get(*witness)?.inner(name)
     }
 
-    /// Returns the kernel's value of a key; in a per-CPU map, the value of the CPU that runs the
-    /// program.
+    /// Returns the value that the kernel has for a key. For a per-CPU map, returns the value on the
+    /// CPU that runs the program.
     pub fn kernel_value(&self, map: &Map, key: &[u8]) -> Option<Vec<u8>> {
         let mut values = map.lookup_all(key).ok().flatten()?;
         let at = if values.len() > 1 { self.cpu } else { 0 };
         (at < values.len()).then(|| values.swap_remove(at))
     }
 
-    /// Reads the path record from the kernel: the bits of the path and the results of calls. Empty
-    /// for programs without a record.
+    /// Reads the path record from the kernel: the bits of the path, followed by the results of
+    /// calls. Returns no bytes for programs that do not record their path.
     pub fn recorded(&self) -> Vec<u8> {
         let map = self.path_record.as_ref().and_then(|record| self.loaded.map(&record.map));
         map.and_then(|map| map.lookup(&[0; 4]).ok().flatten()).unwrap_or_default()
     }
 
-    /// Returns the number of bytes of the path in the path record; 0 without a record.
+    /// Returns how many bytes the path takes in the path record. Returns 0 for programs that do not
+    /// record their path.
     pub fn path_bytes(&self) -> u64 {
         self.path_record.as_ref().map_or(0, |path_record| path_record.path_bytes)
     }
@@ -206,11 +212,11 @@ pub fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// Number of sets of values for [`unusual_value`].
+/// Number of different sets of values that [`unusual_value`] can return.
 pub const VALUE_SETS: usize = 4;
 
-/// Returns an unusual value between `min` and `max`. Its bytes differ from those of small numbers
-/// and from those of the other sets.
+/// Returns a value between `min` and `max` that is unlikely to occur by chance. Its bytes differ
+/// from those of small numbers and from those of the other sets.
 pub fn unusual_value(set: usize, min: u64, max: u64) -> u64 {
     const BYTES: [u64; VALUE_SETS] = [
         0x3b5d_9f27_c3a1_e695,

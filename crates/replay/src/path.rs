@@ -1,4 +1,4 @@
-//! Identity of paths.
+//! Computes a number that identifies the path of a run.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -7,9 +7,9 @@ use fnv::FnvHasher;
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Taken;
 
-/// Identity of a path through a lifted program. Runs through the same blocks in the same order have
-/// the same identity; other runs have different identities, except with a probability of 2^-64. The
-/// identity depends only on the object, the lifting options and the path.
+/// A number that identifies a path through a lifted program. Runs through the same blocks in the
+/// same order have the same number. Other runs have different numbers, except with a probability of
+/// 2^-64. The number depends only on the object, the lifting options and the path.
 ///
 /// A block is an instruction together with its call chain. Lookups that hit and lookups that miss
 /// lead to different paths, and so do different numbers of loop iterations.
@@ -17,7 +17,7 @@ use slowpath_exec::concrete::Taken;
 pub struct PathId(pub u64);
 
 impl PathId {
-    /// Computes the identity of a sequence of blocks (FNV-1a).
+    /// Computes the number from the blocks of a path, with the hash function FNV-1a.
     pub fn of(path: &[Taken]) -> PathId {
         let mut hasher = FnvHasher::default();
         for taken in path {

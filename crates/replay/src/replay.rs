@@ -1,4 +1,5 @@
-//! Replay of packets through a program in kernel and interpreter.
+//! Runs packets in the kernel and in the interpreter, and compares the results. This is the public
+//! interface of the crate.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -24,40 +25,41 @@ use crate::path::PathId;
 /// Result of a packet on which kernel and interpreter agree.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Effect on the packet in the kernel.
+    /// Return value and packet that the kernel's run left.
     pub outcome: Outcome,
     /// Number of executed instructions; a 64-bit immediate load counts as one.
     pub instructions: u64,
-    /// Identity of the path.
+    /// Number that identifies the path which the packet took.
     pub path: PathId,
-    /// Run of the interpreter: blocks and costs in order, with their instructions.
+    /// Run of the interpreter. It lists the blocks and costs in order, with their instructions.
     pub run: Run,
-    /// Open values in order, and for each the value that reproduces the kernel's run.
+    /// Open values in the order of their use, each with the value that reproduces the kernel's run.
     pub choices: Vec<Choice>,
-    /// True if the path is uncertain: it depends on a time or random number of the kernel, which
-    /// cannot be observed.
+    /// True if the kernel may have taken another path. The path then depends on a time or random
+    /// number, which cannot be observed.
     pub open_path: bool,
-    /// Changes of the run.
+    /// Changes that the run made to the packet and to maps.
     pub effects: Effects,
 }
 
-/// A function of path and number of instructions that returns true for runs that need a snapshot.
+/// Decides from the path and the number of instructions whether a snapshot of the run is needed.
 type SnapshotFilter<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
 
-/// A program in the kernel and in the interpreter, with equal map content. Each packet finds the
+/// A program in the kernel and in the interpreter, with equal map content. Each packet meets the
 /// map content that the previous packet left.
 ///
 /// All packets run on the CPU that created the `Replay`, if the thread's affinity allows it.
 #[derive(Debug)]
 pub struct Replay {
     pair: Pair,
-    /// Name of a map whose content is unknown because of a failed run, if any.
+    /// Name of a map whose content is unknown because a run failed; `None` if all contents are
+    /// known.
     lost: Option<String>,
 }
 
 impl Replay {
-    /// Loads and lifts the program with this number in [`Object::programs`]. Its maps have the
-    /// object's initial content.
+    /// Loads the program into the kernel and lifts it for the interpreter. `program` is its number
+    /// in [`Object::programs`]. Its maps start with the object's initial content.
     ///
     /// # Errors
     /// [`ReplayError`] if the program cannot be linked, lifted or loaded.
@@ -65,7 +67,8 @@ impl Replay {
         Replay::of(kernel, object, program, Replay::lift(kernel, object, program)?)
     }
 
-    /// Lifts the program with this number, for [`Replay::of`].
+    /// Lifts the program with this number, without loading it. The result can be passed to
+    /// [`Replay::of`].
     ///
     /// # Errors
     /// [`ReplayError`] if the program cannot be linked or lifted.
@@ -86,7 +89,7 @@ impl Replay {
         Ok(lift(object, &linked, &options)?)
     }
 
-    /// Loads a program that is already lifted, with its own maps.
+    /// Loads a program that is already lifted. The program gets its own maps.
     ///
     /// # Errors
     /// [`ReplayError`] if the kernel does not load the program.
@@ -101,7 +104,8 @@ impl Replay {
         Ok(Replay { pair, lost: None })
     }
 
-    /// Returns the program in the kernel. After changing its maps, call [`Replay::reread`].
+    /// Returns the program in the kernel. If you change its maps, call [`Replay::reread`]
+    /// afterwards.
     pub fn loaded(&self) -> &LoadedProgram {
         &self.pair.loaded
     }
@@ -111,7 +115,8 @@ impl Replay {
         &self.pair.lifted
     }
 
-    /// From now on, searches for the path in the path record of the program, which is instrumented.
+    /// Declares that the program is instrumented and records its path. From now on, the search for
+    /// open values uses the record.
     pub fn use_path_record(&mut self, path_record: PathRecord) {
         self.pair.path_record = Some(path_record);
     }
@@ -142,7 +147,7 @@ impl Replay {
     }
 
     /// Copies the content of the kernel's maps into the interpreter, in time proportional to their
-    /// size. Assumes that queues and other maps that cannot be read back are unchanged.
+    /// size. Queues and other maps that cannot be read back must be unchanged.
     ///
     /// # Errors
     /// [`ReplayError`] if a map cannot be read.
@@ -150,17 +155,17 @@ impl Replay {
         Ok(self.pair.sync_maps()?)
     }
 
-    /// Returns the interned keys that a packet makes the program look up in a map.
+    /// Returns the keys that a packet makes the program look up in a map whose keys are interned.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
     }
 
     /// Returns the elements that the interpreter looks up for a packet, with all open values at
-    /// their minimum. `None` if the interpreter does not complete the run. Map content is
-    /// unchanged.
+    /// their minimum. Does not change maps. Returns `None` if the interpreter does not complete the
+    /// run.
     ///
     /// # Errors
-    /// [`ReplayError`] if the fill levels of maps cannot be read.
+    /// [`ReplayError`] if the number of elements of a map cannot be read.
     pub fn lookup(
         &mut self,
         packet: &[u8],
@@ -169,7 +174,7 @@ impl Replay {
         Ok(self.pair.lookup(packet, context)?)
     }
 
-    /// Returns the map that a change belongs to.
+    /// Returns the kernel's map in which a change was made.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
             Some(number) => self.pair.map_by_number(number),
@@ -177,8 +182,9 @@ impl Replay {
         }
     }
 
-    /// Describes all differences between the maps of kernel and interpreter, one sentence each.
-    /// Compares all elements; [`Replay::run`] only compares elements that the program writes.
+    /// Describes all differences between the maps of kernel and interpreter, in one sentence each.
+    /// Compares all elements, whereas [`Replay::run`] compares only elements that the program
+    /// writes.
     pub fn differing_maps(&self) -> Vec<String> {
         let _pinned = Pinned::to(self.pair.cpu);
         self.pair.differing_maps()
@@ -194,9 +200,10 @@ impl Replay {
         Ok(self.step(packet, context, &mut |_, _| false)?.0)
     }
 
-    /// Like [`Replay::run`], but if `needs_snapshot` returns true for the path and number of
-    /// instructions, also returns packet, context and maps before the run: a witness for
-    /// [`Replay::install`]. The snapshot takes time proportional to the size of the maps.
+    /// Like [`Replay::run`], but can also return the state before the run. It does so if
+    /// `needs_snapshot` returns true for the path and the number of instructions. The snapshot has
+    /// packet, context and maps, as a witness for [`Replay::install`]. Taking it needs time
+    /// proportional to the size of the maps.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -209,7 +216,7 @@ impl Replay {
         self.step(packet, context, &mut needs_snapshot)
     }
 
-    /// Returns the lengths of packets that the lifted program supports, in bytes.
+    /// Returns the range of packet lengths in bytes that a replay supports.
     pub fn lengths() -> RangeInclusive<usize> {
         let (shortest, longest) = Receive::TEST_RUN.length;
         usize::from(shortest)..=usize::from(longest)

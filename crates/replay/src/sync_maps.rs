@@ -1,4 +1,4 @@
-//! Copying of the kernel's maps into the interpreter.
+//! Copies the content of the kernel's maps into the interpreter.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::entry::{Entry, install_at};
 use crate::pair::Pair;
 
 impl Pair {
-    /// Discards the interpreter's content of all maps that can be read back, and reads it from the
-    /// kernel.
+    /// Replaces the interpreter's content of all maps that can be read back by the kernel's
+    /// content.
     pub fn sync_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));
@@ -49,7 +49,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Reads the elements of a map from the kernel, except zeros in arrays.
+    /// Reads the elements of a map from the kernel. Leaves out array elements whose bytes are all
+    /// zero.
     fn content(&self, map: &Map, layout: &MapLayout) -> Result<Vec<Entry>, MapError> {
         let keys = map.keys()?.into_iter();
         let entries =

@@ -1,5 +1,5 @@
-//! Longest-prefix lookups in tries. The lifted program reads their results (called answers) from
-//! memory, so they must be computed before a run.
+//! Computes longest-prefix lookups in tries. The lifted program reads the results of these lookups,
+//! called answers, from memory. Therefore they must be computed before a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use crate::entry::{Entry, install_at, set_value, write};
 /// Number of bytes at the start of a key that contain the length of its prefix.
 const LENGTH: usize = 4;
 
-/// The elements of one trie.
+/// The elements of one trie (a map of type `LPM_TRIE`).
 #[derive(Clone, Debug, Default)]
 struct Trie {
     /// Keys of the elements. The index is the place of the element.
@@ -22,7 +22,7 @@ struct Trie {
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
 }
 
-/// The tries of a program, by the region of their values.
+/// All tries of a program. Each is identified by the region of its values.
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     tries: HashMap<RegionId, Trie>,
@@ -31,7 +31,7 @@ pub struct Tries {
 }
 
 impl Trie {
-    /// Returns the place of the element with a key; adds a new key.
+    /// Returns the place of the element with a key. A new key gets the next place.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -42,8 +42,8 @@ impl Trie {
         place
     }
 
-    /// Returns the place of the element with the longest prefix that the key starts with, among
-    /// prefixes that are not longer than the key's own.
+    /// Looks up a key: returns the place of the element with the longest prefix that the key starts
+    /// with. Prefixes that are longer than the key's own prefix length do not count.
     fn longest(&self, key: &[u8]) -> Option<usize> {
         let length = prefix_length(key);
         if u64::from(length) > 8 * key.len().saturating_sub(LENGTH) as u64 {
@@ -55,7 +55,7 @@ impl Trie {
 }
 
 impl Tries {
-    /// Adds an element of the kernel's map (of any type) to the interpreter.
+    /// Adds an element of a map in the kernel to the interpreter. The map may be of any type.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry, environment: &mut Environment) {
         if layout.kind != MapKind::LPM_TRIE {
             install_at(layout, None, entry, environment);
@@ -78,7 +78,8 @@ impl Tries {
         set_value(layout, place as u64, &entry.value, environment);
     }
 
-    /// Computes the answers to new lookups of a run. Returns true if any of them finds an element.
+    /// Computes the answers to lookups of a run that have none yet. Returns true if any of these
+    /// lookups finds an element.
     pub fn answer(&mut self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
         let mut found_any = false;
         let numbered = |region: RegionId, byte: u8| -> Bytes {
@@ -114,8 +115,8 @@ impl Tries {
         found_any
     }
 
-    /// Computes the answers for a trie whose elements are numbered by key: the length in bits of
-    /// the matching prefix plus 1, or 0 for a miss.
+    /// Computes the answers for a trie whose elements are numbered by key. An answer is the length
+    /// in bits of the matching prefix plus 1, or 0 if no prefix matches.
     fn answer_by_key(
         &self,
         layout: &MapLayout,
@@ -152,7 +153,7 @@ impl Tries {
         (0..).zip(keys.iter().map(Vec::as_slice))
     }
 
-    /// Removes all elements.
+    /// Removes the elements and answers of all tries.
     pub fn clear(&mut self) {
         self.tries.clear();
         self.answers.clear();
@@ -163,7 +164,7 @@ fn prefix_length(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
 }
 
-/// Returns the key without its length, with all bits after the first `bits` cleared.
+/// Returns the key without its length field. All bits after the first `bits` bits are cleared.
 fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
     let kept = |offset: u32| bits.saturating_sub(8 * offset).min(8);
     let bytes = (0u32..).zip(key.iter().skip(LENGTH));
