@@ -1,5 +1,5 @@
-//! Answers: fixed results of calls for the time or a random number. All copies of a program get the
-//! same answers, so that they can be compared.
+//! Replaces calls for the time or for a random number by fixed results, called answers. All copies
+//! of a program get the same answers, so that their results can be compared.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
@@ -7,7 +7,7 @@ use slowpath_kernel::Answer;
 
 use crate::random::Random;
 
-/// Helpers whose calls are replaced by answers. They have no side effects.
+/// Helpers whose calls are replaced by answers. None of them has side effects.
 const ANSWERED: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -16,27 +16,27 @@ const ANSWERED: [&str; 6] = [
     "bpf_jiffies64",
     "bpf_get_prandom_u32",
 ];
-/// Number of bits of an answer that is a time: some hours in nanoseconds.
+/// Number of bits of an answer that stands for a time. So many nanoseconds are some hours.
 const BITS: u32 = 44;
 
-/// Answers for the calls of two programs.
+/// Fixed results for the calls of the original and of the rewritten program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Answers for the original.
+    /// Answers for the calls of the original program.
     pub original: Vec<Answer>,
-    /// Answers for the rewritten program.
+    /// Answers for the calls of the rewritten program.
     pub rewritten: Vec<Answer>,
 }
 
 impl Answers {
-    /// Returns answers for the calls of two programs. All calls of a helper get the same answer,
-    /// which depends on `number`.
+    /// Chooses answers for the calls of both programs. All calls of one helper get the same answer.
+    /// Another `number` gives other answers.
     pub fn new(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }
     }
 
-    /// Returns the names of the answered helpers.
+    /// Returns the names of the helpers whose calls are replaced.
     pub fn names(&self) -> Vec<String> {
         let all = self.original.iter().chain(&self.rewritten);
         let mut names: Vec<String> = all.map(|answer| answer.helper.clone()).collect();
@@ -46,7 +46,7 @@ impl Answers {
     }
 }
 
-/// Returns true if calls of a helper can be answered.
+/// Returns true if calls of this helper can be replaced by answers.
 pub fn is_answered(helper: &str) -> bool {
     ANSWERED.contains(&helper)
 }

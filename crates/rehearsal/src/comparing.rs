@@ -1,4 +1,5 @@
-//! Main loop: sends packets through the chain and compares the results of both programs.
+//! Runs many packets through the chain and compares the results of the original and of the
+//! rewritten program. This is the main loop of a rehearsal.
 
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
@@ -24,79 +25,82 @@ use crate::unpredictable::{link_all, unpredictable_calls};
 
 /// Minimum number of packets between two comparisons of maps.
 const BATCH: usize = 1000;
-/// Minimum ratio of the time for running packets to the time for comparing maps.
+/// Running packets takes at least this many times as long as comparing maps.
 const MIN_RUN_RATIO: u32 = 4;
-/// Minimum number of packets between two reloads. A reload resets all maps, because full tables
-/// behave differently from empty ones.
+/// Minimum number of packets between two reloads of the programs. A reload resets all maps, because
+/// full maps behave differently from empty ones.
 const EPOCH: usize = 10_000;
-/// Minimum ratio of the time for running packets to the time for comparing maps and loading.
+/// Running packets takes at least this many times as long as comparing maps and reloading.
 const MIN_EPOCH_RATIO: u32 = 10;
-/// Bytes of remembered packets that force a reload.
+/// Total size in bytes of remembered packets that forces a reload.
 const MAX_HISTORY_BYTES: usize = 32 << 20;
-/// Maximum number of tried packets for each packet that should get through, besides
-/// [`EXTRA_TRIES`].
+/// Maximum number of packets that are tried for each packet that should reach the two programs.
+/// [`EXTRA_TRIES`] more may be tried.
 const TRIES: u64 = 10;
-/// Additional number of packets that may be tried.
+/// Number of packets that may be tried in addition to [`TRIES`] for each packet.
 const EXTRA_TRIES: u64 = 1000;
-/// Maximum number of frames that may get lost on the way to a device.
+/// Maximum number of frames that may get lost. If more get lost, the comparison on the device ends
+/// without a result.
 const MAX_LOST: u32 = 20;
 
-/// State of a comparison.
+/// State of comparing the two programs.
 struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
     environment: RunEnvironment,
     calls: Calls,
-    /// Answers for calls until the next reload.
+    /// Answers for the calls of both programs until the next reload.
     answers: Answers,
     /// Number of reloads.
     epochs: u64,
     stop: &'a Stop,
     loaded_chain: LoadedChain<'a>,
-    /// All packets that both programs ran since the last reload.
+    /// All packets that may have changed maps since the last reload, in order.
     history: Vec<Arrival>,
-    /// Total bytes of `history`.
+    /// Total size in bytes of the packets in `history`.
     bytes: usize,
-    /// Time of the last reload.
+    /// Time at which the last reload ended.
     started: Instant,
     /// Duration of the last reload.
     loading: Duration,
-    /// Length of `history` at the last comparison of maps that found no difference.
+    /// Number of packets in `history` when the last comparison of maps found no difference.
     equal_until: usize,
-    /// Time of the last comparison of maps.
+    /// Time at which the last comparison of maps ended.
     maps_compared: Instant,
     /// Duration of the last comparison of maps.
     comparing: Duration,
-    /// Signatures of the paths that the original took ([`Comparison::Ran`]).
+    /// Signatures of the paths that the original took: the field `way` of [`Comparison::Ran`].
     ways: HashSet<(u32, i64, u64)>,
-    /// First reason why the kernel does not run a packet.
+    /// First error of the kernel that kept it from running a packet.
     refused: Option<String>,
-    /// Number of frames that did not arrive.
+    /// Number of frames that were sent but reached none of the programs.
     lost: u32,
     /// Lengths of the shortest and the longest packet that both programs ran.
     lengths: Option<(usize, usize)>,
     rehearsal: Rehearsal,
 }
 
-/// Result of one packet.
+/// Result of running one packet through both programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ran {
-    /// The kernel does not run the packet.
+    /// The kernel did not run the original on the packet.
     Nothing,
-    /// The packet did not reach the two programs.
+    /// The packet did not reach both programs.
     Kept,
-    /// Both programs ran. The original took a known path, or is not deterministic.
+    /// Both programs ran. The original took a path that it had taken before, or it is not
+    /// deterministic.
     Known,
-    /// Both programs ran. The original took a new path.
+    /// Both programs ran. The original took a path for the first time.
     New,
 }
 
-/// Result of a comparison, and lengths in bytes of the shortest and the longest packet that both
-/// programs ran, if any.
+/// Results of the comparison. The second part is the lengths in bytes of the shortest and the
+/// longest packet that both programs ran, if any.
 pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
-/// Compares the two programs on mutants of the seed packets.
+/// Compares the two programs on mutants of the seed packets, until enough packets reached them, a
+/// difference is found, or `stop` ends the work.
 pub fn compare(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -183,19 +187,20 @@ pub fn compare(
     work.end()
 }
 
-/// The two linked programs, and all programs that they tail-call.
+/// The two programs, linked, and all programs that they can tail-call.
 pub struct Programs {
-    /// All programs, including tail-called ones.
+    /// Both programs and all programs that they can tail-call.
     pub all: Vec<BpfProgram>,
-    /// The original program without tail-called ones.
+    /// The original program, without the programs that it tail-calls.
     pub original: BpfProgram,
-    /// The rewritten program without tail-called ones.
+    /// The rewritten program, without the programs that it tail-calls.
     pub rewritten: BpfProgram,
-    /// Names of called functions with unpredictable results that are not replaced by answers.
+    /// Names of functions that a program calls, whose results are unpredictable, and that are not
+    /// replaced by answers.
     pub unpredictable: BTreeSet<String>,
 }
 
-/// The two programs whose calls are answered.
+/// The two programs whose calls are replaced by answers.
 struct Calls {
     original: BpfProgram,
     rewritten: BpfProgram,
@@ -208,7 +213,7 @@ impl Calls {
     }
 }
 
-/// Links the two programs.
+/// Links the two programs and the programs that they can tail-call.
 pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
     let link = |role, program: (&Object, usize)| {
         link_all(kernel, program).map_err(|cause| {
@@ -285,7 +290,7 @@ impl<'a> Work<'a> {
         self.is_determined() && self.rehearsal.difference.is_none()
     }
 
-    /// Runs a packet in both programs and evaluates the result.
+    /// Runs a packet through both programs, compares the results, and records them.
     fn run(&mut self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let compared = self.loaded_chain.compare(arrival)?;
         let (difference, way) = match compared {
@@ -344,14 +349,15 @@ impl<'a> Work<'a> {
         Ok(ran)
     }
 
-    /// Remembers a packet for `repeat`. On a device, this includes packets that upstream programs
-    /// keep, because these packets change the upstream programs' maps.
+    /// Remembers a packet, so that it can be repeated with new maps. On a device, this includes
+    /// packets that upstream programs keep, because these packets change the upstream programs'
+    /// maps.
     fn remember(&mut self, arrival: &Arrival) {
         self.bytes += arrival.len();
         self.history.push(arrival.clone());
     }
 
-    /// Compares the maps, if packets ran since the last comparison.
+    /// Compares the maps of both programs if packets ran since the last comparison.
     fn compare_maps(&mut self) -> Result<(), RehearsalError> {
         if self.rehearsal.difference.is_some()
             || !self.is_determined()
@@ -386,14 +392,16 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Records that the original is not deterministic.
+    /// Records that two copies of the original gave different results, so that the programs cannot
+    /// be compared.
     fn cannot_compare(&mut self, difference: &Difference) {
         let reason = format!("two copies of the original program do not do the same: {difference}");
         self.rehearsal.undetermined.get_or_insert(reason);
         self.history = Vec::new();
     }
 
-    /// Repeats all packets to confirm a difference, and records the result.
+    /// Runs all packets again with new maps to confirm a difference. Records the difference, or
+    /// that it did not recur.
     fn confirm_difference(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
         if let Some(difference) = self.loaded_chain.compare_control_maps()? {
             self.cannot_compare(&difference);

@@ -1,4 +1,5 @@
-//! Comparison on given packets with given map content, for example one packet for each path.
+//! Compares both programs on given packets with given map content, such as one packet for each
+//! path.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,8 @@ use crate::outcome::{Covered, Found};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Runs the packets through both programs, but not through the upstream programs.
+/// Runs groups of packets through both programs, but not through the upstream programs. Each group
+/// gets new maps with its own content.
 pub fn cover(
     kernel: &Kernel,
     subject: &Subject<'_>,

@@ -1,4 +1,4 @@
-//! Errors of a rehearsal. Each error is one line.
+//! Errors that prevent a rehearsal. Each message is one line.
 
 use std::io;
 
@@ -11,19 +11,19 @@ use crate::options::Role;
 /// An error that prevents a rehearsal.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
-    /// The kernel does not load a program. The verifier may accept the original and still fail to
-    /// verify the rewritten program.
+    /// The kernel did not load a program. Even if its verifier accepts the original, it may reject
+    /// the rewritten program.
     #[error("{role}: {cause}")]
     Load {
-        /// The program.
+        /// The program that could not be loaded.
         role: Role,
-        /// Message of the kernel.
+        /// Message of the kernel, with the verifier's reason.
         cause: Box<LoadError>,
     },
     /// Maps could not be filled.
     #[error("{role}: {cause}")]
     Install {
-        /// The program that owns the maps.
+        /// The program whose maps could not be filled.
         role: Role,
         /// Message of the kernel.
         cause: Box<InstallError>,
@@ -34,13 +34,13 @@ pub enum RehearsalError {
     /// The kernel did not run a program on a packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Frames cannot reach the programs on a device.
+    /// Frames could not be sent to the programs on a virtual device.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// Runs could not be timed.
+    /// The programs could not be timed.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The empty reference program could not be loaded.
+    /// The empty program, with which the overhead of a run is measured, could not be loaded.
     #[error(transparent)]
     Frame {
         /// Message of the kernel.
@@ -52,7 +52,7 @@ pub enum RehearsalError {
         /// Error of the operating system.
         cause: io::Error,
     },
-    /// The thread ended early.
+    /// The thread of the rehearsal ended before it returned a result.
     #[error("the thread of the rehearsal ended before it was done; please report it")]
     Ended,
 }

@@ -1,32 +1,31 @@
 //! Compares a rewritten program with the original in the running kernel, before it is deployed.
 //!
 //! Packets run through the upstream programs. The packets that these pass on run through the
-//! original and the rewritten program, each with its own maps. [`rehearse`] reports differences
-//! between the two, and the times of both. Packets are mutants of seed packets. Packets that make
-//! the original take a new path are mutated further.
+//! original and the rewritten program, each with its own maps. [`rehearse`] reports whether their
+//! results differ, and how long each program takes. Packets are made by changing seed packets at
+//! random. If a packet makes the original take a new path, it is changed further.
 //!
-//! This is a test, not a proof: it covers only the tried packets, with the map content that they
-//! lead to. In return, it uses the real kernel with its verifier, just-in-time compiler and
-//! helpers.
+//! This is a test, not a proof: it covers only the packets that were tried, with the map content
+//! that they lead to. In return, it uses the real kernel with its verifier, just-in-time compiler
+//! and helpers.
 //!
-//! Some results depend on more than packet and maps. Calls for the time and for random numbers get
-//! the same answers in both programs (`answers`). Because of other sources, a second copy of the
-//! original gets all packets, too: if the two copies differ, the programs cannot be compared. In
-//! test runs, each program gets the packet at the initial place in the buffer, so it does not see
-//! the room that earlier programs left.
+//! Some results depend on more than packet and maps. Calls for the time and for random numbers
+//! return the same fixed values in both programs (`answers`). To detect other such influences, a
+//! second copy of the original gets all packets, too. If the two copies differ, the programs cannot
+//! be compared. In test runs, each program gets the packet at the initial place in the buffer.
+//! Therefore it does not see the room that earlier programs left.
 //!
-//! A test run has one page for each packet. Devices differ in the room around the packet and in the
-//! packet's length. Therefore frames are also sent through the whole chain on virtual Ethernet, in
-//! the driver and in the kernel's generic code. Original, copy and rewritten program each have
-//! their own network namespace there. If the machine does not allow this, the result has the reason
-//! ([`OnDevice::why_not`]).
+//! A test run has one page for each packet. Devices differ from this in the room around the packet
+//! and in the packet's length. Therefore frames are also sent through the whole chain on virtual
+//! Ethernet devices, both in the driver and in the kernel's generic code. There, the original, its
+//! copy and the rewritten program each have their own network namespace. If the machine does not
+//! allow this, the result contains the reason ([`OnDevice::why_not`]).
 //!
 //! From the bottom up: `random`, `mutation`, `packets` and `answers` make the inputs.
-//! `run_environment` describes test runs and devices, `program_harness` is one loaded program, and
+//! `run_environment` describes test runs and devices. `program_harness` is one loaded program, and
 //! `loaded_chain` is the chain in the kernel. `comparing` is the main loop, and `on_devices`
-//! repeats it on devices. `covering` runs given packets with given map content, and `repetition`
-//! finds the packet after which maps differ. `rate` times both programs, and `turns` evaluates the
-//! times.
+//! repeats it on devices. `covering` runs given packets with given map content. `repetition` finds
+//! the packet after which maps differ. `rate` times both programs, and `turns` evaluates the times.
 
 mod answers;
 mod comparing;
@@ -132,12 +131,12 @@ pub fn rehearse<'a>(
 }
 
 /// Runs groups of given packets through the original and the rewritten program, but not through the
-/// upstream programs. Each group gets new maps with its own content. Programs that call functions
-/// with unpredictable results are not run. Takes at most half of the remaining time, because
-/// filling large maps for each group is slow, and [`rehearse`] needs time, too.
+/// upstream programs. Each group gets new maps with its own content. Nothing is run if a program
+/// calls functions with unpredictable results. Takes at most half of the remaining time, because
+/// filling large maps for each group is slow and [`rehearse`] needs time, too.
 ///
 /// # Errors
-/// As [`rehearse`], except that groups are skipped if maps reject their content
+/// As [`rehearse`]. However, a group is skipped if a map rejects its content
 /// ([`Covered::not_installed`]).
 pub fn cover(
     kernel: &Kernel,
@@ -151,12 +150,12 @@ pub fn cover(
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &half))
 }
 
-/// Programs in which every map has a size.
+/// A copy of the subject in which every map has a size.
 struct SizedSubject<'a> {
     upstream: Vec<Stage>,
     original: (Cow<'a, Object>, usize),
     rewritten: (Cow<'a, Object>, usize),
-    /// Names of the maps whose size is chosen by `sizes`.
+    /// Names of the maps whose size was chosen by `sizes`.
     chosen: Vec<String>,
 }
 
@@ -192,7 +191,8 @@ impl<'a> SizedSubject<'a> {
     }
 }
 
-/// Runs `work` on a new thread, with true as its argument if the thread is pinned to one CPU.
+/// Runs `work` on a new thread, which is pinned to one CPU if possible. The argument of `work` is
+/// true if the thread was pinned.
 fn on_one_cpu<T: Send>(
     work: impl FnOnce(bool) -> Result<T, RehearsalError> + Send,
 ) -> Result<T, RehearsalError> {

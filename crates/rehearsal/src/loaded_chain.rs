@@ -1,4 +1,4 @@
-//! The chain of programs in the kernel.
+//! Loads the chain of programs into the kernel, runs packets in it, and compares the results.
 
 use std::collections::BTreeMap;
 
@@ -13,42 +13,43 @@ use crate::options::{Install, Role, Subject};
 use crate::program_harness::{Arrival, ProgramHarness, Ran, fill};
 use crate::run_environment::RunEnvironment;
 
-/// Maximum size in elements of maps that are compared.
+/// Largest number of elements of a map that is compared.
 const MAX_ELEMENTS: u32 = 1 << 18;
 
-/// All programs of the chain, each with its own maps.
+/// All programs of the chain in the kernel, each with its own maps.
 pub struct LoadedChain<'a> {
     subject: &'a Subject<'a>,
-    /// The upstream programs for test runs; empty on devices.
+    /// The upstream programs for test runs. Empty on devices, where each harness has its own.
     upstream: Vec<LoadedProgram>,
     original: ProgramHarness,
     rewritten: ProgramHarness,
-    /// A second copy of the original. If the two copies differ, results are not predictable.
+    /// A second copy of the original. If the two copies give different results, the results are not
+    /// predictable.
     control: ProgramHarness,
-    /// Initial content of maps that only one of the two programs has.
+    /// Initial content of the maps that only one of the two programs has, by their names.
     unshared_maps: BTreeMap<String, (Role, Content)>,
-    /// Guards that keep the maps installed.
+    /// Guards that keep the installed content of the maps alive.
     _installed: Vec<Option<Installed>>,
 }
 
-/// Result of running a packet in both programs.
+/// Result of running a packet through both programs.
 pub enum Comparison {
-    /// The kernel does not run the original on the packet.
+    /// The kernel did not run the original on the packet.
     Refused(RunError),
     /// An upstream program did not pass the packet on.
     Kept,
     /// The packet reached none of the programs.
     Lost,
-    /// The packet reached only some of the programs.
+    /// The packet reached some of the programs, but not all.
     PartlyDelivered,
-    /// Two copies of the original differ.
+    /// The two copies of the original gave different results.
     Undetermined(Difference),
-    /// All programs ran the packet.
+    /// All programs ran on the packet.
     Ran {
-        /// Difference between the two programs, if any.
+        /// Difference between the original and the rewritten program, if any.
         difference: Option<Difference>,
-        /// Signature of the original's path: return value, growth of the packet in bytes, and
-        /// number of instructions.
+        /// Signature of the original's path: its return value, by how many bytes the packet grew,
+        /// and the number of instructions.
         way: (u32, i64, u64),
     },
 }
@@ -79,7 +80,7 @@ pub fn load_upstream(
     stages.map(load).collect()
 }
 
-/// Loads a program for test runs without counting.
+/// Loads a program for test runs, without counting its instructions.
 fn plain(
     kernel: &Kernel,
     (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
@@ -93,7 +94,8 @@ fn plain(
 }
 
 impl<'a> LoadedChain<'a> {
-    /// Loads all programs with new maps, and with calls replaced by `answers`.
+    /// Loads all programs with new maps, and replaces calls of the original and the rewritten
+    /// program by `answers`.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
@@ -177,13 +179,15 @@ impl<'a> LoadedChain<'a> {
         names
     }
 
-    /// Runs a packet through the upstream programs, and returns the result; `None` if it does not
-    /// get through. Returns the packet unchanged on devices, which run the upstream programs later.
+    /// Runs a packet through the upstream programs and returns the packet that they pass on.
+    /// Returns `None` if a program does not pass it on. On devices, returns the packet unchanged,
+    /// because the upstream programs run there later.
     pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
         pass(self.subject, &self.upstream, packet)
     }
 
-    /// Runs a packet through original, copy and rewritten program, and compares the results.
+    /// Runs a packet through the original, its second copy and the rewritten program, and compares
+    /// the results.
     pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
         let original = match self.original.run(arrival)? {
             Ran::Refused(fault) => return Ok(Comparison::Refused(fault)),
@@ -207,8 +211,8 @@ impl<'a> LoadedChain<'a> {
         }
     }
 
-    /// Compares the maps of both programs. Maps that only one program has are compared with their
-    /// initial content.
+    /// Compares the maps of the original with those of the rewritten program. A map that only one
+    /// of them has is compared with its initial content.
     pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
         if let Some(difference) = compare_shared(
             self.subject.original.0,
@@ -227,20 +231,20 @@ impl<'a> LoadedChain<'a> {
         Ok(None)
     }
 
-    /// Compares the maps of the two copies of the original.
+    /// Compares the maps of the original with those of its second copy.
     pub fn compare_control_maps(&self) -> Result<Option<Difference>, RehearsalError> {
         compare_shared(self.subject.original.0, self.original.loaded(), self.control.loaded())
     }
 }
 
-/// Returns true if the content of a map is compared: it can be read, and the map is not so large
-/// that reading takes longer than all packets.
+/// Returns true if the content of a map is compared. The map must be readable, and not so large
+/// that reading it takes longer than running all packets.
 fn is_compared(map: &Map) -> bool {
     let definition = map.definition();
     definition.kind.is_readable() && definition.max_entries <= MAX_ELEMENTS
 }
 
-/// Compares the maps of an object that both programs have.
+/// Compares those maps of the object that both programs have.
 fn compare_shared(
     object: &Object,
     first: &LoadedProgram,
@@ -256,8 +260,8 @@ fn compare_shared(
     Ok(None)
 }
 
-/// Runs a packet through the upstream programs, and returns the result; `None` if it does not get
-/// through.
+/// Runs a packet through the upstream programs and returns the packet that they pass on. Returns
+/// `None` if a program does not pass it on.
 pub fn pass(
     subject: &Subject<'_>,
     upstream: &[LoadedProgram],

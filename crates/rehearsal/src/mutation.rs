@@ -1,4 +1,4 @@
-//! Generation of packets by mutation.
+//! Generates packets by changing known packets at random.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +7,18 @@ use slowpath_bpf::insn::{Insn, Source};
 
 use crate::random::Random;
 
-/// Shortest packet of a test run: an Ethernet header.
+/// Length of the shortest packet that test runs accept: an Ethernet header.
 pub const SHORTEST: usize = 14;
-/// Longest generated packet: an Ethernet frame with two VLAN tags.
+/// Length of the longest generated packet: an Ethernet frame with two VLAN tags.
 const LONGEST: usize = 1522;
 /// Number of bytes at the start of a packet that contain most headers.
 const HEADERS: usize = 64;
-/// Maximum number of packets to mutate in addition to the seeds.
+/// Maximum number of known packets in addition to the seeds.
 const MAX_ADDED: usize = 512;
-/// Maximum number of constants taken from programs.
+/// Maximum number of constants that are taken from programs.
 const MAX_CONSTANTS: usize = 4096;
 
-/// Numbers with a special meaning in protocols or computers.
+/// Numbers with a special meaning in protocols, or at the limits of a number of bits.
 const SPECIAL: [u32; 24] = [
     0,
     1,
@@ -48,21 +48,22 @@ const SPECIAL: [u32; 24] = [
 /// Packet lengths at which headers end.
 const LENGTHS: [usize; 12] = [14, 18, 20, 34, 38, 42, 54, 58, 60, 62, 64, 74];
 
-/// A generator of mutants of known packets.
+/// A generator of packets that are mutants of known packets.
 pub struct Mutator {
     random: Random,
     known: Vec<Vec<u8>>,
     /// Number of seeds at the start of `known`; these are never replaced.
     seeds: usize,
-    /// Constants that programs compare with, and their neighbours.
+    /// Constants that programs compare with, and numbers next to them.
     numbers: Vec<u32>,
-    /// Offsets of loads in programs. Most are offsets in packets.
+    /// Offsets of the load instructions in programs. Most of them are offsets in packets.
     offsets: Vec<usize>,
 }
 
 impl Mutator {
-    /// Creates a generator that starts with the packets `seeds`, of at least 14 bytes each; with
-    /// zeros if there are none. Mutants contain constants that the programs compare with.
+    /// Creates a generator that starts with the packets `seeds`, of at least 14 bytes each. Without
+    /// seeds, it starts with a packet of zeros. Mutants contain constants that the programs compare
+    /// with.
     pub fn new(seed: u64, seeds: &[Vec<u8>], programs: &[BpfProgram]) -> Mutator {
         let mut known = seeds.to_vec();
         if known.is_empty() {
@@ -84,7 +85,8 @@ impl Mutator {
         }
     }
 
-    /// Adds a packet to mutate. If there are too many, it replaces a random added packet.
+    /// Adds a packet to the known packets. If there are too many, it replaces a random one that is
+    /// not a seed.
     pub fn keep(&mut self, packet: &[u8]) {
         if self.known.len() < self.seeds + MAX_ADDED {
             self.known.push(packet.to_vec());
@@ -94,7 +96,7 @@ impl Mutator {
         }
     }
 
-    /// Returns a mutant of a random known packet, sometimes unchanged.
+    /// Returns a mutant of a random known packet. Some mutants are equal to the known packet.
     pub fn mutant(&mut self) -> Vec<u8> {
         let chosen = self.random.below(self.known.len());
         let mut packet = self.known.get(chosen).cloned().unwrap_or_default();
@@ -105,7 +107,7 @@ impl Mutator {
         packet
     }
 
-    /// Returns a packet of random numbers.
+    /// Returns a packet of random bytes.
     pub fn arbitrary(&mut self) -> Vec<u8> {
         let length = SHORTEST + self.random.below(2 * HEADERS);
         let mut packet = Vec::with_capacity(length + 4);
@@ -185,7 +187,7 @@ fn overwrite(packet: &mut [u8], at: usize, piece: &[u8]) {
     }
 }
 
-/// Returns the constant that an instruction compares with, if any.
+/// Returns the constant that an instruction compares with, if it is a comparison with a constant.
 fn constant(insn: &Insn) -> Option<u32> {
     match *insn {
         Insn::Branch { src: Source::Imm(number), .. } => Some(number.cast_unsigned()),
@@ -193,7 +195,8 @@ fn constant(insn: &Insn) -> Option<u32> {
     }
 }
 
-/// Returns the offset of a load.
+/// Returns the offset of a load instruction. Returns `None` for other instructions and for negative
+/// offsets.
 fn load_offset(insn: &Insn) -> Option<usize> {
     match *insn {
         Insn::Load { offset, .. } => usize::try_from(offset).ok(),

@@ -1,4 +1,4 @@
-//! The comparison on virtual devices.
+//! Compares the original and the rewritten program on virtual devices.
 
 use slowpath_kernel::{Interruptible, Kernel, Mode};
 use slowpath_stop::Stop;
@@ -11,7 +11,7 @@ use crate::packets::Packets;
 use crate::run_environment::{RunEnvironment, VethSettings};
 use crate::unpredictable::{link_all, unpredictable_calls};
 
-/// Limits the frame lengths to those that the facts about packets allow.
+/// Limits the lengths of frames to those that the facts about packets allow.
 fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
     let Some(facts) = packets.facts else { return devices };
     let (least, most) = devices.lengths;
@@ -19,8 +19,8 @@ fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
     Devices { lengths, ..devices }
 }
 
-/// Sends frames to both programs on each requested device and records the results. If the machine
-/// does not support it, the result has the reason; this is not an error.
+/// Sends frames to both programs on each requested device, and records the results in `rehearsal`.
+/// If the machine does not support a device, the result contains the reason instead of failing.
 pub fn on_devices(
     kernel: &Kernel,
     subject: &Subject<'_>,

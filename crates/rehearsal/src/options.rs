@@ -1,4 +1,4 @@
-//! Options of a rehearsal.
+//! Says which programs a rehearsal compares, and how much it does.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use slowpath_kernel::{InstallError, LoadedProgram};
 /// Return values that send a packet to a device: `XDP_TX` and `XDP_REDIRECT`.
 const SENT: [u32; 2] = [3, 4];
 
-/// An upstream program.
+/// An upstream program, which runs before the two programs that are compared.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The object that contains the program.
     pub object: Arc<Object>,
     /// Number of the program in [`Object::programs`].
     pub program: usize,
-    /// Return values with which the program passes the packet on.
+    /// Return values for which the packet continues to the next program.
     pub results: Vec<u32>,
 }
 
@@ -27,16 +27,16 @@ pub struct Stage {
 pub struct Subject<'a> {
     /// The upstream programs, in order. They share no maps.
     pub upstream: &'a [Stage],
-    /// The original program: an object, and the number of the program in it.
+    /// The original program: its object, and its number in [`Object::programs`].
     pub original: (&'a Object, usize),
-    /// The rewritten program, in an object of its own.
+    /// The rewritten program: an object of its own, and the program's number in it.
     pub rewritten: (&'a Object, usize),
 }
 
-/// A program of the chain.
+/// Tells a program of the chain from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// An upstream program, by its index.
+    /// The upstream program with this index.
     Upstream(usize),
     /// The original program.
     Original,
@@ -54,31 +54,33 @@ impl fmt::Display for Role {
     }
 }
 
-/// A function that fills the maps of a loaded program. Its result is dropped after the program.
+/// A function that fills the maps of a loaded program. The guard that it returns is dropped after
+/// the program.
 pub type Install<'a> =
     &'a (dyn Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
-/// Packets to run with given map content.
+/// A group of packets to run with given map content.
 pub struct Cover<'a> {
     /// Packets of at least 14 bytes as they arrive at the two programs, in order.
     pub packets: Vec<Vec<u8>>,
-    /// A function that fills the maps before the first packet.
+    /// A function that fills the maps before the first packet runs.
     pub install: Install<'a>,
 }
 
-/// Extent of a rehearsal.
+/// Options that say how much a rehearsal does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of packets that should get through the upstream programs to the two programs.
+    /// Number of packets that should pass the upstream programs and reach the two programs.
     pub packets: u64,
-    /// True to also run the same number of packets that bypass the upstream programs. This suits
-    /// rewritten programs that check their assumptions.
+    /// Set to true to also run the same number of packets that bypass the upstream programs. This
+    /// suits rewritten programs that check their assumptions about packets.
     pub arbitrary: bool,
-    /// Seed of the generated packets. Equal seeds give equal packets if programs behave alike.
+    /// Seed for generating packets. The same seed gives the same packets if the programs behave
+    /// alike.
     pub seed: u64,
-    /// Number of timed rounds; 0 to time nothing.
+    /// Number of rounds in which the programs are timed; 0 to skip timing.
     pub rounds: u32,
-    /// Devices for the comparison after the test runs.
+    /// Devices on which the programs are compared after the test runs.
     pub devices: Devices,
 }
 
@@ -89,23 +91,23 @@ impl Default for Options {
     }
 }
 
-/// Virtual Ethernet devices on which frames are sent, after all test runs.
+/// Virtual Ethernet devices to which frames are sent after the test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Devices {
     /// Number of frames that should reach the two programs on each device; 0 to send none.
     pub frames: u64,
-    /// True if the programs also run in the driver.
+    /// True to run the programs in the device's driver.
     pub native: bool,
-    /// True if the programs also run in the kernel's generic code.
+    /// True to run the programs in the kernel's generic code.
     pub generic: bool,
     /// Lengths of the shortest and the longest frame to send, in bytes.
     pub lengths: (usize, usize),
-    /// True if frames may be split into several buffers, for programs that support this.
+    /// True to also send frames that are split into several buffers, if the programs support this.
     pub pieces: bool,
 }
 
 impl Devices {
-    /// 1000 frames of all lengths on each device.
+    /// Sends 1000 frames of all lengths on each device.
     pub const ALL: Devices = Devices {
         frames: 1000,
         native: true,
@@ -114,14 +116,14 @@ impl Devices {
         pieces: true,
     };
 
-    /// No frames at all.
+    /// Sends no frames.
     pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
 
-    /// Selects the devices that deliver packets as `receive` describes, through these upstream
-    /// programs. Frame lengths are those that `receive` allows.
+    /// Selects the devices that deliver packets to these upstream programs in the way that
+    /// `receive` describes. Frames have the lengths that `receive` allows.
     ///
     /// # Errors
-    /// If `receive` is not a receiving environment ([`Receive::parse`]).
+    /// If `receive` does not describe a way of receiving packets ([`Receive::parse`]).
     pub fn delivering(receive: &str, frames: u64, upstream: &[Stage]) -> Result<Devices, String> {
         let receive = Receive::parse(receive)?;
         // In a rehearsal, a program gets the packet exactly as the upstream program left it. If

@@ -1,16 +1,17 @@
-//! Seeds of a rehearsal, and the facts that hold for all arriving packets.
+//! Describes the packets that arrive in a rehearsal, and changes packets so that given facts hold.
 
 use slowpath_ir::{Field, PacketFacts};
 
 use crate::random::Random;
 
-/// Maximum number of passes over the facts: establishing one fact may violate another.
+/// Maximum number of passes over the facts. Several are needed because making one fact hold may
+/// violate another.
 const MAX_PASSES: usize = 4;
 
-/// The packets that arrive at the first program.
+/// A description of the packets that arrive at the first program of the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
-    /// Seed packets of at least 14 bytes, which should get through the upstream programs.
+    /// Seed packets of at least 14 bytes, which should pass the upstream programs.
     pub seeds: &'a [Vec<u8>],
     /// Facts about all arriving packets, to which generated packets are adapted; `None` if any
     /// packet may arrive. They do not apply to packets that bypass the upstream programs.
@@ -35,7 +36,8 @@ impl<'a> From<&'a Vec<Vec<u8>>> for Packets<'a> {
     }
 }
 
-/// Changes a packet as little as possible so that the facts hold; `None` if this fails.
+/// Changes a packet as little as possible so that the facts hold. Returns `None` if this is not
+/// possible.
 pub fn adapt_to_facts(
     facts: &PacketFacts,
     mut packet: Vec<u8>,
@@ -73,14 +75,14 @@ pub fn adapt_to_facts(
     facts.hold(&packet).then_some(packet)
 }
 
-/// Copies one field of a packet to another, if the packet has both.
+/// Copies one field of a packet to another. Does nothing if the packet does not contain both.
 fn copy(packet: &mut [u8], from: Field, to: Field) {
     if let (Some(value), Some(_)) = (from.read(packet), to.read(packet)) {
         write(packet, to, value);
     }
 }
 
-/// Writes a number in network byte order.
+/// Writes a number into a field of a packet, in network byte order.
 fn write(packet: &mut [u8], field: Field, value: u64) {
     let bytes = value.to_be_bytes();
     let low = &bytes[bytes.len().saturating_sub(field.bytes.into())..];

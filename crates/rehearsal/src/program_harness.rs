@@ -1,4 +1,4 @@
-//! A loaded program, with the means to run packets in it.
+//! Runs packets in a loaded program, either in test runs or on a virtual device.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::witness::Installed;
@@ -35,17 +35,17 @@ impl Arrival {
     }
 }
 
-/// A loaded program, and the means to run packets in it.
+/// A loaded program that packets can be run in.
 pub enum ProgramHarness {
-    /// A program for test runs.
+    /// A program for test runs that does not count instructions.
     Plain(LoadedProgram),
     /// A program for test runs that counts instructions.
     Counted(Box<CountingProgram>),
-    /// A program on a device, with its own upstream programs in front.
+    /// A program on a virtual device, behind its own copy of the upstream programs.
     OnVeth(Box<OnVeth>),
 }
 
-/// A program on a device.
+/// A program on a virtual device, with the upstream programs in front of it.
 pub struct OnVeth {
     chain: VethChain,
     // The device calls these programs, so they must stay loaded.
@@ -55,19 +55,20 @@ pub struct OnVeth {
     number: usize,
 }
 
-/// Result of running a packet.
+/// Result of running a program on a packet.
 pub enum Ran {
-    /// Result of the program, and its number of executed instructions; 0 without counting.
+    /// The program ran. The number is that of executed instructions, or 0 if they are not counted.
     Done(TestRun, u64),
-    /// The kernel does not run the packet.
+    /// The kernel did not run the program on the packet.
     Refused(RunError),
-    /// An upstream program did not pass the packet on.
+    /// An upstream program did not pass the packet on to the program.
     Kept,
-    /// The packet did not arrive.
+    /// The packet reached none of the programs.
     Lost,
 }
 
-/// Fills the maps of a program.
+/// Calls `install` to fill the maps of a loaded program. Returns a guard that keeps the content
+/// alive, if there is one.
 pub fn fill(
     role: Role,
     loaded: &LoadedProgram,
@@ -78,8 +79,8 @@ pub fn fill(
 }
 
 impl ProgramHarness {
-    /// Loads a program on a device, with the upstream programs in front. Fills its maps, and
-    /// replaces its calls by answers.
+    /// Loads a program on a new virtual device, with the upstream programs in front of it. Fills
+    /// the maps of all programs, and replaces calls of the last program by answers.
     pub fn on_device(
         kernel: &Kernel,
         settings: VethSettings,
@@ -117,7 +118,7 @@ impl ProgramHarness {
         }
     }
 
-    /// Runs a packet.
+    /// Runs the program on a packet.
     pub fn run(&self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let context = arrival.context();
         let done = match self {

@@ -1,6 +1,6 @@
 //! Random numbers for generating packets.
 
-/// A sequence of random numbers that is determined by its seed.
+/// A generator of pseudo-random numbers. The same seed gives the same numbers.
 #[derive(Clone, Debug)]
 pub struct Random(slowpath_random::Random);
 
@@ -14,8 +14,8 @@ impl Random {
         self.0.bits()
     }
 
-    /// Returns a number below a bound; 0 if the bound is 0. Small numbers are slightly more likely,
-    /// by at most `bound` / 2^64.
+    /// Returns a number below `bound`, or 0 if the bound is 0. Some numbers are slightly more
+    /// likely than others, by at most `bound` / 2^64.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.bits() % (bound.max(1) as u64)).unwrap_or(0)
     }
@@ -25,7 +25,7 @@ impl Random {
         self.below(cases) == 0
     }
 
-    /// Returns a random element; `None` if there are no elements.
+    /// Returns a random element of the slice, or `None` if it is empty.
     pub fn choose<'a, T>(&mut self, elements: &'a [T]) -> Option<&'a T> {
         elements.get(self.below(elements.len()))
     }

@@ -1,4 +1,4 @@
-//! Timing of both programs.
+//! Measures how long the original and the rewritten program take for a packet.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{
@@ -16,21 +16,23 @@ use crate::program_harness::{Arrival, fill};
 use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, for_unchanged_packet};
 
-/// Maximum number of packets to try until one can be repeated.
+/// Maximum number of packets that are tried until one can be timed.
 const MAX_PACKETS: usize = 8;
-/// Number of warm-up runs: the first packet of a flow may take another path than later ones.
+/// Number of runs before the timing. The first packet of a flow may take another path than later
+/// ones.
 const WARM_UPS: usize = 3;
-/// Number of repetitions that verify that the packet is restored: more than the number of moves for
-/// which the packet's buffer has room.
+/// Number of repetitions that show whether the packet is restored. If it were not, it would have
+/// moved out of its buffer after so many.
 const FEW: u32 = 4096;
-/// Number of repetitions from which the time of one is estimated.
+/// Number of repetitions from which the time of one run is estimated.
 const CALIBRATION: u32 = 512;
-/// Intended nanoseconds of a timed call: less than a scheduler time slice.
+/// Intended duration of a timed call in nanoseconds. It is shorter than a time slice of the
+/// scheduler.
 const CALL_NS: f64 = 1e6;
-/// Number of timed calls of each program in a round. The shortest one counts, because other
-/// activity only makes calls longer.
+/// Number of timed calls of each program in a round. Only the shortest one counts, because other
+/// activity on the machine can only make calls longer.
 const CALLS: usize = 5;
-/// Maximum number of repetitions in a timed call.
+/// Maximum number of runs in a timed call.
 const MAX_REPETITIONS: u32 = 1 << 18;
 /// Number of rounds between two reloads of the programs. The address of the code changes the time
 /// of short programs by up to 3 %.
@@ -38,7 +40,7 @@ const BLOCK: u32 = 3;
 /// Maximum number of rounds.
 const MAX_ROUNDS: u32 = 1000;
 
-/// Everything needed to load programs.
+/// Everything that is needed to load the programs and fill their maps.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     kernel: &'a Kernel,
@@ -47,7 +49,7 @@ struct Setting<'a> {
     attachments: &'a Attachments,
 }
 
-/// Parameters of the rounds between two reloads.
+/// Parameters for timing the programs between two reloads.
 struct Block<'a> {
     arrival: &'a Arrival,
     undo: Option<&'a Undo>,
@@ -56,8 +58,8 @@ struct Block<'a> {
     rounds: u32,
 }
 
-/// Times both programs on the first seed packet that can be repeated. The inner result is a reason
-/// if none can.
+/// Times both programs on the first seed packet that can be repeated. If no packet can, returns the
+/// reason as the inner error.
 pub fn rate(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -85,7 +87,8 @@ pub fn rate(
 }
 
 impl Setting<'_> {
-    /// Times both programs on a packet. The inner result is a reason if this is not possible.
+    /// Times both programs on a packet. If this is not possible, returns the reason as the inner
+    /// error.
     fn time(
         &self,
         arrival: &Arrival,
@@ -139,7 +142,8 @@ impl Setting<'_> {
         }
     }
 
-    /// Reloads the programs and times them in turns; `None` if one does not return `value`.
+    /// Reloads the programs and times each of them in turn. Returns `None` if a program does not
+    /// return `value`.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let roles = [Role::Original, Role::Rewritten, Role::Original];
         let mut loaded = Vec::new();
@@ -178,8 +182,9 @@ impl Setting<'_> {
         Ok(Some(turns))
     }
 
-    /// Finds the changes to undo after each run so that all runs of a program take the same path,
-    /// and the number of runs in a timed call. The inner result is a reason if there are none.
+    /// Finds out how to undo the changes of each run, so that all runs of a program take the same
+    /// path. Also returns the number of runs in a timed call. If no way is found, returns the
+    /// reason as the inner error.
     fn repeatable(
         &self,
         original: &LoadedProgram,
@@ -206,8 +211,8 @@ impl Setting<'_> {
         Ok(Err(failure))
     }
 
-    /// Verifies that all of `times` repetitions take the same path, for each program. The inner
-    /// result is a reason if they do not.
+    /// Verifies for each program that `times` repetitions take the same path. If they do not,
+    /// returns the reason as the inner error.
     fn both_repeat(
         &self,
         arrival: &Arrival,
@@ -224,8 +229,8 @@ impl Setting<'_> {
         Ok(Ok(()))
     }
 
-    /// Counts `times` repetitions, and returns true if all take the same path. The inner result is
-    /// a reason if they cannot be counted.
+    /// Repeats a program `times` times, and returns true if all runs take the same path. If runs
+    /// cannot be counted, returns the reason as the inner error.
     fn repeats(
         &self,
         role: Role,
@@ -254,8 +259,8 @@ impl Setting<'_> {
     }
 }
 
-/// Runs a packet a few times, and returns the result of the last run; `None` if the packet is too
-/// short for test runs.
+/// Runs a packet a few times and returns the result of the last run. Returns `None` if the packet
+/// is too short for test runs.
 fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
     let context = arrival.context();
     if arrival.packet.len() < crate::mutation::SHORTEST {
@@ -268,7 +273,7 @@ fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, R
     Ok(last)
 }
 
-/// An attached program, ready to be timed.
+/// A program that is attached to a device and ready to be timed.
 struct Ready<'l> {
     program: &'l LoadedProgram,
     wrapper: Option<Wrapper>,
@@ -292,15 +297,15 @@ impl<'l> Ready<'l> {
         Ok(Ready { program, wrapper, _attached: attached })
     }
 
-    /// Returns the mean nanoseconds of `repeat` runs, and the last return value.
+    /// Returns the mean time of `repeat` runs in nanoseconds, and the return value of the last run.
     fn sample(&self, arrival: &Arrival, repeat: u32) -> Result<(f64, u32), RehearsalError> {
         let timed = Timed { program: self.program, wrapper: self.wrapper.as_ref() };
         let sample = timed.sample(&arrival.packet, &arrival.context(), repeat)?;
         Ok((sample.nanoseconds as f64 / sample.runs.max(1) as f64, sample.return_value))
     }
 
-    /// Runs a packet `repeat` times, and returns the last return value; `None` if the packet could
-    /// not be restored.
+    /// Runs a packet `repeat` times and returns the return value of the last run. Returns `None` if
+    /// the packet could not be restored between runs.
     fn run(
         &self,
         loaded: &LoadedProgram,

@@ -1,5 +1,5 @@
-//! Repetition of all packets with new maps, to confirm a difference and to find the packet that
-//! causes it.
+//! Runs all packets again with new maps, to confirm a difference and to find the packet that causes
+//! it.
 
 use std::time::{Duration, Instant};
 
@@ -14,21 +14,23 @@ use crate::options::{Install, Subject};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Maximum total time for comparing maps after each packet.
+/// Total time for comparing maps after each packet. When it is used up, maps are compared only at
+/// the end.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// Result of the repetition.
+/// Result of running the packets again.
 pub enum Repeated {
-    /// The programs differ after the packet with this index.
+    /// The programs differ after the packet with this index, but not before it.
     AfterPacket(usize, Difference),
-    /// The programs differ after one of the packets; its index is unknown.
+    /// The maps differ after the last packet. The packet that causes the difference is unknown.
     Somewhere(Difference),
     /// The difference does not recur, or the original is not deterministic.
     No,
 }
 
-/// Runs the packets again, with new maps. Compares the results of each packet, and the maps after
-/// each packet but the first `equal_until` ones, after which they were equal.
+/// Runs the packets again with new maps, and compares the results of each packet. Also compares the
+/// maps after each packet, except after the first `equal_until` packets, for which the maps are
+/// known to be equal.
 pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,

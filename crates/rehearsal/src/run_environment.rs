@@ -1,4 +1,4 @@
-//! Environments of runs: test runs, or virtual devices.
+//! Describes where packets are run: in test runs or on virtual devices.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_kernel::Mode;
@@ -9,25 +9,25 @@ use crate::random::Random;
 
 /// Length of an Ethernet header in bytes.
 const HEADER: u32 = 14;
-/// Length without header of the longest frame that virtual Ethernet stores in one page of 4096
-/// bytes; `veth_xdp_set` of `drivers/net/veth.c` allows slightly more.
+/// Largest frame length, without header, for which virtual Ethernet stores the frame in one page of
+/// 4096 bytes. `veth_xdp_set` of `drivers/net/veth.c` allows slightly more.
 const PAGE: u32 = 3400;
-/// Length of jumbo frames without header.
+/// Length of jumbo frames in bytes, without header.
 const JUMBO: u32 = 9000;
-/// Preferred lengths of frames: the shortest, lengths around Ethernet's minimum and usual maximum,
-/// and lengths that fill the buffers of virtual Ethernet to different extents.
+/// Frame lengths that are chosen often: the shortest one, lengths around Ethernet's minimum and
+/// usual maximum, and lengths that fill virtual Ethernet's buffers to different extents.
 const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
 
-/// An environment in which packets are run.
+/// The place where packets are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnvironment {
-    /// `BPF_PROG_TEST_RUN`.
+    /// Test runs in the kernel (`BPF_PROG_TEST_RUN`), without a device.
     TestRun,
-    /// A virtual device.
+    /// A virtual Ethernet device.
     Device(VethSettings),
 }
 
-/// Mode of a device, and lengths of its frames.
+/// Settings of a virtual device: its mode, and the lengths of frames that are sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VethSettings {
     pub mode: Mode,
@@ -40,7 +40,8 @@ pub struct VethSettings {
 }
 
 impl VethSettings {
-    /// Returns the settings of a device for these programs; `None` if no frame length is possible.
+    /// Returns the settings of a device for these programs. Returns `None` if no frame length is
+    /// possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<VethSettings> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
@@ -49,8 +50,8 @@ impl VethSettings {
         (lengths.0 <= lengths.1).then_some(VethSettings { mode, mtu, fragments, lengths })
     }
 
-    /// Cuts or extends a packet to a frame length that may arrive. About a third of the frames keep
-    /// the packet's length if possible.
+    /// Cuts or extends a packet to a frame length that the device can receive. About a third of the
+    /// frames keep the packet's length if possible.
     pub fn frame(&self, mut packet: Vec<u8>, random: &mut Random) -> Vec<u8> {
         let (least, most) = self.lengths;
         let length = match random.below(3) {

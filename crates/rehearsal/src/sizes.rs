@@ -1,13 +1,13 @@
-//! Sizes for maps whose number of elements the program's own loader would choose.
+//! Chooses sizes for maps whose size the object leaves to the program's own loader.
 
 use std::borrow::Cow;
 
 use slowpath_bpf::{MapKind, Object};
 
-/// Number of elements of such maps in a rehearsal.
+/// Number of elements that such a map gets in a rehearsal.
 const ELEMENTS: u32 = 64;
 
-/// Sets the sizes of such maps in an object. Also returns the names of these maps.
+/// Returns the object with sizes for all maps that have none, and the names of these maps.
 pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
@@ -32,7 +32,7 @@ pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     (Cow::Owned(sized), names)
 }
 
-/// Returns a note for the user about these maps.
+/// Returns a note for the user about maps whose size was chosen. Returns `None` without such maps.
 pub fn note(names: &[String]) -> Option<String> {
     let all = names.join(", ");
     let what = "elements here: how many there are is up to its own loader";

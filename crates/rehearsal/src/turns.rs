@@ -1,4 +1,4 @@
-//! Evaluation of times that were measured in turns.
+//! Evaluates the times of programs that were measured in turn.
 //!
 //! If a program changes its packet, a wrapper in front of it restores the packet between runs and
 //! reads the clock (`slowpath_kernel::timing::Wrapper`). The time of each run includes part of this
@@ -6,59 +6,62 @@
 //! time of an empty program without a wrapper is added: the time of the kernel's own loop
 //! (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
 
-/// Minimum nanoseconds of programs without the frame (the kernel's loop) to compute their ratio.
-/// The address of the code unwrapped changes a time by half a nanosecond.
+/// Minimum time in nanoseconds that each program must take without the kernel's loop, so that their
+/// ratio is computed. A shorter time is too uncertain: the address of the code alone changes a time
+/// by half a nanosecond.
 const MIN_NS: f64 = 5.0;
 
-/// Nanoseconds of a run of each program in one round: the mean of a timed call, for the shortest of
-/// a few calls.
+/// Times of all programs in one round, in nanoseconds for each run. Each time is the mean over the
+/// runs of a timed call, and the shortest of a few calls counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
-    /// The original program.
+    /// Time of the original program.
     pub original: f64,
-    /// The rewritten program.
+    /// Time of the rewritten program.
     pub rewritten: f64,
-    /// A copy of the original.
+    /// Time of a second copy of the original.
     pub copy: f64,
-    /// An empty program, with a wrapper if the other programs have one.
+    /// Time of an empty program, with a wrapper if the other programs have one.
     pub empty: f64,
-    /// An empty program without a wrapper; equal to `empty` if no program has one.
+    /// Time of an empty program without a wrapper. Equal to `empty` if no program has a wrapper.
     pub unwrapped: f64,
 }
 
-/// Medians of many turns, in nanoseconds, converted to programs without a wrapper.
+/// Medians over many rounds, in nanoseconds. The times are converted to those of programs without a
+/// wrapper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     pub original: f64,
     pub rewritten: f64,
     pub frame: f64,
-    /// Nanoseconds that were subtracted from each time for restoring the packet.
+    /// Time in nanoseconds that was subtracted from each time because restoring the packet took it.
     pub restoring: f64,
-    /// Ratio of the rewritten program to the original, with the frame.
+    /// Time of the rewritten program divided by that of the original, both including the kernel's
+    /// loop.
     pub ratio: f64,
-    /// First and third quartile of `ratio` over all turns.
+    /// First and third quartile of the ratio over all rounds.
     pub quartiles: [f64; 2],
-    /// Ratio of the copy to the original, with the frame.
+    /// Time of the second copy divided by that of the original, both including the kernel's loop.
     pub copy_ratio: f64,
-    /// Ratio of the rewritten program to the original, without the frame; `None` if a program takes
-    /// less than [`MIN_NS`].
+    /// Time of the rewritten program divided by that of the original, without the kernel's loop.
+    /// `None` if a program takes less than [`MIN_NS`].
     pub without_frame: Option<f64>,
 }
 
 impl Turn {
-    /// Converts the time of a program with a wrapper to its time without a wrapper.
+    /// Converts the time of a program with a wrapper to the time that it takes without one.
     fn in_plain_loop(&self, time: f64) -> f64 {
         self.unwrapped + (time - self.empty).max(0.0)
     }
 
-    /// Divides the converted time of a program by that of the original.
+    /// Converts the time of a program, and divides it by the converted time of the original.
     fn by_original(&self, time: f64) -> f64 {
         self.in_plain_loop(time) / self.in_plain_loop(self.original).max(f64::MIN_POSITIVE)
     }
 }
 
 impl Figures {
-    /// Computes the medians; `None` without turns.
+    /// Computes the medians. Returns `None` if there are no rounds.
     pub fn new(turns: &[Turn]) -> Option<Figures> {
         let of = |value: &dyn Fn(&Turn) -> f64| turns.iter().map(value).collect::<Vec<f64>>();
         let ratios = of(&|turn| turn.by_original(turn.rewritten));
@@ -78,12 +81,13 @@ impl Figures {
     }
 }
 
-/// Returns the median; `None` without numbers.
+/// Returns the median, or `None` if there are no numbers.
 fn median(numbers: Vec<f64>) -> Option<f64> {
     quantile(numbers, 0.5)
 }
 
-/// Returns a quantile, interpolated between two numbers; `None` without numbers.
+/// Returns the quantile at `share`, interpolated between two numbers. Returns `None` if there are
+/// no numbers.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len().checked_sub(1)?;

@@ -1,13 +1,14 @@
-//! Restoration of a packet between runs.
+//! Finds out how to restore a packet between runs.
 
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
 use crate::program_harness::Arrival;
 
-/// Returns candidates for the changes to undo. An empty candidate suffices if the changed packet
-/// takes the same path again. A test run shows only the growth of the packet, not the moves of its
-/// start and end; counted repetitions show the right candidate.
+/// Returns possible ways to undo a program's changes to its packet. If the packet keeps its length,
+/// one of them undoes nothing, which suffices if the changed packet takes the same path again. A
+/// test run shows only by how much the packet grew, not at which end. Counting repetitions shows
+/// which of the ways is right.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
@@ -24,13 +25,14 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
 }
 
-/// Returns changes that take the same work to undo, for a program that does not change the packet.
+/// Returns changes that take the same work to undo as `undo`, but suit a program that does not
+/// change the packet.
 pub fn for_unchanged_packet(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }
 
-/// Returns the ranges of changed bytes, as pairs of offset and old content.
+/// Returns the ranges of bytes that differ, each as its offset and its old content.
 fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut ranges: Vec<(u32, Vec<u8>)> = Vec::new();
     for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {

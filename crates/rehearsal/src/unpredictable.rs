@@ -1,4 +1,4 @@
-//! Called functions whose results depend on more than packet and maps.
+//! Finds calls of functions whose results depend on more than packet and maps.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::{BpfProgram, Object, ObjectError, SlotRef};
 use slowpath_kernel::Kernel;
 
-/// Words in the names of helpers and kernel functions with unpredictable results or delayed
-/// effects.
+/// Words that tell unpredictable functions by their name: their results or later effects depend on
+/// more than packet and maps.
 const UNPREDICTABLE: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
 
-/// Links a program and all programs that it can tail-call, if necessary with the running kernel's
-/// types. The program itself is the first result.
+/// Links a program and all programs that it can tail-call. The program itself comes first. Uses the
+/// running kernel's types if they are needed.
 pub fn link_all(
     kernel: &Kernel,
     (object, program): (&Object, usize),
@@ -39,7 +39,7 @@ pub fn link_all(
     Ok(found)
 }
 
-/// Returns the names of called functions with unpredictable results.
+/// Returns the names of all called functions whose results or later effects are unpredictable.
 pub fn unpredictable_calls(programs: &[BpfProgram]) -> BTreeSet<String> {
     let called = programs.iter().flat_map(|program| {
         let helpers = program.insns.iter().filter_map(|insn| match insn {

@@ -1,4 +1,4 @@
-//! Tests of rehearsals, in a single program that is linked once.
+//! Tests of rehearsals. They are in a single program, so that it is linked only once.
 
 mod on_devices;
 mod random_devices;

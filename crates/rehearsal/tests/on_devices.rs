@@ -1,5 +1,5 @@
-//! Tests of rehearsals on virtual Ethernet: they find faults that show only on devices, and correct
-//! programs agree.
+//! Tests that rehearsals on virtual Ethernet find faults that show only on devices, and report no
+//! difference between correct programs.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rehearsals::{
 /// `XDP_TX`
 const TX: i32 = 3;
 
-/// Returns the kernel; `None` if network namespaces cannot be created.
+/// Returns the kernel, or `None` if network namespaces cannot be created.
 pub fn with_devices() -> Option<Kernel> {
     let kernel = kernel()?;
     match Namespace::new() {
@@ -37,7 +37,7 @@ fn on(native: bool, generic: bool) -> Options {
     Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
 }
 
-/// Returns options with test runs, followed by frames on both devices.
+/// Returns options with test runs, followed by frames in the driver and in generic code.
 fn with_test_runs() -> Options {
     Options { packets: 2000, ..on(true, true) }
 }
@@ -47,7 +47,8 @@ fn to(dst: Register, src: Register) -> Insn {
 }
 
 /// Builds a program that appends `bytes` bytes to the packet and sends it back. If there is no
-/// room, it passes the packet; with `ignores_failure`, it sends it back unchanged.
+/// room, it passes the packet on. If `ignores_failure` is set, it then sends the packet back
+/// unchanged.
 fn trailer(bytes: i32, ignores_failure: bool) -> Object {
     let fails = Insn::Branch {
         width: Width::W64,
@@ -65,7 +66,7 @@ fn trailer(bytes: i32, ignores_failure: bool) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Builds a program that drops packets longer than `bytes` bytes; with `None`, it passes all.
+/// Builds a program that drops packets longer than `bytes` bytes. With `None`, it drops none.
 fn longest(bytes: Option<i32>) -> Object {
     let load =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -87,7 +88,8 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses two programs, and returns the difference that devices show but test runs do not.
+/// Rehearses two programs and returns the difference between them. Checks that only devices show
+/// it, not test runs.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],
@@ -220,7 +222,7 @@ fn packets_and_maps_are_compared_there() {
     Oracle::Kernel.compared(3, "changed programs in rehearsals");
 }
 
-/// Builds a program that returns a constant.
+/// Builds a program that returns the constant `returns` for every packet.
 fn passing(returns: u32, section: &str) -> Object {
     let like = object("chain_second.bpf.o");
     let mut program = like.link(0, None).expect("links");

@@ -1,5 +1,5 @@
-//! Random programs that depend on the room and metadata around packets, rewritten for the receiving
-//! environment of a virtual device: on this device, original and rewritten program agree.
+//! Tests that rewriting random programs for a virtual device does not change their results on it.
+//! The programs depend on the room and metadata around packets.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
@@ -16,20 +16,20 @@ use slowpath_stop::Stop;
 use crate::on_devices::with_devices;
 use crate::rehearsals::{object, of_insns, set, written};
 
-/// Default number of programs; `SLOWPATH_VETH_PROGRAMS` overrides it. `SLOWPATH_FIRST_SEED` is the
-/// number of the first program, by default 0.
+/// Default number of programs. The variable `SLOWPATH_VETH_PROGRAMS` overrides it, and
+/// `SLOWPATH_FIRST_SEED` is the number of the first program, by default 0.
 const PROGRAMS: u64 = 24;
 /// Number of frames for each program on each device.
 const FRAMES: u64 = 40;
-/// Target environments of the rewriting; the first is the default of `slowpath chain`.
+/// Environments for which programs are rewritten. The first is the default of `slowpath chain`.
 const ENVIRONMENTS: [&str; 3] = ["any", "veth", "generic"];
 /// Offsets of fields in `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-/// Register with the context.
+/// Register that contains the address of the context.
 const CONTEXT: Register = Register::R6;
-/// Register with the sum of the results of all tests.
+/// Register in which the results of all tests are added up.
 const SUM: Register = Register::R7;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
@@ -44,13 +44,13 @@ fn jump(cond: Condition, dst: Register, src: Source, offset: i16) -> Insn {
     Insn::Branch { width: Width::W64, cond, dst, src, offset }
 }
 
-/// Draws a number between `-most` and `most`.
+/// Returns a random number between `-most` and `most`.
 fn near(random: &mut Random, most: i32) -> i32 {
     i32::try_from(random.below(2 * u64::from(most.unsigned_abs()) + 1)).expect("fits") - most
 }
 
-/// Generates code that tests the room, metadata or length of a packet, and adds a number to the sum
-/// depending on the result.
+/// Generates code that tests the room, the metadata or the length of a packet. Depending on the
+/// result, the code adds a number to the sum.
 fn environment_test(random: &mut Random) -> Vec<Insn> {
     let adjusted = |helper, delta| {
         vec![
@@ -106,8 +106,8 @@ fn random_program(random: &mut Random) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses a program that is rewritten for an environment. Returns the number of frames that
-/// agree, and true if rewriting makes the program shorter.
+/// Rehearses a program that was rewritten for an environment. Returns the number of frames on which
+/// both agree, and true if the rewritten program is shorter.
 fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let mut random = Random::new(seed);
     let original = random_program(&mut random);

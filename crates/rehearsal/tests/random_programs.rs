@@ -1,5 +1,5 @@
-//! Rehearsals of random sequences of map operations that were rewritten: no false alarm, even if
-//! maps evict.
+//! Tests that rehearsals of correctly rewritten programs report no difference. The programs are
+//! random sequences of map operations, also with maps that evict elements.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,9 +12,9 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of sequences with evicting maps, and of sequences without.
+/// Number of sequences with maps that evict elements, and number of sequences without such maps.
 const SEQUENCES: u64 = 10;
-/// Number of packets for each sequence: enough to compare the maps more than once.
+/// Number of packets for each sequence. Enough to compare the maps more than once.
 const PACKETS: u64 = 2500;
 /// Number of frames for each sequence on each device.
 const FRAMES: u64 = 50;

@@ -1,4 +1,5 @@
-//! Rehearsals of chains in the running kernel, with rewritten programs that are equivalent or not.
+//! Tests of rehearsing chains in the running kernel, with rewritten programs that are equivalent
+//! and with others that are not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,12 +29,12 @@ pub fn object(name: &str) -> Object {
     Object::parse(&std::fs::read(file).expect("is there")).expect("is an object")
 }
 
-/// Returns the kernel; `None` if it is not available.
+/// Returns the running kernel, or `None` if it is not available.
 pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// Installs an element that makes the chain's second program return different values for IPv4.
+/// Fills a map so that the chain's second program returns another value for IPv4 packets.
 pub fn seen(place: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Role::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
@@ -44,12 +45,13 @@ fn nothing(_: Role, _: &LoadedProgram) -> Result<Option<Installed>, InstallError
     Ok(None)
 }
 
-/// Writes a changed program into an object.
+/// Replaces the first program of an object by a changed program.
 pub fn written(object: &Object, program: &BpfProgram) -> Object {
     Object::parse(&object.write(&[program]).expect("is written")).expect("is an object")
 }
 
-/// Returns the facts about packets after the first program of the chain: IPv6 of at least 34 bytes.
+/// Returns the facts about packets that the chain's first program passes on: IPv6 packets of at
+/// least 34 bytes.
 pub fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(34, 1514);
     for (offset, byte) in [(12, 0x86), (13, 0xdd)] {
@@ -64,7 +66,7 @@ pub fn specialised(object: &Object, facts: &PacketFacts, mode: Mode) -> Object {
     written(object, &made.program)
 }
 
-/// Returns a packet that the first program of the chain passes on.
+/// Returns an IPv6 packet that the first program of the chain passes on.
 fn seed() -> Vec<u8> {
     let mut packet = vec![0; 60];
     (packet[12], packet[13], packet[20]) = (0x86, 0xdd, 7);
@@ -354,7 +356,7 @@ fn a_stop_ends_it_early() {
     assert_eq!(ended.rate, None);
 }
 
-/// Replaces the instructions of the object's first program.
+/// Replaces the instructions of the first program in an object.
 pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];
@@ -570,7 +572,7 @@ fn maps_that_only_one_program_uses_are_compared() {
     assert_eq!((same.difference, same.compared), (None, 5000));
 }
 
-/// Sets the element to the number 1.
+/// Sets the element of the map to the number 1.
 fn seen_as_bytes(_: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)
