@@ -1,11 +1,11 @@
-//! Tests of reading intact and damaged files of both formats.
+//! Tests of reading capture files of both formats, both intact and damaged ones.
 
 use std::io::Cursor;
 
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
 
-/// An encoder of files in one byte order.
+/// Writes capture files in one byte order.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -221,7 +221,7 @@ fn other_files_are_refused() {
     assert!(matches!(missing.problem, Problem::Io(_)));
 }
 
-/// Generates intact files of both formats.
+/// Generates capture files of both formats that are not damaged.
 fn files() -> impl Strategy<Value = Vec<u8>> {
     let packets =
         proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..90), 0u32..200), 0..6);
@@ -262,7 +262,7 @@ proptest! {
         read(damaged);
     }
 
-    /// Packets before the point where a file is cut off are intact.
+    /// Packets in front of the point where a file is cut off can be read.
     #[test]
     fn packets_of_cut_off_files_are_read(
         packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),

@@ -1,4 +1,4 @@
-//! Tests of XDP programs with traffic of many flows, in the running kernel.
+//! Tests of XDP programs that get packets of many flows, in the running kernel.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Clocks of a thread: wall time and CPU time.
+//! Reads the clocks of a thread: wall time and CPU time.
 
 use std::time::{Duration, Instant};
 
-/// Clock readings of a thread.
+/// Wall time and CPU time of a thread at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// Monotonic wall time.

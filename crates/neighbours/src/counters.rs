@@ -1,4 +1,4 @@
-//! Hardware counters of a thread, or the reason why they are not available.
+//! Reads the hardware counters of a thread, or tells why they are not available.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Returns the increase since `before`.
+    /// Returns by how much the counts have increased since `before`.
     #[must_use]
     pub fn since(&self, before: &Counted) -> Counted {
         let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
@@ -38,7 +38,7 @@ mod linux {
 
     use super::Counted;
 
-    /// The first version of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0` of
+    /// `struct perf_event_attr` in its first version (`PERF_ATTR_SIZE_VER0` of
     /// `include/uapi/linux/perf_event.h`).
     #[repr(C)]
     #[derive(Default)]
@@ -86,17 +86,17 @@ mod linux {
         }
     }
 
-    /// Counters of the thread that opened them.
+    /// Hardware counters of the thread that opened them.
     #[derive(Debug)]
     pub struct Counters([Option<File>; 4]);
 
     impl Counters {
-        /// Opens the available counters for the calling thread.
+        /// Opens those counters for the calling thread that the system supports.
         pub fn open() -> Counters {
             Counters(EVENTS.map(|event| open(event).ok()))
         }
 
-        /// Reads the counters; `None` if neither instructions nor cycles are counted.
+        /// Reads the counters. Returns `None` if neither instructions nor cycles are counted.
         pub fn read(&mut self) -> Option<Counted> {
             let [instructions, cycles, cache_references, cache_misses] =
                 self.0.each_mut().map(|file| {
@@ -109,7 +109,8 @@ mod linux {
         }
     }
 
-    /// Returns the reason why there are no counters, with a remedy; `None` if there are counters.
+    /// Returns the reason why there are no counters, and how to enable them. Returns `None` if
+    /// there are counters.
     pub fn why_no_counters() -> Option<String> {
         let error = open(EVENTS[0]).err()?;
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
@@ -131,7 +132,7 @@ mod linux {
 #[cfg(target_os = "linux")]
 pub use linux::{Counters, why_no_counters};
 
-/// Placeholder on systems without supported counters.
+/// Counters on systems where they are not supported. They count nothing.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub struct Counters;
@@ -147,7 +148,7 @@ impl Counters {
     }
 }
 
-/// Returns the reason why there are no counters.
+/// Returns the reason why this system has no counters.
 #[cfg(not(target_os = "linux"))]
 pub fn why_no_counters() -> Option<String> {
     Some("only Linux has perf_event_open".to_owned())

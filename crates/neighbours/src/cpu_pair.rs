@@ -1,10 +1,11 @@
-//! Detects the effects of other load on the same processor, which a virtual machine cannot see
-//! directly.
+//! Detects if other load on the same processor affects two CPUs. A virtual machine cannot see such
+//! load directly.
 //!
-//! The round-trip time of a cache line between two CPUs shows their distance. Virtual CPUs migrate;
-//! while two of them have different last-level caches, they share no cache that competitors could
-//! use up. The time of a loop without memory accesses shows if another hardware thread uses the
-//! same core. If the second CPU is that thread, the loop takes longer while the second CPU is busy.
+//! The time that a cache line takes from one CPU to the other and back shows their distance.
+//! Virtual CPUs migrate. While two of them have different last-level caches, they share no cache
+//! that competitors could use up. The time of a loop without memory accesses shows if another
+//! hardware thread uses the same core. If the second CPU is that thread, the loop takes longer
+//! while the second CPU is busy.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,15 +18,15 @@ use serde::Serialize;
 use crate::cpus;
 use crate::error::NeighbourError;
 
-/// Number of round trips that are timed together.
+/// Number of round trips that are timed as one.
 const ROUNDS: u64 = 100;
-/// Time for which round trips are timed.
+/// Duration for which round trips are timed.
 const TIME: Duration = Duration::from_millis(1);
-/// Iterations of a busy wait between two checks of the time.
+/// Number of iterations of a busy wait between two checks of the time.
 const CHECK_INTERVAL: u32 = 1 << 10;
 /// Number of times that the loop is timed; the shortest time counts.
 const LOOPS: usize = 10;
-/// Iterations of the loop.
+/// Number of iterations of the loop.
 const STEPS: u64 = 20_000;
 
 /// Observations on two CPUs.
@@ -85,8 +86,9 @@ pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, 
     })
 }
 
-/// Writes odd numbers, and waits for the even number that answers each. Returns the shortest mean
-/// round-trip time in seconds; `None` if the other CPU did not answer in time.
+/// Writes odd numbers, and waits until the other thread answers each with an even number. Returns
+/// the mean time of a round trip in seconds, in the fastest series of `ROUNDS`. Returns `None` if
+/// the other CPU did not answer in time.
 fn round_trip_time(line: &Line) -> Option<f64> {
     let start = Instant::now();
     let (mut at, mut least) = (0, None);
@@ -122,7 +124,8 @@ fn answer(line: &Line, over: &AtomicBool) {
     }
 }
 
-/// Returns the seconds of a loop that keeps several units of a core busy without memory accesses.
+/// Returns the time in seconds that a loop takes. It keeps several units of a core busy without
+/// accessing memory.
 fn pace() -> f64 {
     let times = (0..LOOPS).map(|_| {
         let start = Instant::now();

@@ -1,8 +1,8 @@
-//! CPU affinity: the allowed CPUs, and pinning of threads.
+//! Returns the CPUs that a thread may use, and pins threads to CPUs.
 
 use crate::error::NeighbourError;
 
-/// Returns the numbers of the CPUs that the calling thread may use, in order.
+/// Returns the numbers of the CPUs that the calling thread may use, in ascending order.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
@@ -12,7 +12,7 @@ pub fn allowed() -> Vec<usize> {
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// If the system refuses.
+/// If the operating system does not allow it.
 #[cfg(target_os = "linux")]
 pub fn pin(cpu: usize) -> std::io::Result<()> {
     if cpu >= rustix::thread::CpuSet::MAX_CPU {
@@ -23,19 +23,20 @@ pub fn pin(cpu: usize) -> std::io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Returns no CPUs, because other systems are not supported.
+/// Returns no CPUs, because this operating system is not supported.
 #[cfg(not(target_os = "linux"))]
 pub fn allowed() -> Vec<usize> {
     Vec::new()
 }
 
-/// Fails, because other systems are not supported.
+/// Fails, because this operating system is not supported.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Checks that each purpose has its own allowed CPU. `requests` are pairs of purpose and CPU.
+/// Checks that each purpose has an allowed CPU of its own. `requests` contains pairs of a purpose,
+/// which error messages name, and a CPU.
 ///
 /// # Errors
 /// If there are fewer CPUs than purposes, a CPU is not allowed, or one is used twice.

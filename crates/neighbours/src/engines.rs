@@ -1,4 +1,5 @@
-//! Processing of payloads by accelerators, with maintained libraries.
+//! Processes the payloads of requests with maintained libraries, in place of an accelerator's
+//! hardware.
 
 use regex::bytes::{Regex, RegexBuilder};
 use zstd::bulk::Compressor;
@@ -7,17 +8,17 @@ use crate::error::{NeighbourError, zeros};
 use crate::payloads::RULES;
 use crate::spec::Service;
 
-/// Size limit of the regex matcher's DFA in bytes. It is never reached, because the matcher would
-/// then build the DFA again, which would take long.
+/// Size limit in bytes of the automaton (DFA) that the regex matcher builds. It is never reached.
+/// If it were, the matcher would build the automaton again, which takes long.
 const MAX_DFA_BYTES: usize = 16 << 20;
-/// Compression level of zstd.
+/// Compression level that is passed to zstd.
 const LEVEL: i32 = 1;
 
-/// A library with the state that it keeps between requests.
+/// A library that processes payloads, with the state that it keeps between requests.
 pub enum Engine {
-    /// Counts matches of the rules.
+    /// Counts how often the rules match a payload.
     Regex(Regex),
-    /// Compresses payloads.
+    /// Compresses payloads with zstd.
     Compression { compressor: Compressor<'static>, out: Vec<u8> },
 }
 
@@ -44,8 +45,8 @@ impl Engine {
         }
     }
 
-    /// Serves a request. Returns the number of matches in the payload, or its compressed size in
-    /// bytes; 0 if the output does not fit.
+    /// Processes one payload. Returns the number of matches in the payload, or its compressed size
+    /// in bytes. Returns 0 if the compressed payload does not fit into the output buffer.
     #[inline]
     pub fn serve(&mut self, payload: &[u8]) -> u64 {
         match self {

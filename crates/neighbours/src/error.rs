@@ -1,8 +1,8 @@
-//! Errors of mixes.
+//! Errors of running functions together with competitors.
 
 use thiserror::Error;
 
-/// An error that prevents a mix from running.
+/// An error that prevents functions and competitors from running together.
 #[derive(Debug, Error)]
 pub enum NeighbourError {
     /// The process may use fewer CPUs than the mix needs.
@@ -12,31 +12,31 @@ pub enum NeighbourError {
         .purposes.join(", "), listed(.allowed)
     )]
     TooFewCpus {
-        /// Number of needed CPUs.
+        /// Number of CPUs that the mix needs.
         needed: usize,
-        /// Purpose of each CPU.
+        /// The use of each CPU, in words.
         purposes: Vec<String>,
         /// CPUs that the process may use.
         allowed: Vec<usize>,
     },
-    /// The process may not use a CPU.
+    /// The process may not use a CPU that the mix needs.
     #[error("{purpose}: CPU {cpu} is none of those that this process may use, {}", listed(.allowed))]
     Cpu {
-        /// Purpose of the CPU.
+        /// The use of the CPU, in words.
         purpose: String,
         /// Number of the CPU.
         cpu: usize,
         /// CPUs that the process may use.
         allowed: Vec<usize>,
     },
-    /// Two measured threads would share a CPU.
+    /// Two measured threads would run on the same CPU.
     #[error("CPU {cpu} is for {one} and for {other}; each takes one of its own")]
     Shared {
         /// Number of the CPU.
         cpu: usize,
-        /// First purpose.
+        /// The first use of the CPU, in words.
         one: String,
-        /// Second purpose.
+        /// The second use of the CPU, in words.
         other: String,
     },
     /// A number is out of range.
@@ -51,15 +51,15 @@ pub enum NeighbourError {
         /// Greatest allowed value.
         most: f64,
     },
-    /// Parts of a description contradict each other.
+    /// Two parts of the description contradict each other.
     #[error("{0}")]
     Unfit(&'static str),
     /// There is not enough memory.
     #[error("{what} takes {bytes} bytes of memory, which there are not")]
     Memory {
-        /// Purpose of the memory.
+        /// The use of the memory, in words.
         what: &'static str,
-        /// Size of the memory.
+        /// Size of the memory in bytes.
         bytes: usize,
     },
     /// A library failed.
@@ -68,18 +68,18 @@ pub enum NeighbourError {
     /// A thread could not be started or pinned to its CPU.
     #[error("{purpose}: {cause}")]
     Thread {
-        /// Purpose of the thread.
+        /// The use of the thread, in words.
         purpose: String,
         /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Work that the caller provided failed.
+    /// Work that was passed in by the caller failed.
     #[error("{0}")]
     Given(String),
     /// A thread ended unexpectedly.
     #[error("{0} ended before it should; please report this")]
     Defect(String),
-    /// The caller ended the run.
+    /// The run ended early because the caller asked for it.
     #[error("stopped")]
     Stopped,
 }
@@ -92,7 +92,7 @@ fn listed(cpus: &[usize]) -> String {
 /// Checks that a number is between `least` and `most`.
 ///
 /// # Errors
-/// If it is outside, or NaN.
+/// If the number is not in this range, or is NaN.
 pub fn within(what: &'static str, value: f64, least: f64, most: f64) -> Result<(), NeighbourError> {
     if value >= least && value <= most {
         return Ok(());
@@ -100,7 +100,7 @@ pub fn within(what: &'static str, value: f64, least: f64, most: f64) -> Result<(
     Err(NeighbourError::Number { what, value, least, most })
 }
 
-/// Allocates `count` zeros.
+/// Allocates `count` elements that are zero.
 ///
 /// # Errors
 /// If there is not enough memory.

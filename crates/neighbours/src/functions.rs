@@ -1,4 +1,4 @@
-//! Stages of network functions, which process the headers of packets.
+//! Implements the stages of network functions that process the headers of packets.
 
 mod acl;
 mod flow_statistics;

@@ -1,6 +1,7 @@
-//! Packet headers: Ethernet, IPv4 without options, UDP (RFC 791, 768), and their checksums.
+//! Builds and changes packet headers: Ethernet, IPv4 without options, and UDP (RFC 791, 768), with
+//! their checksums.
 
-/// Total bytes of all headers.
+/// Total size of all headers in bytes.
 pub const BYTES: usize = 42;
 const IP: usize = 14;
 const TTL: usize = IP + 8;
@@ -14,10 +15,10 @@ const PROTOCOL_UDP: u8 = 17;
 /// Initial time to live of generated packets.
 pub const INITIAL_TTL: u8 = 64;
 
-/// The headers of a packet.
+/// The bytes of a packet's headers.
 pub type Header = [u8; BYTES];
 
-/// The key of a flow.
+/// Addresses, ports and protocol, by which packets of one flow are recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiveTuple {
     pub source: u32,
@@ -27,8 +28,8 @@ pub struct FiveTuple {
     pub protocol: u8,
 }
 
-/// Builds headers for a UDP packet of a flow, with correct checksums. The payload has `length`
-/// bytes (at most 65,507), and `sum` is the sum of its words ([`sum_of`]).
+/// Builds the headers of a UDP packet that belongs to a flow, with correct checksums. The payload
+/// has `length` bytes (at most 65,507), and `sum` is the sum of its words ([`sum_of`]).
 pub fn udp_headers(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     let mut header = [0; BYTES];
     header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
@@ -48,13 +49,13 @@ pub fn udp_headers(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     header
 }
 
-/// Returns the mask of a prefix of `length` bits; lengths above 32 count as 32.
+/// Returns the network mask of a prefix of `length` bits. Lengths above 32 count as 32.
 #[inline]
 pub fn mask(length: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0)
 }
 
-/// Returns the flow of a packet.
+/// Returns the flow that a packet belongs to.
 #[inline]
 pub fn flow(header: &Header) -> FiveTuple {
     FiveTuple {
@@ -66,14 +67,15 @@ pub fn flow(header: &Header) -> FiveTuple {
     }
 }
 
-/// Returns the length in bytes of the packet with its Ethernet header, according to its IPv4
-/// header.
+/// Returns the length of the packet in bytes, according to its IPv4 header. The Ethernet header is
+/// included.
 #[inline]
 pub fn length(header: &Header) -> u32 {
     u32::from(word(header, IP + 2)) + IP as u32
 }
 
-/// Rewrites source address and port, and updates both checksums incrementally (RFC 1624, Eqn. 3).
+/// Replaces the source address and port, and updates both checksums incrementally (RFC 1624, Eqn.
+/// 3).
 #[inline]
 pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let old = [word(header, SOURCE), word(header, SOURCE + 2), word(header, UDP)];
@@ -90,8 +92,8 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     put(header, UDP, port);
 }
 
-/// Decrements the time to live and writes the next hop's address. Returns false if the time to live
-/// has run out.
+/// Decrements the time to live, and writes the address of the next hop. Returns false if the time
+/// to live has run out.
 #[inline]
 pub fn hop(header: &mut Header, next: u32) -> bool {
     if header[TTL] <= 1 {
@@ -106,7 +108,8 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// Returns the sum of 16-bit words, folded once. A last odd byte is the high half of a word.
+/// Returns the sum of the 16-bit words, in which the bits above the lowest 16 were added to these
+/// once. If the number of bytes is odd, the last one is the high byte of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
@@ -126,7 +129,7 @@ fn udp_checksum(header: &Header, payload: u32) -> u16 {
     }
 }
 
-/// Returns a checksum after words have changed from `old` to `new`.
+/// Returns the new checksum of a header in which the words `old` were replaced by `new`.
 fn updated(checksum: u16, old: &[u16], new: &[u16]) -> u16 {
     let removed = old.iter().map(|&word| u32::from(!word));
     let added = new.iter().map(|&word| u32::from(word));
@@ -160,7 +163,7 @@ fn put_address(header: &mut Header, at: usize, value: u32) {
     header[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Returns true if both checksums are correct, computed from all bytes.
+/// Returns true if both checksums are correct. Computes them from all bytes.
 #[cfg(test)]
 pub fn intact(header: &Header, payload: &[u8]) -> bool {
     let ip = folded(sum_of(&header[IP..UDP])) == 0xffff;

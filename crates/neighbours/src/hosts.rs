@@ -1,4 +1,4 @@
-//! Threads of network functions and accelerators.
+//! Implements the threads of network functions and accelerators.
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -13,12 +13,12 @@ use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
 use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
-/// Number of packets in a turn: the burst size of a driver.
+/// Number of packets in a turn, which is the usual burst size of a driver.
 const BURST: usize = 32;
-/// Maximum number of attempts to send to a full queue before a turn ends.
+/// Number of attempts to send to a full queue after which a turn ends.
 const MAX_ATTEMPTS: usize = 1000;
 
-/// The stages of a function, and their packets.
+/// The header stages of a function, and the packets that they process.
 struct Front {
     packets: Packets,
     stages: Vec<Box<dyn Stage>>,
@@ -39,8 +39,8 @@ impl Front {
         Ok(Front { packets, stages, served: Served::default(), bytes })
     }
 
-    /// Processes the next packet in all stages. Returns the index of its payload; `None` if a stage
-    /// drops the packet.
+    /// Processes the next packet in all stages. Returns the index of its payload, or `None` if a
+    /// stage drops the packet.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         let (at, header) = self.packets.receive();
@@ -52,12 +52,12 @@ impl Front {
     }
 }
 
-/// Processes a packet in all stages; returns false if one drops it.
+/// Processes a packet in the stages one after the other. Returns false if a stage drops it.
 fn process(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
     stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
 }
 
-/// The thread of a function with the pattern run-to-completion.
+/// The only thread of a function with the pattern run-to-completion.
 struct RunToCompletion {
     front: Front,
     accelerator: Option<Accelerator>,
@@ -86,11 +86,11 @@ impl Work for RunToCompletion {
     }
 }
 
-/// The header thread of a pipeline.
+/// The thread of a pipeline that processes headers.
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
-    /// Payload of the last packet, if the queue had no room for it.
+    /// Index of the payload that was not sent because the queue had no room.
     waiting: Option<usize>,
 }
 
@@ -117,7 +117,8 @@ impl Work for Headers {
     }
 }
 
-/// A thread with only an accelerator: for a pipeline, or for a client that keeps it busy.
+/// A thread that runs only an accelerator, either as part of a pipeline or for a client that keeps
+/// it busy.
 struct AcceleratorThread {
     accelerator: Accelerator,
 }
@@ -140,10 +141,10 @@ impl Work for AcceleratorThread {
     }
 }
 
-/// The CPU and the work of a thread.
+/// A thread, given by its CPU and its work.
 pub type PinnedWork = (usize, Box<dyn Work>);
 
-/// Creates the work of a function's threads; the header thread is the first.
+/// Creates the threads of a network function. The thread that processes headers is the first one.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.
@@ -173,7 +174,7 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<PinnedWork>, NeighbourError> 
     }
 }
 
-/// Creates the work of an accelerator that is always busy.
+/// Creates the thread of an accelerator that is always busy.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.

@@ -1,4 +1,5 @@
-//! The competitor `mem-bench`: accesses a working set, at a given rate or as fast as possible.
+//! The competitor `mem-bench`. It accesses its working set in memory at a given rate, or as fast as
+//! possible.
 
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
@@ -11,14 +12,16 @@ use crate::work::{Served, Work};
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64 / WORD;
-/// Number of accesses in a turn: so few that a slow rate stays even.
+/// Number of accesses in a turn. It is small, so that accesses at a slow rate come evenly.
 const TURN: u64 = 64;
-/// Maximum wait for a turn that is not due yet; afterwards, a later call makes it.
+/// Longest wait for a turn that is not due yet. After this wait, the accesses are left to a later
+/// call.
 const MAX_WAIT: Duration = Duration::from_micros(50);
-/// Maximum delay of a turn for which later turns make up.
+/// Longest delay that later turns make up for. If a turn is later, the accesses that were missed
+/// are skipped.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
-/// A working set, and the accesses to it.
+/// A working set in memory, and the state of the accesses to it.
 pub struct MemBench {
     words: Vec<u64>,
     touch: Touch,
@@ -30,7 +33,7 @@ pub struct MemBench {
 }
 
 impl MemBench {
-    /// Creates a working set of zeros and touches it once.
+    /// Allocates a working set of zeros, which is touched once.
     ///
     /// # Errors
     /// If a number is out of range, or there is not enough memory.

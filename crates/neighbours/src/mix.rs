@@ -1,4 +1,4 @@
-//! Subjects and competitors, and the blocks of time in which they run.
+//! Runs subjects and competitors together for limited times, called blocks.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +17,9 @@ use crate::probe::Probe;
 use crate::spec::{MixSpec, WorkSpec};
 use crate::work::{Served, Work};
 
-/// Interval between two calls of the callback that can end a block.
+/// Interval between two calls of the callback, by which the caller can end a block.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// Maximum wait until all threads have started to measure.
+/// Longest wait until all threads have started to measure.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const WARMING: u8 = 0;
 const MEASURING: u8 = 1;
@@ -63,14 +63,14 @@ struct Slot {
     work: Mutex<Box<dyn Work>>,
 }
 
-/// Subjects and competitors, ready to run.
+/// Subjects and competitors with their memory, ready to run.
 pub struct Mix {
     slots: Vec<Slot>,
 }
 
 impl Mix {
     /// Allocates packets, tables and working sets, without running anything. [`WorkSpec::Given`]
-    /// refers to items of `given` by index; each can be used once.
+    /// refers to an item of `given` by its index. Each item can be used once.
     ///
     /// # Errors
     /// If the description is invalid, the process may not use the CPUs, or there is not enough
@@ -94,12 +94,12 @@ impl Mix {
         Ok(Mix { slots })
     }
 
-    /// Runs the subjects, and the competitors if `competing`: for `warm` without measuring, and
-    /// then for `time` with measuring.
+    /// Runs the subjects, and also the competitors if `competing` is set. Runs them for `warm`
+    /// without measuring, and then for `time` with measuring.
     ///
     /// # Errors
-    /// [`NeighbourError::Stopped`] if `go_on` returns false; others if a thread fails or cannot be
-    /// started.
+    /// [`NeighbourError::Stopped`] if `go_on` returns false. Other errors if a thread fails or
+    /// cannot be started.
     pub fn block(
         &self,
         competing: bool,
@@ -145,7 +145,7 @@ impl Mix {
 }
 
 /// Waits until `count` threads have started to measure, for at most [`MAX_WAIT`]. If other
-/// processes keep the CPUs busy, the readings show it.
+/// processes keep the CPUs busy, the measured CPU times show it.
 fn wait_for(
     started_count: &AtomicUsize,
     count: usize,
@@ -158,7 +158,7 @@ fn wait_for(
     Ok(())
 }
 
-/// A guard that ends the block when dropped.
+/// A guard that ends the block when it is dropped.
 struct Over<'a>(&'a AtomicU8);
 
 impl Drop for Over<'_> {
@@ -167,7 +167,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Waits for a time, unless `go_on` returns false.
+/// Waits for `time`. Returns an error as soon as `go_on` returns false.
 fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> {
     let start = Instant::now();
     loop {
@@ -182,7 +182,7 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
     }
 }
 
-/// A snapshot of a thread's clocks and counters, taken by the thread itself.
+/// Clocks and counters of a thread at one moment. The thread itself reads them.
 struct Snapshot {
     moment: Moment,
     served: Vec<Served>,
@@ -235,7 +235,7 @@ fn run(
     })
 }
 
-/// Returns the CPUs of a work, each with its purpose for error messages.
+/// Returns the CPUs that a work needs, each with a description of its use for error messages.
 fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
     let owner = if competes { "a competitor's " } else { "the " };
     let named = |what: &str, cpu: usize| (format!("{owner}{what}"), cpu);

@@ -1,7 +1,8 @@
-//! Packets as a driver leaves them: a ring of buffers, used in turn, with a new header each time.
+//! Provides packets as a driver leaves them in a ring of buffers. The buffers are used in turn,
+//! with a new header each time.
 //!
-//! Each received packet gets a random flow, so that there can be more flows than buffers. Writing
-//! the header stands for the work of a network card and is part of the packet's time.
+//! Each received packet belongs to a random flow, so there can be more flows than buffers. Writing
+//! the header stands for the work of a network card. Its time counts as part of the packet's time.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::header::{BYTES, Header, sum_of, udp_headers};
 use crate::payloads::Payloads;
 use crate::traffic::{Traffic, flow_of};
 
-/// A source of packets.
+/// A ring of buffers from which packets are received.
 pub struct Packets {
     traffic: Traffic,
     headers: Vec<Header>,
@@ -23,10 +24,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Creates a source of packets of this traffic.
+    /// Creates a ring whose packets have the flows, size and payloads of this traffic.
     ///
     /// # Errors
-    /// If payloads are too small for their matches, or there is not enough memory.
+    /// If the payloads are too small for their matches, or there is not enough memory.
     pub fn new(traffic: &Traffic) -> Result<Packets, NeighbourError> {
         let Traffic { ring, mtbr, seed, .. } = *traffic;
         let payloads = Arc::new(Payloads::new(ring, traffic.payload_bytes(), mtbr, seed)?);
@@ -43,12 +44,12 @@ impl Packets {
         Ok(Packets { traffic: *traffic, headers, sums, payloads, random, next: 0 })
     }
 
-    /// Returns the payloads of the ring.
+    /// Returns the payloads of all buffers.
     pub fn payloads(&self) -> Arc<Payloads> {
         Arc::clone(&self.payloads)
     }
 
-    /// Returns the header of a packet of the flow with this number.
+    /// Returns the header of a packet that belongs to the flow with this number.
     pub fn header_of(&self, number: u64) -> Header {
         let length = self.traffic.payload_bytes() as u16;
         udp_headers(
@@ -58,7 +59,7 @@ impl Packets {
         )
     }
 
-    /// Receives the next packet, and returns its index in the ring and its header.
+    /// Receives the next packet. Returns the index of its buffer, and its header.
     #[inline]
     pub fn receive(&mut self) -> (usize, &mut Header) {
         let at = self.next;

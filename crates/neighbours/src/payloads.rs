@@ -1,4 +1,4 @@
-//! Payloads with a given number of matches, and the matching rules.
+//! Generates payloads in which rules match a given number of times, and defines these rules.
 //!
 //! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here, payloads
 //! contain texts that match certain rules, so the number of matches is exact. The text between
@@ -8,9 +8,9 @@ use slowpath_random::Random;
 
 use crate::error::NeighbourError;
 
-/// Rules in the style of payload scanners: alternatives, classes and repetitions. They contain no
-/// long literals, which a substring search could find without looking at each byte. No match is
-/// part of another one.
+/// The rules, as regular expressions in the style of payload scanners: alternatives, classes and
+/// repetitions. They contain no long literals, which a substring search could find without looking
+/// at each byte. No match is part of another one.
 pub const RULES: [&str; 8] = [
     r"[A-D][0-9]{3,5}-[A-D]",
     r"[E-H]{2}[0-9]{2}/(get|put)",
@@ -22,7 +22,7 @@ pub const RULES: [&str; 8] = [
     r"<[X-Z][0-9]{2,6}>",
 ];
 
-/// A matching text for each rule.
+/// A text for each rule that the rule matches.
 const MATCHES: [&[u8]; 8] = [
     b"A1234-D",
     b"EH42/get",
@@ -33,7 +33,7 @@ const MATCHES: [&[u8]; 8] = [
     b"UVW2024?",
     b"<X4711>",
 ];
-/// Maximum bytes of a match, including one byte of distance to the next match.
+/// Maximum length of a match in bytes, including one byte of distance to the next match.
 const SLOT: usize = 9;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
 
@@ -45,8 +45,8 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Creates `count` payloads of `size` bytes each, with `mtbr` matches per megabyte at random
-    /// offsets that depend on `seed`.
+    /// Creates `count` payloads of `size` bytes each. Each has `mtbr` matches per megabyte, at
+    /// random offsets that depend on `seed`.
     ///
     /// # Errors
     /// If the payloads are too small for the matches, or there is not enough memory.
@@ -88,7 +88,7 @@ impl Payloads {
         self.bytes.len().checked_div(self.size).unwrap_or(0)
     }
 
-    /// Returns a payload.
+    /// Returns the payload with this number.
     #[inline]
     pub fn get(&self, number: usize) -> &[u8] {
         let start = number * self.size;

@@ -1,5 +1,5 @@
-//! The probe: a random walk by dependent loads over all cache lines of a working set. Pressure of
-//! other threads on caches and memory slows down its steps.
+//! The probe measures how much other threads slow down caches and memory. It walks over all cache
+//! lines of a working set in random order, and each step depends on the previous one.
 
 use slowpath_random::Random;
 
@@ -14,7 +14,7 @@ const TURN: u64 = 256;
 #[repr(align(64))]
 struct Line(u32);
 
-/// A random walk over a working set.
+/// A random walk over the cache lines of a working set.
 pub struct Probe {
     lines: Vec<Line>,
     at: u32,
@@ -22,11 +22,11 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a walk that is a random cycle through all lines (Sattolo, "An algorithm to generate
-    /// a random cyclic permutation", 1986).
+    /// Creates a walk that visits all lines in a random cycle (Sattolo, "An algorithm to generate a
+    /// random cyclic permutation", 1986).
     ///
     /// # Errors
-    /// If the size is out of range, or there is not enough memory.
+    /// If the size of the working set is out of range, or there is not enough memory.
     pub fn new(spec: &ProbeSpec) -> Result<Probe, NeighbourError> {
         spec.check()?;
         let count = spec.bytes / size_of::<Line>();

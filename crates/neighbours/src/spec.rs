@@ -1,20 +1,21 @@
-//! Descriptions of subjects, whose speed is measured, and of competitors, with their checks.
+//! Descriptions of the subjects, whose speed is measured, and of the competitors. Also checks that
+//! these descriptions are valid.
 
 use serde::Deserialize;
 
 use crate::error::{NeighbourError, within};
 use crate::traffic::Traffic;
 
-/// Minimum and maximum bytes of a working set.
+/// Minimum and maximum size of a working set in bytes.
 const WORKING_SET: (f64, f64) = (4096.0, 68_719_476_736.0);
-/// Minimum and maximum accesses or requests per second.
+/// Minimum and maximum rate, in accesses or requests per second.
 const RATES: (f64, f64) = (1.0, 1e10);
 /// Minimum and maximum capacity of a queue in requests.
 const QUEUE: (f64, f64) = (1.0, 65_536.0);
 /// Minimum and maximum number of queues of a client.
 const QUEUES: (f64, f64) = (1.0, 64.0);
 
-/// Description of subjects and competitors.
+/// Describes which subjects and competitors run together.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {
@@ -26,46 +27,46 @@ pub struct MixSpec {
     pub competitors: Vec<WorkSpec>,
 }
 
-/// Work of one or two threads.
+/// Describes the work of one or two threads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkSpec {
-    /// A network function.
+    /// The work of a network function.
     Function(FunctionSpec),
-    /// An accelerator that one client keeps busy.
+    /// The work of an accelerator that one client keeps busy.
     Accelerator(AcceleratorSpec),
-    /// The competitor `mem-bench`.
+    /// The work of the competitor `mem-bench`, which accesses memory.
     Memory(MemorySpec),
-    /// The probe, which measures pressure on caches and memory.
+    /// The work of the probe, which measures how much other threads slow down caches and memory.
     Probe(ProbeSpec),
-    /// Work that the caller provides.
+    /// Work that the caller passes in.
     Given(GivenSpec),
 }
 
-/// A network function: stages for headers, and an accelerator for payloads. One of the two parts
-/// may be missing.
+/// A network function: stages that process headers, and an accelerator that processes payloads. One
+/// of the two parts may be missing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionSpec {
-    /// CPU of the function's thread.
+    /// CPU of the function's only thread, or of the thread for headers.
     pub cpu: usize,
-    /// CPU of the accelerator's thread, in a pipeline.
+    /// CPU of the accelerator's thread. Only a pipeline has one.
     #[serde(default)]
     pub accelerator_cpu: Option<usize>,
-    /// Execution pattern.
+    /// How the function's work is divided between threads.
     pub pattern: Pattern,
-    /// Traffic of the function.
+    /// Traffic that the function processes.
     pub traffic: Traffic,
-    /// Stages that process headers, in order.
+    /// Stages that process the headers, in this order.
     #[serde(default)]
     pub stages: Vec<HeaderStage>,
-    /// Service of the accelerator, if the function has one.
+    /// Service of the accelerator, if the function uses one.
     #[serde(default)]
     pub service: Option<Service>,
     /// Capacity of the function's queue at the accelerator, in requests.
     #[serde(default = "default_queue")]
     pub queue: usize,
-    /// Other clients of the accelerator, active in blocks with competitors.
+    /// Other clients of the accelerator. They are active in blocks with competitors.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
@@ -74,34 +75,35 @@ fn default_queue() -> usize {
     256
 }
 
-/// An accelerator whose first client always has a request.
+/// An accelerator that is always busy, because its first client always has a request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorSpec {
-    /// CPU of its thread.
+    /// CPU of the accelerator's thread.
     pub cpu: usize,
     /// Service of the accelerator.
     pub service: Service,
-    /// Traffic with the payloads of the first client.
+    /// Traffic from which the first client takes its payloads.
     pub traffic: Traffic,
-    /// Other clients, active in blocks with competitors.
+    /// Other clients of the accelerator. They are active in blocks with competitors.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
 
-/// A client of an accelerator: `regex-bench` or `compression-bench`, depending on the service. The
-/// accelerator itself generates its requests when they are due.
+/// A client of an accelerator: `regex-bench` or `compression-bench`, depending on the service. It
+/// has no thread: the accelerator generates its requests when they are due.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSpec {
-    /// Bytes of the packets that contain the client's payloads.
+    /// Size in bytes of the packets that contain the client's payloads.
     pub packet_bytes: usize,
-    /// Matches per megabyte of payload.
+    /// Number of matches per megabyte of payload.
     pub mtbr: f64,
-    /// Requests per second over all queues; without a rate, each queue always has a request.
+    /// Number of requests per second, in all queues together. Without a rate, each queue always has
+    /// a request.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Number of queues.
+    /// Number of the client's queues.
     #[serde(default = "one")]
     pub queues: usize,
 }
@@ -110,97 +112,99 @@ fn one() -> usize {
     1
 }
 
-/// The competitor `mem-bench`.
+/// The competitor `mem-bench`, which accesses memory.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
-    /// CPU of its thread.
+    /// CPU of the competitor's thread.
     pub cpu: usize,
-    /// Bytes of the working set.
+    /// Size of the working set in bytes.
     pub bytes: usize,
-    /// Kind of accesses.
+    /// How the memory is accessed.
     pub touch: Touch,
-    /// Accesses per second; without a rate, as many as possible.
+    /// Number of accesses per second. Without a rate, as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
 }
 
-/// The probe.
+/// The probe, which measures how much other threads slow down caches and memory.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
-    /// CPU of its thread.
+    /// CPU of the probe's thread.
     pub cpu: usize,
-    /// Bytes of the working set.
+    /// Size of the working set in bytes.
     pub bytes: usize,
 }
 
-/// Work of one thread that the caller provides.
+/// The work of one thread that the caller passes in.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenSpec {
-    /// CPU of its thread.
+    /// CPU of the thread.
     pub cpu: usize,
-    /// Index of the work in the caller's list.
+    /// Index of the work in the list that the caller passes in.
     pub work: usize,
 }
 
-/// The execution pattern of a function.
+/// How the work of a function is divided between threads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One thread processes each packet completely before the next one, and does the accelerator's
-    /// work, too. While its request waits, it serves the requests of other clients that come first.
+    /// One thread processes each packet completely before the next one, and also does the
+    /// accelerator's work. While its own request waits, it serves the requests of other clients
+    /// that come first.
     RunToCompletion,
-    /// One thread for headers and one for the accelerator, connected by a bounded queue.
+    /// One thread processes headers and another one runs the accelerator. A bounded queue connects
+    /// them.
     Pipeline,
 }
 
-/// A stage for headers.
+/// A stage that processes the headers of packets.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum HeaderStage {
     /// Counts packets and bytes of each flow.
     FlowStatistics,
-    /// Source network address translation.
+    /// Translates the source address and port of each flow.
     Nat,
-    /// Routes by longest-prefix matching.
+    /// Finds the next hop of each packet by longest-prefix matching.
     Router {
         /// Number of prefixes.
         prefixes: usize,
     },
-    /// Filters packets: the first matching rule decides.
+    /// Passes or drops packets: the first rule that matches decides.
     Acl {
         /// Number of rules.
         rules: usize,
     },
 }
 
-/// The service of an accelerator.
+/// What an accelerator does with a payload.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// Counts matches of regular expressions.
+    /// Counts the matches of regular expressions.
     Regex,
-    /// Compresses with zstd.
+    /// Compresses the payload with zstd.
     Compression,
 }
 
-/// The kind of accesses of `mem-bench`.
+/// How `mem-bench` accesses memory.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
-    /// Reads and writes words at random.
+    /// Reads, changes and writes words at random places.
     Updates,
     /// Copies one half of the working set to the other; each access copies a line of 64 bytes.
     Copies,
 }
 
 impl FunctionSpec {
-    /// Checks the description.
+    /// Checks that the description is valid.
     ///
     /// # Errors
-    /// If it is invalid.
+    /// If a number is out of range, or parts of the description contradict each other.
     pub fn check(&self) -> Result<(), NeighbourError> {
         self.traffic.check()?;
         within("requests in a queue", self.queue as f64, QUEUE.0, QUEUE.1)?;
@@ -222,10 +226,10 @@ impl FunctionSpec {
 }
 
 impl AcceleratorSpec {
-    /// Checks the description.
+    /// Checks that the description is valid.
     ///
     /// # Errors
-    /// If it is invalid.
+    /// If a number of the traffic or of a client is out of range.
     pub fn check(&self) -> Result<(), NeighbourError> {
         self.traffic.check()?;
         self.clients.iter().try_for_each(ClientSpec::check)
@@ -242,10 +246,10 @@ impl ClientSpec {
 }
 
 impl MemorySpec {
-    /// Checks the description.
+    /// Checks that the description is valid.
     ///
     /// # Errors
-    /// If it is invalid.
+    /// If a number is out of range.
     pub fn check(&self) -> Result<(), NeighbourError> {
         within("bytes of a working set", self.bytes as f64, WORKING_SET.0, WORKING_SET.1)?;
         self.rate.map_or(Ok(()), |rate| within("accesses a second", rate, RATES.0, RATES.1))
@@ -253,10 +257,10 @@ impl MemorySpec {
 }
 
 impl ProbeSpec {
-    /// Checks the description.
+    /// Checks that the description is valid.
     ///
     /// # Errors
-    /// If it is invalid.
+    /// If the size of the working set is out of range.
     pub fn check(&self) -> Result<(), NeighbourError> {
         within("bytes of the probe", self.bytes as f64, WORKING_SET.0, WORKING_SET.1)
     }

@@ -1,8 +1,8 @@
-//! The interface of stages, which process the headers of packets.
+//! Defines the interface of the stages that process the headers of packets.
 
 use crate::header::Header;
 
-/// The decision about a packet.
+/// Decision of a stage about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The packet continues to the next stage.
@@ -11,8 +11,8 @@ pub enum Verdict {
     Drop,
 }
 
-/// A stage that processes headers. It allocates memory only to grow its tables.
+/// A stage that processes the headers of packets. It allocates memory only when its tables grow.
 pub trait Stage: Send {
-    /// Processes one packet.
+    /// Processes the headers of one packet, and decides whether it continues.
     fn process(&mut self, header: &mut Header) -> Verdict;
 }

@@ -1,4 +1,5 @@
-//! Hash tables of flows: the standard library's tables with a cheap hash function.
+//! Hash tables of flows. They are the standard library's tables with a hash function that takes
+//! little time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -7,10 +8,10 @@ use slowpath_random::mix;
 
 use crate::header::FiveTuple;
 
-/// A table with flows as keys. It doubles its size when it is seven eighths full.
+/// A hash table whose keys are flows. It doubles its size when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;
 
-/// A table with keys of a few words.
+/// A hash table whose keys consist of a few words.
 pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixing>>;
 
 /// A hasher that mixes its input word by word.

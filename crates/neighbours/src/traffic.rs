@@ -1,4 +1,4 @@
-//! Traffic parameters: number of flows, packet size, and density of matches.
+//! Describes traffic by its number of flows, packet size and density of matches.
 
 use serde::Deserialize;
 use slowpath_random::mix;
@@ -6,29 +6,29 @@ use slowpath_random::mix;
 use crate::error::{NeighbourError, within};
 use crate::header::{self, FiveTuple};
 
-/// Maximum number of flows; a table of so many flows takes some gigabytes.
+/// Maximum number of flows. A table with so many flows takes some gigabytes.
 const MAX_FLOWS: f64 = 16_777_216.0;
-/// Minimum and maximum packet size in bytes, Ethernet header included.
+/// Minimum and maximum packet size in bytes, including the Ethernet header.
 const SIZES: (f64, f64) = (64.0, 9000.0);
-/// Maximum number of matches per megabyte; each takes some bytes.
+/// Maximum number of matches per megabyte. Each match takes some bytes.
 const MAX_MATCHES: f64 = 20_000.0;
 /// Minimum and maximum number of packet buffers.
 const RING: (f64, f64) = (16.0, 65_536.0);
 
-/// Traffic of a function.
+/// The traffic that a function processes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// Number of flows; each packet belongs to a random one, uniformly.
+    /// Number of flows. Each packet belongs to a random flow, and all flows are equally likely.
     pub flows: u64,
-    /// Bytes of each packet, Ethernet header included.
+    /// Size of each packet in bytes, including the Ethernet header.
     pub packet_bytes: usize,
-    /// Matches per megabyte (1,000,000 bytes) of payload.
+    /// Number of matches per megabyte (1,000,000 bytes) of payload.
     pub mtbr: f64,
-    /// Number of packet buffers, used in turn.
+    /// Number of packet buffers, which are used in turn.
     #[serde(default = "default_ring")]
     pub ring: usize,
-    /// Seed of all random numbers.
+    /// Seed from which flows and payloads are generated.
     #[serde(default)]
     pub seed: u64,
 }
@@ -38,10 +38,10 @@ fn default_ring() -> usize {
 }
 
 impl Traffic {
-    /// Checks the parameters.
+    /// Checks that the parameters are valid.
     ///
     /// # Errors
-    /// If a number is outside of its limits.
+    /// If a number is out of range.
     pub fn check(&self) -> Result<(), NeighbourError> {
         within("flows", self.flows as f64, 1.0, MAX_FLOWS)?;
         within("packet size in bytes", self.packet_bytes as f64, SIZES.0, SIZES.1)?;
@@ -49,13 +49,14 @@ impl Traffic {
         within("packet buffers", self.ring as f64, RING.0, RING.1)
     }
 
-    /// Returns the bytes of each payload.
+    /// Returns the size of each payload in bytes.
     pub fn payload_bytes(&self) -> usize {
         self.packet_bytes.saturating_sub(header::BYTES)
     }
 }
 
-/// Returns the flow with a number. Different numbers have different flows, which look random.
+/// Returns the flow with this number. Different numbers give different flows, whose addresses look
+/// random.
 #[inline]
 pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
     let drawn = mix(number.wrapping_add(seed.rotate_left(17)));

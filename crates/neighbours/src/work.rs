@@ -1,4 +1,4 @@
-//! Work that a thread does in small turns; its progress is read between turns.
+//! Defines the work of a thread. It is done in small turns, and its progress is read between them.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Returns the increase since `before`.
+    /// Returns by how much the totals have increased since `before`.
     #[must_use]
     pub fn since(&self, before: &Served) -> Served {
         Served {
@@ -29,19 +29,20 @@ impl Served {
     }
 }
 
-/// Work of a thread.
+/// The work that a thread does in small turns.
 pub trait Work: Send {
-    /// Prepares for a block, with competitors if `competing`.
+    /// Prepares for the next block. `competing` is true if the competitors run in it.
     fn begin(&mut self, competing: bool);
 
-    /// Does a small part of the work, which takes tens of microseconds. Does not wait longer for
-    /// other threads.
+    /// Does a small part of the work, which takes tens of microseconds. It does not wait longer
+    /// than this for other threads.
     fn turn(&mut self);
 
-    /// Returns the totals: of the work itself first, then for each client of its accelerator.
+    /// Returns the totals of the work done so far. The totals of the work itself come first,
+    /// followed by those of each client of its accelerator.
     fn served(&self) -> Vec<Served>;
 
-    /// Returns the reason why the work cannot continue; `None` if it can.
+    /// Returns the reason why the work cannot continue, or `None` if it can.
     fn failure(&self) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Tests of mixes on this machine. Times are not tested.
+//! Tests of running functions and competitors on this machine. Times are not tested.
 
 use slowpath_neighbours::{Mix, MixSpec, NeighbourError, allowed_cpus};
 use std::time::{Duration, Instant};
@@ -14,7 +14,8 @@ fn traffic() -> &'static str {
     r#"{"flows": 100, "packet_bytes": 256, "mtbr": 600, "ring": 64}"#
 }
 
-/// Returns two CPUs; prints a message and returns `None` if there is only one.
+/// Returns two CPUs that the process may use. Prints a message and returns `None` if there is only
+/// one.
 fn two() -> Option<[usize; 2]> {
     match *allowed_cpus().as_slice() {
         [one, other, ..] => Some([one, other]),

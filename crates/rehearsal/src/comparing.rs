@@ -37,7 +37,7 @@ const MAX_HISTORY_BYTES: usize = 32 << 20;
 /// Maximum number of packets that are tried for each packet that should reach the two programs.
 /// [`EXTRA_TRIES`] more may be tried.
 const TRIES: u64 = 10;
-/// Number of packets that may be tried in addition to [`TRIES`] for each packet.
+/// Number of packets that may be tried in addition to `TRIES` for each packet.
 const EXTRA_TRIES: u64 = 1000;
 /// Maximum number of frames that may get lost. If more get lost, the comparison on the device ends
 /// without a result.

@@ -1,4 +1,4 @@
-//! Tests of the results of replayed packets (path, instructions, effects), and of reports of
+//! Tests the results of replaying packets (path, instructions and effects), and the reports of
 //! disagreements.
 
 use std::path::Path;
@@ -21,7 +21,7 @@ fn object(below: &str) -> Object {
     Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Prepares a program of `features.bpf.o`.
+/// Loads and lifts the program `name` of `features.bpf.o`.
 fn features(kernel: &Kernel, name: &str) -> Replay {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
     let number = object.programs.iter().position(|p| p.name == name).expect("it is there");

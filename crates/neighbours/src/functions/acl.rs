@@ -1,4 +1,4 @@
-//! An access control list: the first matching rule decides whether a packet passes.
+//! An access control list. The first rule that matches a packet decides whether it passes.
 //!
 //! Rules that match the same bits share a hash table, and each packet is looked up in all tables.
 //! This is tuple space search (Srinivasan, Suri and Varghese, "Packet Classification using Tuple
@@ -13,17 +13,18 @@ use crate::tables::Table;
 
 const MAX_RULES: f64 = 1_000_000.0;
 
-/// A rule. The prefixes are zero beyond their lengths.
+/// A rule of the list. The bits of a prefix beyond its length are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     pub source: (u32, u8),
     pub destination: (u32, u8),
-    /// Destination port; `None` for any.
+    /// Destination port that the rule matches; `None` for any port.
     pub port: Option<u16>,
     pub verdict: Verdict,
 }
 
-/// The bits that a rule matches: the lengths of its prefixes, and if it matches the port.
+/// The bits of a packet that a rule looks at: the lengths of its prefixes, and whether it looks at
+/// the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -39,21 +40,22 @@ impl Shape {
     }
 }
 
-/// Rules of one shape, with their indices in the list.
+/// All rules of one shape, with their indices in the list.
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// Smallest index of these rules.
+    /// Smallest index of the rules of this shape.
     first: usize,
 }
 
-/// A compiled access control list. Packets that match no rule pass.
+/// An access control list, compiled for fast lookups. Packets that no rule matches pass.
 pub struct Acl {
     tuples: Vec<Tuple>,
 }
 
 impl Acl {
-    /// Generates random rules of a dozen shapes; about one in 16 permits, the others deny.
+    /// Generates random rules of a dozen shapes. About one in 16 permits packets, the others deny
+    /// them.
     pub fn generated(rules: usize, seed: u64) -> Result<Acl, NeighbourError> {
         within("rules", rules as f64, 1.0, MAX_RULES)?;
         let mut random = Random::new(seed ^ 0x0061_636c);
@@ -72,7 +74,7 @@ impl Acl {
         Ok(Acl::new(&made.collect::<Vec<_>>()))
     }
 
-    /// Compiles rules.
+    /// Compiles a list of rules.
     pub fn new(rules: &[Rule]) -> Acl {
         let mut tuples: Vec<Tuple> = Vec::new();
         for (number, rule) in rules.iter().enumerate() {
@@ -94,7 +96,7 @@ impl Acl {
         Acl { tuples }
     }
 
-    /// Returns the index and the verdict of the first matching rule.
+    /// Returns the index and the decision of the first rule that matches the flow, if any does.
     #[inline]
     fn look_up(&self, flow: &FiveTuple) -> Option<(usize, Verdict)> {
         let mut found: Option<(usize, Verdict)> = None;

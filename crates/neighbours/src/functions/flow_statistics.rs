@@ -1,10 +1,10 @@
-//! Flow statistics: packets and bytes of each flow.
+//! Counts the packets and bytes of each flow.
 
 use crate::header::{Header, flow, length};
 use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
-/// Statistics of one flow.
+/// Counts of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub packets: u64,
@@ -17,7 +17,7 @@ pub struct Record {
     pub last: u64,
 }
 
-/// A record for each flow.
+/// A table with the counts of each flow.
 #[derive(Debug, Default)]
 pub struct FlowStatistics {
     flows: FlowTable<Record>,

@@ -1,4 +1,4 @@
-//! Source network address translation: each flow gets an address and a port from a pool.
+//! Translates source addresses: each flow gets an address and a port from a pool.
 
 use crate::header::{Header, flow, rewrite_source};
 use crate::stage::{Stage, Verdict};
@@ -6,11 +6,12 @@ use crate::tables::FlowTable;
 
 /// The first address of the pool, 100.64.0.0 (RFC 6598).
 const POOL: u32 = 0x6440_0000;
-/// First port of each address: the lowest unprivileged port.
+/// First port that is used of each address, which is the lowest unprivileged port.
 const FIRST_PORT: u16 = 1024;
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
 
-/// Translations, assigned in the order of the flows' first packets.
+/// A table with the translation of each flow. Addresses and ports are assigned in the order of the
+/// flows' first packets.
 #[derive(Debug, Default)]
 pub struct Nat {
     translations: FlowTable<(u32, u16)>,

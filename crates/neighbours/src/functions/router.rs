@@ -1,8 +1,9 @@
-//! A router: longest-prefix matching of the destination address selects the next hop.
+//! A router, which finds the next hop of a packet by longest-prefix matching of its destination
+//! address.
 //!
-//! The first table is indexed by the first 24 bits. An entry with longer prefixes refers to a
-//! second table of 256 entries. See Gupta, Lin and McKeown, "Routing Lookups in Hardware at Memory
-//! Access Speeds" (INFOCOM 1998).
+//! The first 24 bits of the address are the index in a first table. If longer prefixes start with
+//! these bits, the entry refers to a second table of 256 entries. See Gupta, Lin and McKeown,
+//! "Routing Lookups in Hardware at Memory Access Speeds" (INFOCOM 1998).
 
 use slowpath_random::Random;
 
@@ -10,13 +11,13 @@ use crate::error::{NeighbourError, within, zeros};
 use crate::header::{Header, flow, hop, mask};
 use crate::stage::{Stage, Verdict};
 
-/// Number of bits that index the first table.
+/// Number of address bits that are the index in the first table.
 const FIRST: u8 = 24;
-/// Bit of an entry that contains the index of a second table.
+/// Bit that is set in an entry if the entry is the index of a second table.
 const LONGER: u32 = 1 << 31;
 const MAX_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses, and its next hop between 1 and 2^31 - 1.
+/// A prefix of addresses and its next hop, which is a number between 1 and 2^31 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub prefix: u32,
@@ -24,7 +25,7 @@ pub struct Route {
     pub next: u32,
 }
 
-/// A compiled routing table. An entry of zero means no route.
+/// A routing table, compiled for fast lookups. An entry of zero means that there is no route.
 pub struct Router {
     first: Vec<u32>,
     second: Vec<[u32; 256]>,
@@ -50,7 +51,7 @@ impl Router {
         Router::new(routes)
     }
 
-    /// Compiles routes. If two have the same prefix, the later one applies.
+    /// Compiles routes into tables. If two routes have the same prefix, the later one applies.
     pub fn new(mut routes: Vec<Route>) -> Result<Router, NeighbourError> {
         routes.sort_by_key(|route| route.length);
         let mut router = Router { first: zeros("routes", 1 << FIRST)?, second: Vec::new() };
@@ -60,7 +61,8 @@ impl Router {
         Ok(router)
     }
 
-    /// Adds a route that is at least as long as all earlier ones.
+    /// Adds a route to the tables. Its prefix must be at least as long as those of all earlier
+    /// routes.
     fn add(&mut self, Route { prefix, length, next }: Route) {
         let start = (prefix >> (32 - FIRST)) as usize;
         if length <= FIRST {
@@ -77,7 +79,7 @@ impl Router {
         table[start..start + (1usize << (32 - length))].fill(next);
     }
 
-    /// Returns the next hop of an address; zero without a route.
+    /// Returns the next hop of an address, or zero if there is no route.
     #[inline]
     fn look_up(&self, address: u32) -> u32 {
         let entry = self.first[(address >> (32 - FIRST)) as usize];
@@ -102,8 +104,8 @@ mod tests {
     use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
-    /// Scans all routes for the longest matching prefix, and returns its hop. If several are equal,
-    /// the last one applies.
+    /// Finds the longest matching prefix by comparing all routes, and returns its next hop. If
+    /// several routes have this prefix, the last one applies.
     fn scan(routes: &[Route], address: u32) -> u32 {
         let fit = routes.iter().filter(|route| address & mask(route.length) == route.prefix);
         fit.max_by_key(|route| route.length).map_or(0, |route| route.next)
