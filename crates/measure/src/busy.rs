@@ -1,4 +1,4 @@
-//! A busy loop, which is timed between other programs to detect disturbances of their times.
+//! A busy loop that is timed between other programs, to detect disturbances of their times.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use slowpath_kernel::timing::{Sample, TimingThread};
 use crate::error::MeasureError;
 use crate::references::{AttachedProgram, REGISTERS, additions};
 
-/// Number of additions in one run.
+/// Number of additions in one run of the busy loop.
 const ADDITIONS: usize = 400;
 
 /// The busy loop in the kernel. It stays loaded at the same address while other programs are loaded
@@ -22,7 +22,7 @@ const ADDITIONS: usize = 400;
 pub struct Busy(AttachedProgram);
 
 impl Busy {
-    /// Loads the busy loop, on a timing thread.
+    /// Loads the busy loop into the kernel. The work is done on the timing thread.
     ///
     /// # Errors
     /// If the kernel rejects the program.
@@ -34,10 +34,10 @@ impl Busy {
         })?
     }
 
-    /// Times one call of `repeat` runs, on a timing thread.
+    /// Times one call with `repeat` runs of the busy loop, on the timing thread.
     ///
     /// # Errors
-    /// If the kernel does not run the program.
+    /// If the kernel does not run the busy loop.
     pub fn sample(
         self: &Arc<Self>,
         timing_thread: &TimingThread,

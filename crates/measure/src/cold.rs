@@ -1,9 +1,9 @@
-//! Paths on cold data: packets of many flows take the same path. Each flow has its own map
-//! elements, which together exceed the caches.
+//! Times paths on cold data: packets of many flows take the same path. Each flow has its own map
+//! elements, and all elements together exceed the caches.
 //!
-//! From the bottom up: `probe` runs changed packets in kernel and interpreter and tests that they
-//! take the path. `free_bits` finds bits of the packet that only select the map elements that the
-//! path touches. `flows` makes packets and elements from these bits, enough to exceed the
+//! From the bottom up: `probe` runs changed packets in kernel and interpreter, and tests if they
+//! take the path. `free_bits` finds bits of the packet that only decide which map elements the path
+//! touches. `flows` uses these bits to make packets and map elements, enough to exceed the
 //! last-level cache. This module verifies by counting that all of these packets take the path.
 //!
 //! Only map elements are cold. The packet is always warm, because a test run has one buffer, which
@@ -32,7 +32,7 @@ use probe::Probe;
 /// Minimum number of flows that count as cold data.
 const MIN_FLOWS: usize = 16;
 
-/// A path that many flows take, each with its own map elements.
+/// A path that packets of many flows take, where each flow has its own map elements.
 #[derive(Clone, Debug)]
 pub struct Cold {
     case: Arc<Case>,
@@ -41,12 +41,12 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Finds packets that take the path of a case and touch more map elements than fit into a
-    /// last-level cache of `cache_bytes` bytes. Runs on a timing thread.
+    /// Finds packets that take the path of a case, and that together touch more map elements than
+    /// fit into a last-level cache of `cache_bytes` bytes. The work is done on the timing thread.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`] if there are no such packets; other errors if kernel or
-    /// interpreter fail.
+    /// [`MeasureError::NotCold`] if there are no such packets. Other errors if the kernel or the
+    /// interpreter fails.
     pub fn find(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -90,8 +90,8 @@ impl Cold {
         }
     }
 
-    /// Returns true if the packets of all flows take the path, in at least two rounds and for at
-    /// least [`COUNTING_TIME`].
+    /// Returns true if the packets of all flows take the path. They are run in at least two rounds,
+    /// and for at least [`COUNTING_TIME`].
     fn takes_the_path(
         &self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -127,8 +127,8 @@ impl Cold {
         Ok(true)
     }
 
-    /// Loads the program with the elements of all flows, and the wrapper that supplies the flows'
-    /// packets.
+    /// Loads the program and adds the map elements of all flows. Also creates the wrapper that
+    /// provides the flows' packets.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<(InKernel, Wrapper), MeasureError> {
         let loaded = self.case.load_spread(kernel)?;
         self.flows.fill(&loaded.program)?;
@@ -142,28 +142,29 @@ impl Cold {
         Ok(Wrapper::new(kernel, program, &preparation)?)
     }
 
-    /// Returns the path that all flows take.
+    /// Returns the case of which all flows take the path.
     pub fn case(&self) -> &Arc<Case> {
         &self.case
     }
 
-    /// Returns the differences between the packets.
+    /// Returns the bytes in which the packets of the flows differ.
     pub fn rotation(&self) -> &Rotation {
         self.flows.rotation()
     }
 
-    /// Returns the number of packets, one for each flow.
+    /// Returns the number of flows, each of which has one packet.
     pub fn flows(&self) -> usize {
         self.flows.count()
     }
 
-    /// Returns the total bytes of the map elements that the flows touch, including the kernel's
-    /// bookkeeping for each element.
+    /// Returns the total size in bytes of the map elements that the flows touch. It includes the
+    /// memory that the kernel needs to manage each element.
     pub fn entry_bytes(&self) -> u64 {
         self.flows.entry_bytes()
     }
 
-    /// Returns the reason why the elements do not exceed the last-level cache; `None` if they do.
+    /// Returns the reason why the elements do not exceed the last-level cache. Returns `None` if
+    /// they do.
     pub fn limited(&self) -> Option<&str> {
         self.flows.limited()
     }

@@ -1,4 +1,4 @@
-//! Beginnings of a path, as cases. Counting finds an arrangement with which each can be repeated.
+//! Makes cases of the beginnings of a path, and finds out by counting how each can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,22 +11,23 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{ExpectedRun, Trial};
 
-/// Maximum number of map elements of which all subsets are tried as the elements to restore.
+/// Maximum number of changed map elements for which all subsets are tried as the elements to
+/// restore.
 const FEW_ELEMENTS: usize = 3;
-/// Time for which repetitions of a beginning are counted: about as long as a load times them. It is
-/// short, because there are many beginnings.
+/// Duration for which repetitions of a beginning are counted, about as long as a load times them.
+/// It is short, because a path has many beginnings.
 const COUNTING_TIME: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or the whole path.
 struct Beginning {
-    /// Index of the point where the beginning ends; `None` for the whole path.
+    /// Index of the point at which the beginning ends; `None` for the whole path.
     at: Option<usize>,
-    /// Number of counted instructions, including those of checks and of the exit.
+    /// Number of instructions that are counted, including those of checks and of the early exit.
     counted: u64,
 }
 
-/// Returns a case for the beginning of the path up to each point, and lastly a case for the whole
-/// path. `None` stands for a beginning that cannot be repeated.
+/// Returns a case for each point, for the beginning of the path up to this point. The last case is
+/// the whole path. `None` stands for a beginning that cannot be repeated.
 ///
 /// # Errors
 /// If the kernel rejects a program that it accepted before.
@@ -60,10 +61,10 @@ pub fn beginnings(
     Ok(cases)
 }
 
-/// Returns the points at which the verifier allows the program to end.
+/// Returns those points at which the kernel's verifier accepts that the program ends.
 ///
 /// # Errors
-/// If the kernel rejects the program at a point for another reason.
+/// If the kernel does not load the program for a reason other than the verifier's.
 pub fn accepted(
     case: &Case,
     kernel: &Kernel,
@@ -85,9 +86,9 @@ pub fn accepted(
     Ok(all)
 }
 
-/// Returns candidate arrangements for the beginnings of a path, given the arrangement of the whole
-/// path. Candidates that undo more come first. A candidate that undoes nothing still has a wrapper,
-/// because times include the reading of the wrapper's clock.
+/// Returns arrangements to try for the beginnings of a path, which undo some or all of the changes
+/// of the whole path. Those that undo more come first. An arrangement that undoes nothing still has
+/// a wrapper, because times include the reading of the wrapper's clock.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(undo.metadata_after);
@@ -117,7 +118,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     candidates
 }
 
-/// An attempt to repeat beginnings of a path with one arrangement.
+/// A test whether beginnings of a path can be repeated with one arrangement.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),
@@ -139,8 +140,8 @@ impl Attempt<'_> {
         Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, selector))
     }
 
-    /// Counts repetitions of a beginning, and returns their number if each executes the expected
-    /// number of instructions; `None` if not.
+    /// Counts repetitions of a beginning. Returns their number if each of them executes the
+    /// expected number of instructions, and `None` if not.
     fn repeats(
         &self,
         (trial, selector): &(Trial, ExitSelector),
@@ -153,7 +154,7 @@ impl Attempt<'_> {
         trial.repeats(packet, context, &expected, COUNTING_TIME)
     }
 
-    /// Returns the candidates that can be repeated if no other beginning runs in between.
+    /// Returns the candidates that can be repeated as long as no other beginning runs in between.
     fn repeatable_alone(
         &self,
         all: &[Beginning],
@@ -175,8 +176,8 @@ impl Attempt<'_> {
         Ok(repeatable)
     }
 
-    /// Returns the candidates that can be repeated after any of the others, with the number of
-    /// repetitions of each.
+    /// Returns the candidates that can be repeated after any of the others, and how many
+    /// repetitions of each were counted.
     fn repeatable_in_any_order(
         &self,
         all: &[Beginning],

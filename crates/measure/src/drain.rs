@@ -1,26 +1,27 @@
-//! Emptying of ring buffers between calls, as by a reader that keeps up.
+//! Empties ring buffers between calls, like a reader that keeps up with the program.
 //!
-//! During a test run, ring buffers have no reader. Therefore the number of runs in a call is
-//! limited by the room in the buffers, and a sample consists of several calls.
+//! During a test run, ring buffers have no reader. Therefore the room in the buffers limits the
+//! number of runs in a call, and a sample consists of several calls.
 
 use slowpath_kernel::timing::{Sample, TimingError};
 use slowpath_kernel::{LoadedProgram, MapError, Ring};
 
 use crate::error::MeasureError;
 
-/// Maximum number of calls of a sample; each call takes some microseconds in addition to its runs.
+/// Maximum number of calls for one sample. Each call takes some microseconds in addition to its
+/// runs.
 const MAX_CALLS: u32 = 500;
 
-/// Description of the ring buffers to empty between calls.
+/// Names the ring buffers that must be emptied between calls, and says how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
-    /// Names of the ring buffers' maps.
+    /// Names of the ring buffers that the path writes to.
     written: Vec<String>,
-    /// Number of runs whose records fit into each of these ring buffers.
+    /// Number of runs after which the ring buffers must be emptied.
     runs: u32,
 }
 
-/// The ring buffers of one loaded program that are emptied between calls.
+/// The ring buffers of one loaded program that must be emptied between calls.
 #[derive(Debug)]
 pub struct Drains {
     rings: Vec<Ring>,
@@ -28,11 +29,11 @@ pub struct Drains {
 }
 
 impl Draining {
-    /// Finds the ring buffers that a run writes to; `None` if there are none.
+    /// Finds the ring buffers that a run writes to. Returns `None` if it writes to none.
     ///
     /// # Errors
-    /// If a ring buffer has no room for two runs, or the kernel does not share the positions of
-    /// ring buffers.
+    /// If a ring buffer does not have room for two runs, or the kernel does not share its
+    /// positions.
     pub fn find(
         program: &LoadedProgram,
         run: impl FnOnce() -> Result<(), MeasureError>,
@@ -59,7 +60,7 @@ impl Draining {
         Ok((!found.written.is_empty()).then_some(found))
     }
 
-    /// Returns these ring buffers of a loaded program.
+    /// Returns the named ring buffers of a loaded program.
     pub fn find_in(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
@@ -85,8 +86,8 @@ impl Drains {
         rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
-    /// Makes `repeat` runs, in calls whose records fit into the ring buffers. Returns the result of
-    /// the last call; stops and returns `None` after a call that returns `None`.
+    /// Makes `repeat` runs, divided into calls whose records fit into the ring buffers. Returns the
+    /// result of the last call. If a call returns `None`, stops and returns `None`.
     pub fn calls<T, E>(
         &self,
         repeat: u32,
@@ -104,8 +105,8 @@ impl Drains {
         }
     }
 
-    /// Times about `repeat` runs without the overhead of calls. If no wrapper reads the clock, the
-    /// overhead is removed by subtracting a call with one run from each call with many runs.
+    /// Times about `repeat` runs, without the time that calls take in addition to their runs. If no
+    /// wrapper reads the clock, a call with one run is subtracted from each call with many runs.
     pub fn sample(
         &self,
         repeat: u32,

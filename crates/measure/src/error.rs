@@ -1,4 +1,4 @@
-//! Errors of timing a path. Each error is one line.
+//! Errors of timing a path. Each message is one line.
 
 use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
@@ -38,13 +38,13 @@ pub enum MeasureError {
         depends_suffix(.depends)
     )]
     NoTrace {
-        /// Inputs other than packet and maps that the path depends on.
+        /// What the path depends on apart from packet and maps.
         depends: Vec<String>,
     },
-    /// Maps did not accept their initial content for a trace.
+    /// A map did not accept the initial content that was given for a trace.
     #[error("maps are not filled as --maps says: {0}; change that there, or leave the map out")]
     Content(Box<ReplayError>),
-    /// A map that evicts has evicted part of its initial content for a trace.
+    /// A map evicted part of the initial content that was given for a trace.
     #[error(
         "map {map}: {entries} entries of --maps are more than it keeps, {kept}: a map of its type \
          evicts before it is full; name fewer, or make it larger"
@@ -60,64 +60,64 @@ pub enum MeasureError {
     /// The witness is not valid JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),
-    /// The kernel took another path.
+    /// The kernel executed another number of instructions than the expected path has.
     #[error(
         "the kernel takes a path of {taken} instructions, not {expected}{}",
         depends_suffix(.depends)
     )]
     OtherPath {
-        /// Instructions of the expected path.
+        /// Number of instructions of the expected path.
         expected: u64,
-        /// Instructions of the path that the kernel took.
+        /// Number of instructions that the kernel executed.
         taken: u64,
-        /// Inputs other than packet and maps that the path depends on.
+        /// What the path depends on apart from packet and maps.
         depends: Vec<String>,
     },
-    /// Repetitions take other paths with every arrangement.
+    /// No arrangement was found with which repetitions take the same path.
     #[error("repetitions do not take the same path: {reason}")]
     NotRepeatable {
-        /// Reason.
+        /// Reason why repetitions take other paths.
         reason: String,
     },
-    /// A timed run did not take the path.
+    /// A timed run returned another value, so it took another path.
     #[error(
         "a timed run returned {returned}, not {expected}: it took another path, although as many \
          repetitions were counted before; please report it with the program"
     )]
     OtherValue {
-        /// Expected return value of a run on the path.
+        /// Return value of the expected path.
         expected: u32,
-        /// Actual return value of the last run.
+        /// Return value of the last timed run.
         returned: u32,
     },
     /// Packets could not be run live.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// Live packets do not take the path, or this cannot be verified.
+    /// Live packets take another path, or it cannot be verified that they take this one.
     #[error("{reason}; measure it without --mode live")]
     NotLive {
-        /// Reason.
+        /// Reason why the path cannot be timed with live packets.
         reason: String,
     },
-    /// More live packets were requested than the number that verifiably takes the path.
+    /// The caller requested more live packets than were counted on the path.
     #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
     NotCounted {
-        /// Number of live packets that took the path when they were counted.
+        /// Number of live packets that were counted and took the path.
         frames: u32,
     },
-    /// No other packets take the path and find other map elements.
+    /// There are no other packets that take the path with other map elements.
     #[error("{reason}")]
     NotCold {
-        /// Reason.
+        /// Reason why there are no such packets.
         reason: String,
     },
-    /// The number of a case is out of range.
+    /// The load has no case with this number.
     #[error("there is no case {number}")]
     NoCase {
-        /// Requested number.
+        /// Number of the requested case.
         number: i64,
     },
-    /// The load has no wrapped reference, because none of its cases has a wrapper.
+    /// The load does not have this reference, because none of its cases has a wrapper.
     #[error("there is no such reference")]
     NoReference,
 }
@@ -134,13 +134,14 @@ impl Interruptible for MeasureError {
 }
 
 impl MeasureError {
-    /// Builds [`MeasureError::NotCold`].
+    /// Builds the error [`MeasureError::NotCold`] with this reason.
     pub(crate) fn not_cold(reason: impl Into<String>) -> MeasureError {
         MeasureError::NotCold { reason: reason.into() }
     }
 }
 
-/// Formats the inputs that a path depends on as a suffix of a message; empty without inputs.
+/// Formats what a path depends on as the end of a message. Returns an empty text if there is
+/// nothing.
 fn depends_suffix(depends: &[String]) -> String {
     match depends {
         [] => String::new(),

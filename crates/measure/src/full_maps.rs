@@ -1,26 +1,26 @@
-//! Fills maps for paths on which an insertion finds no room.
+//! Fills maps for paths on which an insertion fails because the map is full.
 //!
-//! For a path with one insertion into a map, the analysis does not determine the map's number of
-//! elements; the witness only states that the insertion fails. A full map makes the kernel's call
-//! fail, so that the call takes its real time.
+//! For a path with one insertion into a map, the analysis does not determine how many elements the
+//! map has. The witness only states that the insertion fails. If the map is full, the kernel's call
+//! fails in the same way, so the call takes its real time.
 
 use serde_json::{Value, json};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_kernel::Answer;
 use slowpath_kernel::witness::{self, entries};
 
-/// Maximum number of elements to add to a map, because each load of the program fills it again.
+/// Maximum number of elements that are added to a map. Each load of the program adds them again.
 const MAX_ELEMENTS: u32 = 1 << 16;
 
-/// Maximum bytes of these elements, keys and values together.
+/// Maximum total size in bytes of these elements, with their keys.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The witness's text for an insertion into a full hash map (`alloc_htab_elem` of
+/// Text in a witness for an insertion that fails because a hash map is full (`alloc_htab_elem` of
 /// `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
-/// Fills the maps of a witness in which an insertion finds no room, unless they are too large.
-/// Returns the slots of these insertions, whose results need not be replaced.
+/// Adds elements to the witness until the maps are full for which an insertion fails. Maps that are
+/// too large are left out. Returns the slots of the insertions whose results need not be replaced.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();
@@ -42,15 +42,16 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// Returns the helper results that the path needs, except those of the insertions `full`.
+/// Returns the results of calls that must be replaced for the path. The insertions at the slots
+/// `full` are left out.
 pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
     let mut answers = witness::answers(witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
     answers
 }
 
-/// Returns the map and the slot of an insertion that finds no room; `None` if the map cannot be
-/// filled.
+/// Returns the map and the slot of an insertion that fails because the map is full. Returns `None`
+/// if the map cannot be filled.
 fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
     let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
     let map = object.maps.iter().find(|map| map.name == name)?;
@@ -58,7 +59,7 @@ fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usi
     matches!(map.kind, MapKind::HASH | MapKind::PERCPU_HASH).then_some((map, instruction))
 }
 
-/// Returns the number of elements that a map lacks to be full; `None` if it is full already or
+/// Returns how many elements must be added to fill a map. Returns `None` if it is full already or
 /// cannot be filled.
 fn missing(map: &MapDef, witness: &Value) -> Option<u32> {
     let listed = entries(witness, &map.name);

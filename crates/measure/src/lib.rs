@@ -3,25 +3,25 @@
 //! A [`Case`] is one path, given by a witness: the packet, the content of the maps, and the other
 //! inputs that the path depends on. [`Case::prepare`] runs the packet in the kernel and in the
 //! interpreter, which must agree. The kernel restores nothing between the repetitions of a test
-//! run, so a run that changes its packet or its maps may make the next run take another path.
-//! Therefore [`Case::prepare`] finds an [`Arrangement`] with which each repetition takes the path,
-//! confirmed by counting. Ring buffers are emptied between calls.
+//! run. Therefore a run that changes its packet or its maps may make the next run take another
+//! path. [`Case::prepare`] finds an [`Arrangement`] with which each repetition takes the path, and
+//! confirms this by counting. Ring buffers are emptied between calls.
 //!
-//! A [`Load`] has a set of cases and programs of known cost in the kernel, and times any of them.
-//! [`live`] does the same with packets that really go where the program sends them.
+//! A [`Load`] loads a set of cases into the kernel, together with programs of known cost, and times
+//! any of them. [`live`] does the same with packets that really go where the program sends them.
 //!
-//! A packet may change the maps so that the packets after it take another path. This path is a
-//! case, too: see [`SubsequentPackets`].
+//! A packet may change the maps so that the packets after it take another path. This path can be
+//! timed, too: see [`SubsequentPackets`].
 //!
-//! A [`Cold`] is a case with packets of many flows, whose map elements together exceed the caches.
+//! A [`Cold`] is a path with packets of many flows, whose map elements together exceed the caches.
 //!
-//! A [`Trace`] is a capture file that is run through a program. It records the path of each packet
-//! and, for each path, an example packet with its maps. A case can be made from each example.
+//! A [`Trace`] runs the packets of a capture file through a program. It records the path of each
+//! packet. For each path, it keeps an example packet with its maps, from which a case can be made.
 //!
-//! [`Busy`] detects disturbances of other timed programs; [`Pace`] measures the current speed of
-//! the CPU.
+//! [`Busy`] detects if the times of other programs were disturbed. [`Pace`] measures the current
+//! speed of the CPU.
 //!
-//! The caller decides on the number of loads and samples, and interprets the times.
+//! The caller decides how many loads and samples to make, and interprets the times.
 
 mod busy;
 mod case;

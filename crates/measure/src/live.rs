@@ -1,14 +1,15 @@
 //! Times paths with packets that really go where the program sends them.
 //!
-//! A [`LiveCase`] is a path that all live packets take, confirmed by counting. A [`LiveLoad`] has
-//! such paths in the kernel, and two references for each. One is the minimal program with the same
-//! action on the same packets. The other is a receiving device with a program that drops
-//! everything.
+//! A [`LiveCase`] is a path that all live packets take, which was confirmed by counting. A
+//! [`LiveLoad`] loads such paths into the kernel, with two references for each. One is the minimal
+//! program that performs the same action on the same packets. The other is a receiving device whose
+//! program drops everything.
 //!
-//! Maps are not restored between live packets. Therefore a path that only the first packet takes is
-//! refused.
+//! Maps are not restored between live packets. Therefore a path that only the first packet takes
+//! cannot be timed.
 //!
-//! Devices are virtual Ethernet: the costs of a network card and its driver remain unknown.
+//! The devices are virtual Ethernet devices. The costs of a network card and its driver remain
+//! unknown.
 
 mod load;
 mod prepare;

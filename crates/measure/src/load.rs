@@ -1,4 +1,4 @@
-//! Cases in the kernel, ready to be timed.
+//! Loads cases into the kernel and times them.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, empty};
 
-/// A program of known cost that is timed in addition to cases.
+/// A program of known cost that is timed besides the cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// An empty program, whose time is the cost of the kernel's loop.
+    /// An empty program. Its time is the cost of the kernel's loop.
     Empty,
-    /// An empty program that is called through a wrapper, like restored cases. Exists only if the
-    /// load has a case with a wrapper.
+    /// An empty program that is called through a wrapper, like cases that are restored. Exists only
+    /// if the load has a case with a wrapper.
     Wrapped,
 }
 
@@ -27,7 +27,7 @@ impl Reference {
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
-/// An attached program in the kernel, with its wrapper if any.
+/// A program that is attached in the kernel, with its wrapper if it has one.
 #[derive(Debug)]
 struct Ready {
     program: InKernel,
@@ -35,7 +35,7 @@ struct Ready {
     _attached: Attached,
 }
 
-/// Cases in the kernel. Each load has its own programs and maps.
+/// A set of cases in the kernel. Each load has its own programs and maps.
 #[derive(Debug)]
 pub struct Load {
     empty: Ready,
@@ -43,12 +43,12 @@ pub struct Load {
     cases: Vec<Timed>,
 }
 
-/// A case with its attached program.
+/// A case together with its attached program.
 #[derive(Debug)]
 struct Timed {
     case: Arc<Case>,
     ready: Arc<Ready>,
-    /// Expected return value of each run.
+    /// Return value that each run must have.
     value: u32,
 }
 
@@ -70,10 +70,10 @@ impl Ready {
 }
 
 impl Load {
-    /// Loads cases, on a timing thread.
+    /// Loads cases into the kernel. The work is done on the timing thread.
     ///
     /// # Errors
-    /// If the kernel rejects one of them.
+    /// If the kernel rejects one of the cases.
     pub fn new(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -83,11 +83,11 @@ impl Load {
         timing_thread.run_job(move |_| Load::new_on_thread((&kernel, &attachments), cases))?
     }
 
-    /// Loads cold cases, on a timing thread. The case after each cold case is an empty program that
-    /// gets the same packets.
+    /// Loads cold cases into the kernel, on the timing thread. Each cold case is followed by
+    /// another case: an empty program that gets the same packets.
     ///
     /// # Errors
-    /// If the kernel rejects one of them.
+    /// If the kernel rejects one of the cases.
     pub fn cold(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -158,8 +158,8 @@ impl Load {
         Ok(Load { empty: attach(empty(kernel, false)?, None)?, wrapped, cases })
     }
 
-    /// Times the case with this number, in one call with `repeat` runs, on a timing thread. A case
-    /// with drained ring buffers takes several calls; the time excludes their overhead.
+    /// Times the case with this number in one call with `repeat` runs, on the timing thread. If
+    /// ring buffers must be emptied, several calls are made, and the time excludes their overhead.
     ///
     /// # Errors
     /// If the case does not exist, or the kernel does not run it.
@@ -173,7 +173,7 @@ impl Load {
         timing_thread.run_job(move |_| load.sample_on_thread(case, repeat))?
     }
 
-    /// Times a reference; see [`Load::sample`].
+    /// Times a reference in the same way as [`Load::sample`] times a case.
     ///
     /// # Errors
     /// If this load has no such reference, or the kernel does not run it.

@@ -1,5 +1,5 @@
-//! Speed of the CPU, measured by the time of two programs of additions. An addition that waits for
-//! the previous one takes one clock cycle; an independent addition takes less.
+//! Measures the speed of the CPU by timing programs that consist of additions. An addition that
+//! waits for the previous one takes one clock cycle, and an independent addition takes less.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use crate::error::MeasureError;
 use crate::references::{self, AttachedProgram, REGISTERS};
 
 /// Number of additions of the shorter and of the longer program. The programs are equal in all
-/// other respects, so the overhead of a call and of the kernel's loop cancels out. The longer
-/// program fits into the caches of decoded instructions.
+/// other respects. Therefore the overhead of a call and of the kernel's loop cancels out in their
+/// difference. The longer program fits into the CPU's caches of decoded instructions.
 const ADDITIONS: [u16; 2] = [400, 1000];
 
-/// Programs of additions in the kernel.
+/// The programs of additions, loaded into the kernel.
 #[derive(Debug)]
 pub struct Pace {
     dependent: [AttachedProgram; 2],
     independent: [AttachedProgram; 2],
 }
 
-/// Times of additions.
+/// Times of single additions, which show the speed of the CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paced {
-    /// Nanoseconds of an addition that waits for the previous one. It is computed as the difference
-    /// of two times, so it can be negative if the CPU was disturbed.
+    /// Time in nanoseconds of an addition that waits for the previous one. It is computed as the
+    /// difference of two times, so it can be negative if the CPU was disturbed.
     pub dependent: f64,
-    /// Nanoseconds of an independent addition.
+    /// Time in nanoseconds of an independent addition.
     pub independent: f64,
 }
 
 impl Pace {
-    /// Loads the programs, on a timing thread.
+    /// Loads the programs into the kernel. The work is done on the timing thread.
     ///
     /// # Errors
-    /// If the kernel rejects one of them.
+    /// If the kernel rejects one of the programs.
     pub fn new(timing_thread: &TimingThread, kernel: &Arc<Kernel>) -> Result<Pace, MeasureError> {
         let (kernel, attachments) = (Arc::clone(kernel), timing_thread.attachments().clone());
         timing_thread.run_job(move |_| {
@@ -45,11 +45,11 @@ impl Pace {
         })?
     }
 
-    /// Times dependent and independent additions, in calls with `repeat` runs each, on a timing
-    /// thread.
+    /// Times dependent and independent additions, in calls with `repeat` runs each. The work is
+    /// done on the timing thread.
     ///
     /// # Errors
-    /// If the kernel does not run them.
+    /// If the kernel does not run the programs.
     pub fn sample(
         self: &Arc<Self>,
         timing_thread: &TimingThread,
@@ -66,8 +66,8 @@ impl Pace {
     }
 }
 
-/// Returns the nanoseconds of one addition: the time difference of the two programs, divided by the
-/// difference of their numbers of additions.
+/// Returns the time in nanoseconds of one addition. It is the time difference between the two
+/// programs, divided by the difference between their numbers of additions.
 #[allow(clippy::cast_precision_loss, reason = "times and runs of one call are small numbers")]
 fn addition([short, long]: &[AttachedProgram; 2], repeat: u32) -> Result<f64, MeasureError> {
     let run = |program: &AttachedProgram| -> Result<f64, MeasureError> {
@@ -78,12 +78,13 @@ fn addition([short, long]: &[AttachedProgram; 2], repeat: u32) -> Result<f64, Me
     Ok((run(long)? - short) / f64::from(ADDITIONS[1] - ADDITIONS[0]))
 }
 
-/// Number of registers that independent additions write to in turn: all except the addend.
+/// Number of registers that independent additions write to in turn. These are all registers except
+/// the one that is added.
 const WIDTH: usize = REGISTERS.len() - 1;
 
-/// Builds a program of additions of a register to `registers` other registers in turn. The addend
-/// is not a constant, because some CPUs add small constants before an instruction is executed, and
-/// the JIT compiler may split constants to blind them.
+/// Builds a program that adds a register to `registers` other registers in turn. It does not add a
+/// constant, because some CPUs add small constants before an instruction is executed. Also, the JIT
+/// compiler may split constants to blind them.
 fn additions(count: u16, registers: usize) -> Vec<Insn> {
     let [addend, targets @ ..] = REGISTERS;
     references::additions(count.into(), &targets[..registers], Source::Reg(addend))
@@ -103,8 +104,8 @@ mod tests {
     use super::*;
     use slowpath_bpf::insn::{AluOp, Register};
 
-    /// Returns, for each addition after the first few, the distance to the addition that it waits
-    /// for.
+    /// Returns for each addition, except the first few, how many additions earlier the one is that
+    /// it waits for.
     fn distances(registers: usize) -> Vec<usize> {
         let code = additions(60, registers);
         let target = |insn: &Insn| match insn {

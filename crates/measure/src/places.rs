@@ -1,37 +1,38 @@
-//! Places: offsets of a program's machine code in its cache line.
+//! Counts how often a program was loaded at each place: the offset of its machine code in a cache
+//! line.
 //!
-//! The kernel loads a program to a random address. The offset in the cache line determines the
-//! alignment of branches, which changes the time by up to a fifth. If all places have the same
-//! number of loads, samples do not depend on this random choice.
+//! The kernel loads a program at a random address. The offset in the cache line determines how
+//! branches are aligned, which changes the time by up to a fifth. If programs are loaded equally
+//! often at all places, samples do not depend on this random choice.
 
 use std::sync::Mutex;
 
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::listing::LINE;
 
-/// Distance in bytes between two places: programs start at multiples of this number.
+/// Distance in bytes between two places. Programs start at multiples of this number.
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// The number of loads of a program at each place. `None` marks a place that no load had so far,
-/// because the kernel does not use all places.
+/// The number of loads of a program at each place. `None` stands for a place where it was never
+/// loaded, because the kernel does not use all places.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
 }
 
-/// The number of loads at one place.
+/// How often a program was loaded at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
-    /// Number of loads.
+    /// Number of loads at this place.
     pub times: u32,
-    /// True if no other place that loads had so far has fewer loads.
+    /// True if no other place where the program was loaded has fewer loads.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// Returns the number of earlier loads at the place where `program` is loaded; `None` if the
-    /// kernel hides its address.
+    /// Returns how often the program was loaded before at the place where `program` is loaded.
+    /// Returns `None` if the kernel hides its address.
     pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;

@@ -1,5 +1,5 @@
-//! Choice of the points at which a path is cut to be timed: around calls and loops, and if those
-//! are few, between source lines.
+//! Chooses the points at which a path is cut to be timed. They are around calls and loops. If these
+//! are few, points between source lines are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
 use slowpath_kernel::early_exit;
 
-/// Maximum number of points of a path.
+/// Maximum number of points around the calls and loops of a path.
 const MAX_POINTS: usize = 24;
-/// Number of points below which points between source lines are added.
+/// If a path has fewer points than this, points between source lines are added.
 const ENOUGH: usize = 10;
 
-/// A path, and the points at which it can be cut.
+/// A path that can be cut at some points.
 pub struct CuttablePath<'a> {
     program: &'a BpfProgram,
     trace: &'a [usize],
@@ -21,8 +21,8 @@ pub struct CuttablePath<'a> {
 }
 
 impl<'a> CuttablePath<'a> {
-    /// Describes the path of a program through the slots `trace`. It can be cut only at slots that
-    /// it executes once.
+    /// Describes the path of a program that executes the slots `trace`. It can be cut only at slots
+    /// that it executes exactly once.
     pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> CuttablePath<'a> {
         let places = early_exit::exit_points(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
@@ -33,7 +33,8 @@ impl<'a> CuttablePath<'a> {
         CuttablePath { program, trace, possible: trace.iter().map(possible).collect() }
     }
 
-    /// Returns the points in order, each as the number of executed instructions in front of it.
+    /// Returns the chosen points in ascending order. A point is the number of instructions that are
+    /// executed before it.
     pub fn points(&self) -> Vec<usize> {
         let around: BTreeSet<usize> = self.calls().chain(self.loops()).collect();
         let mut chosen: BTreeSet<usize> =
@@ -50,7 +51,7 @@ impl<'a> CuttablePath<'a> {
         points.into_iter().filter(usable).collect()
     }
 
-    /// Returns the points in front of each call and after its return to the caller.
+    /// Returns the points before each call, and after the call has returned.
     fn calls(&self) -> impl Iterator<Item = usize> {
         let call =
             |at: &usize| matches!(self.program.insns.get(self.trace[*at]), Some(Insn::Call(_)));
@@ -62,8 +63,8 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns the points around each loop: in front of the last instruction before the loop, and
-    /// of the first instruction after it.
+    /// Returns two points for each loop: before the last instruction in front of the loop, and
+    /// before the first instruction after it.
     fn loops(&self) -> impl Iterator<Item = usize> {
         let pairs = self.possible.windows(2).enumerate();
         pairs.filter_map(|(at, pair)| match pair {
@@ -73,7 +74,8 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns the points at which another source line begins; all points if no lines are known.
+    /// Returns the points at which another source line begins. Returns all points if source lines
+    /// are unknown.
     fn lines(&self) -> impl Iterator<Item = usize> {
         let line = |at: usize| self.program.lines.get(self.trace[at]).and_then(Option::as_ref);
         (1..self.trace.len()).filter(move |&at| {

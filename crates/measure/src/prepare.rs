@@ -1,5 +1,5 @@
-//! Preparation of a case from a witness: the path runs once in kernel and interpreter, and then
-//! many times in the kernel, where its blocks are counted.
+//! Prepares a case from a witness. The path runs once in kernel and interpreter. Then it runs many
+//! times in the kernel, where the executed blocks are counted.
 
 use std::sync::Arc;
 
@@ -21,21 +21,23 @@ use crate::reason;
 use crate::subsequent_packets::{Second, subsequent_packets};
 use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
-/// Result of running the first packet.
+/// Results of running the first packet.
 struct Followed {
-    /// Kernel and interpreter, in the state after the first packet.
+    /// Kernel and interpreter as they are after the first packet.
     replay: Replay,
-    /// Changes that the first packet made.
+    /// Changes that the first packet made to packet and maps.
     effects: Effects,
-    /// Counts of a second packet, which finds the first packet's changes in the maps.
+    /// Counts and result of a second packet, which runs with the maps that the first packet left.
     second: Second,
 }
 
 impl Case {
-    /// Finds an arrangement with which the path of a witness can be repeated, on a timing thread.
+    /// Finds a way to repeat the path of a witness so that each repetition takes it. The work is
+    /// done on the timing thread.
     ///
-    /// `instructions` is the number of instructions of the path. `None` stands for the number that
-    /// the interpreter executes, or the kernel if the interpreter cannot follow it.
+    /// `instructions` is the number of instructions of the path. If it is `None`, the path has as
+    /// many instructions as the interpreter executes. If the interpreter cannot follow the kernel,
+    /// the kernel's number is used.
     ///
     /// # Errors
     /// If kernel and interpreter disagree, the kernel takes another path, or the path cannot be
@@ -97,7 +99,7 @@ impl Case {
     }
 
     /// Runs the first packet in kernel and interpreter, and a second one in the kernel. `expected`
-    /// is the number of instructions of the path, if known.
+    /// is the number of instructions of the path, if it is known.
     fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
         replay.install(&self.witness)?;
@@ -147,7 +149,8 @@ impl Case {
         Ok(Followed { replay, effects, second: (tally, run.return_value) })
     }
 
-    /// Loads the program with block counters and fills its maps from the witness.
+    /// Loads the program so that it counts the executed blocks, and fills its maps from the
+    /// witness.
     pub(crate) fn counted(
         &self,
         kernel: &Kernel,
@@ -157,7 +160,7 @@ impl Case {
         Ok((counted, installed))
     }
 
-    /// Returns the ring buffers that the path writes to; `None` if there are none.
+    /// Returns the ring buffers that the path writes to. Returns `None` if it writes to none.
     pub(crate) fn draining(&self, kernel: &Kernel) -> Result<Option<Draining>, MeasureError> {
         let ring = |map: &MapDef| map.kind == MapKind::RINGBUF;
         let mut maps = self.object.maps.iter();
@@ -175,7 +178,7 @@ impl Case {
         })
     }
 
-    /// Chooses the simplest arrangement with which repetitions take the path.
+    /// Chooses the simplest way in which repetitions take the path.
     fn arrange(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -194,8 +197,8 @@ impl Case {
         Err(MeasureError::NotRepeatable { reason: self.reason(effects) })
     }
 
-    /// Returns true if repetitions take the path of the first run, with a wrapper for the changes
-    /// `undo` if given. Records the number of repetitions.
+    /// Returns true if repetitions take the path of the first run. If `undo` is given, a wrapper
+    /// undoes these changes between them. Records the number of repetitions.
     fn repeats(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -223,8 +226,8 @@ impl Case {
         Ok(Undo { elements, ..self.packet_undo(effects) })
     }
 
-    /// Returns the changes to the packet that must be undone between two runs, without those to
-    /// maps.
+    /// Returns the changes to the packet that must be undone between two runs. Changes to maps are
+    /// left out.
     pub(crate) fn packet_undo(&self, effects: &Effects) -> Undo {
         let moved = &effects.moved;
         let shifted = moved.head != 0 || moved.tail != 0;
@@ -247,9 +250,9 @@ impl Case {
         }
     }
 
-    /// Returns the changes to queues and stacks to undo: a pushed value is popped, a popped value
-    /// is pushed. In a queue this changes the order of values; counting shows if the path depends
-    /// on it.
+    /// Returns the changes to queues and stacks that must be undone. If the program pushed a value,
+    /// it is popped, and if it popped a value, it is pushed. In a queue this changes the order of
+    /// the values. Counting shows if the path depends on their order.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
         for change in &effects.unreadable {
@@ -269,7 +272,7 @@ impl Case {
         undo
     }
 
-    /// Derives the reason why a path cannot be repeated from its effects.
+    /// Explains why a path cannot be repeated, from the changes that a run makes.
     fn reason(&self, effects: &Effects) -> String {
         let inner = effects.maps.iter().find(|change| change.inner.is_some());
         let drained = |call: &str| self.is_drained() && call.starts_with("ringbuf_");
@@ -289,7 +292,7 @@ impl Case {
     }
 }
 
-/// Converts executed instructions into the form that the model of a core uses.
+/// Converts the executed instructions into the form that the model of a CPU core uses.
 fn flow(object: &Object, lifted: &Lifted, costs: &[CostEvent]) -> Path {
     let code = Code::new(lifted.code.clone(), object);
     let classes = &lifted.program.cost_classes;

@@ -1,11 +1,11 @@
-//! Error text for a path that cannot be repeated, if the cause is unknown.
+//! Explains why a path cannot be repeated if the cause is unknown.
 
 use std::collections::BTreeSet;
 
 use slowpath_replay::Effects;
 
-/// Describes possible causes: the changes of a run, and the inputs `depends` other than packet and
-/// maps that the path depends on.
+/// Describes possible causes: the changes that a run makes, and `depends`, the inputs apart from
+/// packet and maps that the path depends on.
 pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
     let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();

@@ -1,4 +1,4 @@
-//! Programs of known cost, as references for timed programs.
+//! Builds programs of known cost, whose times serve as references for other programs.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 use slowpath_kernel::timing::{Attached, Attachments, Sample, Subject};
@@ -7,10 +7,10 @@ use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram};
 use crate::error::MeasureError;
 
 /// Registers that additions write to in turn. Each addition depends only on the sixth addition
-/// before it, so the CPU's issue width limits their rate.
+/// before it, so the number of instructions that the CPU can issue limits their rate.
 pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
-/// Packet for programs that do not read it.
+/// The packet that programs get which do not read it.
 pub const PACKET: [u8; 60] = [0; 60];
 /// `XDP_PASS`.
 pub const PASS: u32 = 2;
@@ -19,7 +19,7 @@ fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op, dst, src }
 }
 
-/// Returns the instructions that end a program with `XDP_PASS`.
+/// Returns the instructions that return `XDP_PASS`.
 fn pass() -> [Insn; 2] {
     [alu(AluOp::Mov, Register::R0, Source::Imm(PASS.cast_signed())), Insn::Exit]
 }
@@ -29,7 +29,8 @@ pub fn empty(kernel: &Kernel, fragments: bool) -> Result<LoadedProgram, LoadErro
     kernel.load_generated("slowpath_empty", &pass(), fragments)
 }
 
-/// Builds a program of `count` additions of `addend` to `targets` in turn.
+/// Builds a program that adds `addend` to the registers `targets` in turn, with `count` additions
+/// in total.
 pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn> {
     let set = |&register: &Register| alu(AluOp::Mov, register, Source::Imm(3));
     let mut insns: Vec<Insn> = REGISTERS.iter().map(set).collect();
@@ -39,7 +40,7 @@ pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn
     insns
 }
 
-/// An attached program that ignores its packet.
+/// A program that is attached in the kernel and does not depend on its packet.
 #[derive(Debug)]
 pub struct AttachedProgram {
     program: LoadedProgram,

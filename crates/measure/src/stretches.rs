@@ -1,10 +1,10 @@
-//! A path cut into stretches; each has a case for the path up to its end.
+//! Cuts a path into stretches. For each stretch, there is a case with the path up to its end.
 //!
-//! The time of a stretch is the difference of two runs: one up to its end, and one up to its start.
-//! Therefore the times of all stretches add up to the time of the path. Work counts in the stretch
-//! whose end it delays, and work that the CPU overlaps with other stretches costs nothing. Both
-//! runs execute the same code, with a check at each point ([`slowpath_kernel::early_exit`]). The
-//! cost of the checks is measured by timing the whole path with and without them.
+//! The time of a stretch is the time of a run up to its end, minus the time of a run up to its
+//! start. Therefore the times of all stretches add up to the time of the path. Work counts in the
+//! stretch whose end it delays. Work that the CPU overlaps with other stretches costs nothing. Both
+//! runs execute the same code, which has a check at each point ([`slowpath_kernel::early_exit`]).
+//! The cost of the checks is measured by timing the whole path with and without them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,41 +22,41 @@ use crate::points::CuttablePath;
 /// A path, cut into stretches.
 #[derive(Clone, Debug)]
 pub struct Stretches {
-    /// Stretches in order of execution.
+    /// The stretches in the order in which they are executed.
     pub stretches: Vec<Stretch>,
-    /// Slots at which the path could not be cut, because the kernel does not let the program end
-    /// there, or because the changes up to this point cannot be undone.
+    /// Slots at which the path could not be cut. Either the kernel does not let the program end
+    /// there, or the changes up to this point cannot be undone.
     pub uncut: Vec<usize>,
 }
 
 /// A part of a path.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The path up to the end of the stretch. The last case is the whole path, with the checks at
-    /// all points.
+    /// The path up to the end of the stretch. For the last stretch, this is the whole path with the
+    /// checks at all points.
     pub case: Arc<Case>,
-    /// Number of checks that the case executes.
+    /// Number of checks that a run of the case executes.
     pub queries: usize,
     /// Slot of the first instruction of the stretch.
     pub from: usize,
     /// Slot of the first instruction after the stretch; `None` at the end of the program.
     pub to: Option<usize>,
-    /// Number of executed instructions.
+    /// Number of instructions that the stretch executes.
     pub instructions: usize,
-    /// Name of the called helper, kernel function or function of the program, if the stretch has
-    /// exactly one call.
+    /// Name of the function that the stretch calls, if it contains exactly one call. This is a
+    /// helper, a function of the kernel, or a function of the program.
     pub call: Option<String>,
-    /// Source file, line number and text of the call, or else of the line with the most
-    /// instructions.
+    /// Source file, line number and text of the line with the call. Without a single call, the line
+    /// with the most instructions.
     pub source: Option<(String, u32, String)>,
 }
 
 impl Case {
-    /// Cuts the path into stretches, on a timing thread.
+    /// Cuts the path into stretches. The work is done on the timing thread.
     ///
     /// # Errors
-    /// If the sequence of instructions is unknown, or the kernel rejects a program that it accepted
-    /// before.
+    /// If it is unknown which instructions the path executes, or the kernel rejects a program that
+    /// it accepted before.
     pub fn stretches(
         self: &Arc<Self>,
         timing_thread: &TimingThread,
@@ -108,9 +108,9 @@ impl Case {
     }
 }
 
-/// Returns the name of the callee if the main function makes exactly one call in the stretch. Also
-/// returns a slot of the stretch's source line: the call, or else a slot of the line with the most
-/// instructions.
+/// Returns the name of the called function if the main function makes exactly one call in the
+/// stretch. Also returns a slot of the stretch's source line: that of the call, or else one of the
+/// line with the most instructions.
 fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let calls = slots.iter().filter_map(|&slot| match program.insns.get(slot) {
@@ -124,7 +124,7 @@ fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     }
 }
 
-/// Returns the first executed slot of the source line with the most instructions.
+/// Returns the first executed slot of the source line that has the most instructions.
 fn most_frequent_line(program: &BpfProgram, slots: &[usize]) -> usize {
     let mut lines: HashMap<(&str, u32), (usize, usize)> = HashMap::new();
     let mut best = (0, slots.first().copied().unwrap_or(0));

@@ -1,6 +1,7 @@
-//! Packets after the first one, if they take another path because it changed the maps.
+//! Finds the path of the packets after the first one, if it differs because the first one changed
+//! the maps.
 //!
-//! Each packet that arrives is new, whatever the program did to the previous one; only maps
+//! Each packet that arrives is new, whatever the program did to the previous one. Only maps
 //! persist. Therefore this module always restores the packet and never restores map elements.
 
 use std::sync::Arc;
@@ -13,14 +14,15 @@ use crate::case::{Arrangement, Case, SubsequentPackets};
 use crate::error::MeasureError;
 use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
-/// Counts of the second packet's run, and its return value.
+/// The counts of the second packet's run, and the program's return value.
 pub type Second = (Tally, u32);
 
-/// Finds the path of the packets after the first one; `None` if it is the path of the first one.
-/// `replay` has already run the first packet, and `second` has the counts of the second one.
+/// Finds the path of the packets after the first one. Returns `None` if they take the same path as
+/// the first one. `replay` has already run the first packet, and `second` has the results of the
+/// second one.
 ///
 /// # Errors
-/// If kernel and interpreter disagree about the second packet.
+/// If kernel and interpreter give different results for the second packet.
 pub fn subsequent_packets(
     (kernel, attachments): (&Kernel, &Attachments),
     first: &Case,
@@ -56,7 +58,7 @@ pub fn subsequent_packets(
     Ok(Some(SubsequentPackets { action, instructions: tally.instructions, case }))
 }
 
-/// Builds a case for the path of the second packet.
+/// Builds a case for the path that the second packet takes.
 fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
     let none = Effects::default();
     let effects = step.as_ref().map_or(&none, |step| &step.effects);
@@ -79,8 +81,8 @@ fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Seco
     }
 }
 
-/// Returns the reason why the packets after the first one do not take the same path; `None` if they
-/// do.
+/// Returns the reason why the packets after the first one do not all take the same path. Returns
+/// `None` if they do.
 fn obstacle(
     (kernel, attachments): (&Kernel, &Attachments),
     case: &mut Case,

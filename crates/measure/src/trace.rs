@@ -1,5 +1,5 @@
-//! Runs the packets of a trace through a program, in kernel and interpreter, and records the path
-//! of each. Each packet finds the map content that the previous packet left.
+//! Runs the packets of a capture file through a program, in kernel and interpreter, and records the
+//! path of each. Each packet finds the map content that the previous packet left.
 
 mod report;
 mod samples;
@@ -23,7 +23,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A trace whose packets run through a program, on a timing thread.
+/// A capture file whose packets run through a program. The work is done on the timing thread.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -35,18 +35,20 @@ struct State {
     replay: Replay,
     tally: Tally,
     maps: Vec<TraceMap>,
-    /// Reason why the rest of the trace is not run; [`None`] if all packets were run.
+    /// Reason why the rest of the trace is not run; [`None`] if all packets can be run.
     ended: Option<String>,
-    /// True if no packet follows.
+    /// True if no more packets are run.
     over: bool,
 }
 
 impl Trace {
-    /// Opens a trace and loads the program with this number. `content` has the `maps` of a witness:
-    /// the initial content of the maps that it names. Other maps have the object's initial content.
+    /// Opens a capture file, and loads the program with this number. `content` has the form of the
+    /// field `maps` of a witness, and gives the initial content of the maps that it names. Other
+    /// maps have the initial content that the object defines.
     ///
     /// # Errors
-    /// If the file is not a capture, the program cannot be replayed, or a map rejects its content.
+    /// If the file is not a capture file, the program cannot be replayed, or a map rejects its
+    /// content.
     pub fn start(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -67,8 +69,9 @@ impl Trace {
         Ok(Trace { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// Runs packets for about `time`. Returns true if more may follow. The trace also ends if the
-    /// file cannot be read further or the program cannot be run; then its report has the reason.
+    /// Runs packets for about `time`. Returns true if more packets may follow. The trace also ends
+    /// if the file cannot be read further or the program cannot be run. Then its report contains
+    /// the reason.
     ///
     /// # Errors
     /// If the timing thread has ended.
@@ -88,7 +91,7 @@ impl Trace {
         })?)
     }
 
-    /// Returns the results of the packets run so far.
+    /// Returns the results for the packets that were run so far.
     pub fn report(&self) -> TraceReport {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = state.tally.report(state.capture.format());
@@ -103,8 +106,8 @@ impl Trace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
     }
 
-    /// Returns an example packet of the path with this number (from 1), and the maps before it, as
-    /// JSON text of a witness; `None` if the path has no example.
+    /// Returns an example packet of the path with this number (from 1), with the maps before it, as
+    /// the JSON text of a witness. Returns `None` if the path has no example.
     pub fn witness(&self, path: usize) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.tally.witness(path).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Verification by counting that repetitions take the path of the first run.
+//! Verifies by counting that repetitions take the same path as the first run.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,15 @@ use slowpath_kernel::{Context, CountingProgram, Kernel, LoadedProgram, Tally, re
 use crate::drain::Drains;
 use crate::error::MeasureError;
 
-/// Time for which repetitions are counted: several times as long as a load times them.
+/// Duration for which repetitions are counted. It is several times as long as a load times them.
 pub const COUNTING_TIME: Duration = Duration::from_millis(20);
-/// Number of repetitions of the first call, from which the time of one repetition is estimated.
+/// Number of repetitions in the first call. The time of one repetition is estimated from it.
 pub const FIRST_REPETITIONS: u32 = 128;
 /// Maximum number of repetitions that are counted.
 const MAX_REPETITIONS: u32 = 1 << 20;
 
-/// An attached program with block counters, and a wrapper that undoes its changes between runs.
+/// An attached program that counts the executed blocks. A wrapper can undo its changes between
+/// runs.
 pub struct Trial {
     counted: CountingProgram,
     wrapper: Option<Wrapper>,
@@ -25,18 +26,18 @@ pub struct Trial {
     _attached: Attached,
 }
 
-/// Expected result of a run.
+/// The result that a run on the path must have.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedRun {
-    /// Return value.
+    /// Return value of the program.
     pub value: u32,
-    /// Number of counted instructions.
+    /// Number of instructions that are counted.
     pub instructions: u64,
 }
 
 impl Trial {
-    /// Attaches a program with filled maps. `undo` has the changes to undo between runs, `drains`
-    /// the ring buffers to empty between calls.
+    /// Attaches a program whose maps were filled. `undo` lists the changes to undo between runs,
+    /// and `drains` the ring buffers to empty between calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (CountingProgram, Installed),
@@ -53,13 +54,13 @@ impl Trial {
         Ok(Trial { counted, wrapper, drains, _installed: installed, _attached: attached })
     }
 
-    /// Returns the program.
+    /// Returns the program that counts the executed blocks.
     pub fn counted(&self) -> &CountingProgram {
         &self.counted
     }
 
-    /// Makes `repeat` runs, and returns the last return value and the total counts; `None` if a
-    /// change could not be undone.
+    /// Makes `repeat` runs. Returns the return value of the last run and the counts of all runs, or
+    /// `None` if a change could not be undone.
     pub fn run(
         &self,
         packet: &[u8],
@@ -83,11 +84,11 @@ impl Trial {
         Ok(value.map(|return_value| (return_value, tally)))
     }
 
-    /// Counts repetitions for about `duration`. Returns their number if each took the path of the
-    /// first run and returned the expected value; `None` if not.
+    /// Counts repetitions for about `duration`. Returns their number if each of them took the path
+    /// of the first run and returned the expected value. Returns `None` if not.
     ///
     /// Runs may depend on changes that earlier runs made to maps. Therefore a load must not time
-    /// more repetitions on the same maps.
+    /// more repetitions than this number with the same maps.
     pub fn repeats(
         &self,
         packet: &[u8],

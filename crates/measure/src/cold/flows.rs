@@ -1,4 +1,4 @@
-//! Packets of many flows, and the map elements that they find.
+//! Makes packets of many flows, and the map elements that these packets find.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,29 +10,29 @@ use super::free_bits::{Bit, FreeBits, MAX_BITS, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
-/// Intended total size of all elements, as a multiple of the last-level cache.
+/// Intended total size of all elements. It is a multiple of the size of the last-level cache.
 const CACHE_MULTIPLE: u64 = 2;
-/// Maximum bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it
-/// in older kernels).
+/// Maximum size in bytes of the table of packets. The table is the value of a map, whose size
+/// `KMALLOC_MAX_SIZE` limits in older kernels.
 const MAX_TABLE_BYTES: usize = 4 << 20;
-/// Bytes of the kernel's bookkeeping for an element of a hash map or trie, about a cache line
-/// (`struct htab_elem` of `kernel/bpf/hashtab.c`).
+/// Memory in bytes that the kernel needs to manage an element of a hash map or trie, about a cache
+/// line (`struct htab_elem` of `kernel/bpf/hashtab.c`).
 const ELEMENT_OVERHEAD: u64 = 64;
-/// Bytes that a lookup of a missing element touches (`struct bucket`).
+/// Memory in bytes that a lookup touches if the element is missing (`struct bucket`).
 const BUCKET: u64 = 16;
-/// Maximum number of elements of an array that is filled as a whole.
+/// Maximum number of elements of an array. The array is filled as a whole.
 const MAX_FILLED: u32 = 1 << 20;
 
-/// Elements that have the same value.
+/// Elements that are added to a map with the same value.
 #[derive(Clone, Debug)]
 struct Fill {
     map: String,
-    /// Concatenated keys.
+    /// The keys of the elements, one after the other.
     keys: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Many flows: their packets and their map elements.
+/// Packets of many flows, with their map elements.
 #[derive(Clone, Debug)]
 pub struct Flows {
     rotation: Rotation,
@@ -43,11 +43,11 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Makes enough flows to exceed the cache, but at most `most`.
+    /// Makes enough flows to exceed the last-level cache, but at most `most`.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`] if an array is too large to be filled, or would need different
-    /// values.
+    /// [`MeasureError::NotCold`] if an array is too large to be filled, or the path needs different
+    /// values in it.
     pub fn new(
         probe: &Probe,
         free_bits: &FreeBits,
@@ -90,17 +90,17 @@ impl Flows {
         self.count
     }
 
-    /// Returns the differences between the flows' packets.
+    /// Returns the bytes in which the packets of the flows differ.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
 
-    /// Returns the total bytes of the elements that the flows touch.
+    /// Returns the total size in bytes of the elements that the flows touch.
     pub fn entry_bytes(&self) -> u64 {
         self.entry_bytes
     }
 
-    /// Returns the reason why the elements do not exceed the cache; `None` if they do.
+    /// Returns the reason why the elements do not exceed the cache. Returns `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
@@ -118,7 +118,7 @@ impl Flows {
     }
 }
 
-/// Returns the number of flows, a power of two, and the reason that prevents a larger number.
+/// Returns the number of flows, which is a power of two, and the reason why there are not more.
 fn flow_count(
     probe: &Probe,
     free_bits: &FreeBits,
@@ -161,8 +161,8 @@ fn flow_count(
     (count.min(limit), reason)
 }
 
-/// Returns the number of different elements that flows can touch instead of a target's element; if
-/// the target has none, the number of different buckets.
+/// Returns how many different elements the flows can touch instead of a target's element. If the
+/// target has no element, returns the number of different buckets.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
     match &target.value {
@@ -172,7 +172,7 @@ fn places(target: &Target, cpus: usize) -> usize {
     }
 }
 
-/// Returns the bytes of an element that a run touches.
+/// Returns how many bytes of an element a run touches.
 fn size(target: &Target) -> u64 {
     let value = u64::from(target.map.value_size).next_multiple_of(8);
     match (&target.value, target.map.kind) {
@@ -185,7 +185,7 @@ fn size(target: &Target) -> u64 {
     }
 }
 
-/// Returns the keys that all flows look up instead of a target's key.
+/// Returns the keys that the flows look up instead of a target's key.
 fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
@@ -200,13 +200,14 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
     all
 }
 
-/// Returns the bits that are flipped in the packet of a flow: those set in the flow's number.
+/// Returns the free bits that are flipped in the packet of a flow. These are the bits that are set
+/// in the flow's number.
 fn flipped_bits(free_bits: &FreeBits, flow: usize) -> impl Iterator<Item = &Bit> {
     let bits = free_bits.bits.iter().enumerate();
     bits.filter(move |(number, _)| flow >> number & 1 == 1).map(|(_, bit)| bit)
 }
 
-/// Returns all indices of an array.
+/// Returns the keys of all elements of an array.
 fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureError> {
     let name = &target.lookup.map;
     let same = probe.targets.iter().filter(|other| other.lookup.map == *name);
@@ -223,7 +224,7 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Returns the packets of all flows: the ranges of bytes that differ, and the bytes.
+/// Returns the bytes in which the packets of the flows differ, with one row for each flow.
 fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let packet = &probe.packet;
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);

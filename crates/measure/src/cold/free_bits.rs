@@ -1,26 +1,28 @@
-//! Free bits of the packet: bits that only select the map elements that the path touches.
+//! Finds free bits of the packet. These are bits that only decide which map elements the path
+//! touches.
 
 use std::collections::BTreeMap;
 
 use super::probe::{Probe, is_array};
 use crate::error::MeasureError;
 
-/// Number of bytes at the start of the packet in which free bits are searched.
+/// Number of bytes at the start of the packet in which free bits are looked for.
 const SEARCHED_BYTES: usize = 256;
-/// Maximum number of free bits for each set of targets whose keys they change: the binary logarithm
-/// of the maximum number of flows. Small maps get fewer bits.
+/// Maximum number of free bits for each set of targets whose keys they change. It is the binary
+/// logarithm of the maximum number of flows. Small maps get fewer bits.
 pub const MAX_BITS: usize = 20;
-/// Maximum number of packets that each separate lookups of one element.
+/// Maximum number of times that the packet is changed so that lookups of one element find different
+/// elements.
 const MAX_SPLITS: usize = 8;
-/// Number of random combinations with other free bits in which each new bit is tested.
+/// Number of random combinations with other free bits in which a new bit is tested.
 const COMBINATIONS: usize = 4;
 
-/// A free bit, or several that are flipped together.
+/// A free bit, or several bits that are flipped together.
 #[derive(Clone, Debug, Default)]
 pub struct Bit {
-    /// Bytes to change: offset in the packet, and mask of the bits to flip.
+    /// Bits to flip, given by the offset of a byte in the packet and a mask.
     pub flips: Vec<(usize, u8)>,
-    /// Resulting change of the key of each target, to be combined by exclusive-or.
+    /// How flipping the bits changes the key of each target, as a mask for exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
 
@@ -29,15 +31,15 @@ pub struct Bit {
 pub struct FreeBits {
     /// Bits that may be flipped in any combination.
     pub bits: Vec<Bit>,
-    /// For each target, true if any bit changes its key.
+    /// For each target, true if any of the bits changes its key.
     pub varies: Vec<bool>,
-    /// For each target, true if bits do not change its key independently of each other. This is
-    /// allowed for array indices only.
+    /// For each target, true if the bits do not change its key independently of each other. This is
+    /// allowed only for indices of arrays.
     pub computed: Vec<bool>,
 }
 
 impl FreeBits {
-    /// Finds free bits by flipping them in the packet.
+    /// Finds the free bits of a packet by flipping bits and testing the path.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if no bit is free.
@@ -93,7 +95,7 @@ impl FreeBits {
 }
 
 impl Bit {
-    /// Merges two bits into one that flips both.
+    /// Combines two bits into one that flips both.
     fn with(mut self, other: &Bit) -> Bit {
         self.flips.extend_from_slice(&other.flips);
         if self.changes.is_empty() {
@@ -127,10 +129,11 @@ pub fn combine(into: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Bits of the packet as offset and mask, by the set of targets whose keys they change.
+/// Bits of the packet, each as offset and mask. They are grouped by the set of targets whose keys
+/// they change.
 type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
 
-/// Finds the bits that change the key of at least one target.
+/// Finds the bits of the packet that change the key of at least one target.
 fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     let mut found: Candidates = BTreeMap::new();
     if probe.targets.is_empty() {
@@ -155,8 +158,8 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     Ok(found)
 }
 
-/// Flips a bit after which the packet looks up more different elements, and returns the candidates
-/// of the changed packet; `None` if there is no such bit.
+/// Flips a bit after which the packet looks up more different elements. Returns the candidates of
+/// the changed packet, or `None` if there is no such bit.
 fn split_candidates(
     probe: &mut Probe,
     all: &Candidates,
@@ -171,8 +174,8 @@ fn split_candidates(
     Ok(None)
 }
 
-/// Returns the bit, with the changes that it makes, if it is free by itself and in combinations
-/// with the free bits of its group; `None` if not.
+/// Tests if a bit is free, by itself and in combinations with the free bits of its group. Returns
+/// the bit with the changes that it makes, or `None` if it is not free.
 fn test_free_bit(
     probe: &mut Probe,
     flip: (usize, u8),
@@ -214,7 +217,7 @@ fn test_free_bit(
     Ok(Some(bit))
 }
 
-/// A pseudo-random generator with a fixed seed (Marsaglia, Xorshift RNGs, 2003).
+/// A pseudo-random number generator with a fixed seed (Marsaglia, Xorshift RNGs, 2003).
 struct Random(u64);
 
 impl Random {

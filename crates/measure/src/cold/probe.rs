@@ -1,5 +1,5 @@
-//! Tests of changed packets: a packet is followed if it takes the path of the witness, after the
-//! elements that it looks up have been added to the maps.
+//! Tests if changed packets take the path of the witness. Before this, the elements that a packet
+//! looks up are added to the maps.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,8 +11,8 @@ use slowpath_replay::{Entry, Lookup, Lookups, Replay};
 use crate::case::Case;
 use crate::error::MeasureError;
 
-/// Types of maps whose elements can be created, because key and value describe them fully. Replay
-/// has a similar list of types that can be read back; the two need not match.
+/// Types of maps whose elements can be created from a key and a value alone. Replay has a similar
+/// list of types that can be read back, but the two lists need not be equal.
 const CREATABLE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -22,33 +22,33 @@ const CREATABLE: [MapKind; 7] = [
     MapKind::LRU_PERCPU_HASH,
     MapKind::LPM_TRIE,
 ];
-/// Maximum number of interpretations of one packet. Each creates the missing elements; they may
-/// lead to further lookups.
+/// Maximum number of times that one packet is interpreted. Each time, the missing elements are
+/// created, which may lead to further lookups.
 const MAX_INTERPRETATIONS: usize = 16;
 
-/// Number of elements that each CPU keeps free in an evicting map (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`).
+/// Number of elements that each CPU keeps free in a map that evicts elements (`LOCAL_FREE_TARGET`
+/// of `kernel/bpf/bpf_lru_list.c`).
 const KEPT_FREE: usize = 128;
 
-/// An element that the witness's packet makes the program look up.
+/// An element that the packet of the witness makes the program look up.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Map name and key.
+    /// The name of the map and the key.
     pub lookup: Lookup,
-    /// Value; `None` if the map has no such element.
+    /// The value of the element; `None` if the map has no such element.
     pub value: Option<Vec<u8>>,
     /// Definition of the map.
     pub map: MapDef,
-    /// Number of elements in the map.
+    /// Number of elements that the map contains.
     pub present: usize,
-    /// Number of targets in the map, including this one.
+    /// Number of targets in the same map, including this one.
     pub targets_in_map: usize,
-    /// True if the element must be created, because the witness does not contain it.
+    /// True if the witness does not contain the element, so that it must be created.
     pub added: bool,
 }
 
 impl Target {
-    /// Returns the number of elements that the map can hold for this target.
+    /// Returns how many elements the map can hold for this target.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
@@ -62,18 +62,18 @@ impl Target {
     }
 }
 
-/// The path in kernel and interpreter, with maps to which elements are added.
+/// The path in kernel and interpreter, with maps to which elements can be added.
 #[derive(Debug)]
 pub struct Probe {
-    /// The witness's packet, or a variant that looks up more different elements.
+    /// The packet of the witness, or a changed packet that looks up more different elements.
     pub packet: Vec<u8>,
     /// Offsets at which the packet differs from the witness's packet.
     pub moved: BTreeSet<usize>,
     /// Elements that the packet makes the program look up, in order.
     pub targets: Vec<Target>,
     /// True if the interpreter follows the path to its end, so that the path depends only on packet
-    /// and maps. If false, the lookups after the divergence are unknown, and only the kernel's run
-    /// shows the path.
+    /// and maps. If false, the lookups after the point where they differ are unknown. Then only the
+    /// kernel's run shows the path.
     pub followed: bool,
     /// Number of possible CPUs.
     pub cpus: usize,
@@ -82,13 +82,13 @@ pub struct Probe {
     replay: Replay,
     counted: CountingProgram,
     first: Tally,
-    /// Values of the created elements, by map name and key.
+    /// Values of the elements that were created, by map name and key.
     created: HashMap<(String, Vec<u8>), Vec<u8>>,
     _installed: Installed,
 }
 
 impl Probe {
-    /// Prepares the path of a case, with maps filled from the witness.
+    /// Prepares the tests of a case's path, with maps that are filled from the witness.
     pub fn new(kernel: &Kernel, case: &Case) -> Result<Probe, MeasureError> {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
@@ -127,14 +127,16 @@ impl Probe {
         })
     }
 
-    /// Returns the elements that a packet makes the program look up, with the current maps.
+    /// Returns the elements that a packet makes the program look up with the current content of the
+    /// maps.
     pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Lookup>, MeasureError> {
         let lookups = self.replay.lookup(packet, &self.context)?;
         Ok(lookups.map_or_else(Vec::new, |lookups| lookups.elements))
     }
 
-    /// Creates the elements that a packet looks up, with the values that the witness's packet
-    /// finds. Returns the keys, one for each target, if the packet takes the path; `None` if not.
+    /// Creates the elements that a packet looks up, with the values that the base packet finds.
+    /// Returns the keys, one for each target, if the packet takes the path. Returns `None` if it
+    /// does not.
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
             let lookups = self.replay.lookup(packet, &self.context)?;
@@ -156,8 +158,8 @@ impl Probe {
     }
 
     /// Makes `packet` the new base packet if it takes the path and looks up more different
-    /// elements. Returns false if it does not. Many fields of a witness are zero, so several
-    /// lookups may find the same element.
+    /// elements. Returns false if it does not. This helps because many fields of a witness are
+    /// zero, so several lookups may find the same element.
     pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
             let lookups = self.replay.lookup(packet, &self.context)?;
@@ -184,9 +186,9 @@ impl Probe {
         Ok(false)
     }
 
-    /// Returns targets for these elements: existing targets, and for other elements new targets
-    /// with the value of the existing targets in the same map. `None` if those have different
-    /// values.
+    /// Returns a target for each of these elements. For an element without a target, makes a new
+    /// one with the value of the existing targets in the same map. Returns `None` if their values
+    /// differ.
     fn targets_for(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
         let target = |lookup: Lookup| {
             let mut in_map = self.targets.iter().filter(|target| target.lookup.map == lookup.map);
@@ -201,8 +203,8 @@ impl Probe {
         elements.into_iter().map(target).collect()
     }
 
-    /// Creates elements with the values of their targets. Returns true if any element is new;
-    /// `None` if one cannot be created.
+    /// Creates elements with the values of their targets. Returns true if any element is new, and
+    /// `None` if an element cannot be created.
     fn create(&mut self, elements: &[Lookup]) -> Option<bool> {
         let mut values = Vec::new();
         for (lookup, target) in elements.iter().zip(&self.targets) {
@@ -228,8 +230,8 @@ impl Probe {
         Some(any_created)
     }
 
-    /// Creates an element, unless it has no value or exists already. Returns true if it is new;
-    /// `None` if it cannot be created.
+    /// Creates an element, unless it has no value or was created before. Returns true if it is new,
+    /// and `None` if it cannot be created.
     fn put(&mut self, lookup: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
         let element = (lookup.map.clone(), lookup.key.clone());
@@ -243,7 +245,7 @@ impl Probe {
     }
 }
 
-/// Sets the number of targets in the map of each target.
+/// Sets the number of targets in the same map for each target.
 fn count_by_map(mut targets: Vec<Target>) -> Vec<Target> {
     let maps: Vec<String> = targets.iter().map(|target| target.lookup.map.clone()).collect();
     for target in &mut targets {
@@ -252,7 +254,7 @@ fn count_by_map(mut targets: Vec<Target>) -> Vec<Target> {
     targets
 }
 
-/// Returns true for arrays, which have all of their elements from the start.
+/// Returns true for arrays, all of whose elements exist from the start.
 pub fn is_array(kind: MapKind) -> bool {
     matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY)
 }

@@ -1,4 +1,4 @@
-//! Live cases in the kernel, ready to be timed.
+//! Loads live cases into the kernel and times them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,21 +12,21 @@ use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
 
-/// The program or device that is timed for a live case.
+/// The program or device that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSubject {
-    /// The program, on packets that the kernel generates.
+    /// The program of the case, on packets that the kernel generates.
     Program,
-    /// The minimal program with the same action, on the same packets.
+    /// The minimal program that performs the same action, on the same packets.
     Baseline,
-    /// A device that receives the packets, with the program in its driver.
+    /// A device that receives the packets, with the program of the case in its driver.
     Receiver,
-    /// A device that receives packets of the same length, with a program that drops them all.
+    /// A device that receives packets of the same length, with a program that drops all of them.
     ReceiverDrop,
 }
 
 impl LiveSubject {
-    /// All subjects, in the order of their numbers.
+    /// All subjects, in the order of the numbers that callers use.
     pub const ALL: [LiveSubject; 4] = [
         LiveSubject::Program,
         LiveSubject::Baseline,
@@ -35,25 +35,25 @@ impl LiveSubject {
     ];
 }
 
-/// The result of one timed call.
+/// Result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSample {
-    /// Nanoseconds until all packets were sent, by the raw monotonic clock.
+    /// Time in nanoseconds until all packets were sent, measured with the raw monotonic clock.
     pub nanoseconds: u64,
-    /// Number of sent packets.
+    /// Number of packets that were sent.
     pub frames: u32,
-    /// Number of packets that arrived: at the receiver, or for a subject without receiver at the
-    /// peer of the device that it sends to.
+    /// Number of packets that arrived at the receiver. For a subject without receiver, the number
+    /// that arrived at the other end of the device that it sends to.
     pub arrived: u64,
-    /// Number of packets that were dropped because a queue was full.
+    /// Number of packets that were lost because a queue was full.
     pub lost: u64,
 }
 
-/// Live cases in the kernel. Each load has its own programs and devices.
+/// A set of live cases in the kernel. Each load has its own programs and devices.
 #[derive(Debug)]
 pub struct LiveLoad {
     cases: Vec<Ready>,
-    /// Receivers that drop all packets, by packet length.
+    /// Receivers whose program drops all packets, by packet length.
     drops: BTreeMap<usize, Mutex<Receiver>>,
     live: Live,
 }
@@ -62,17 +62,17 @@ pub struct LiveLoad {
 struct Ready {
     case: Arc<LiveCase>,
     program: PreparedProgram,
-    /// The baseline, unless that of [`Live`] fits.
+    /// The minimal program for this case; `None` if the one of [`Live`] can be used.
     baseline: Option<PreparedProgram>,
-    /// Number of packets that the program has processed.
+    /// Number of packets that the program has processed in this load.
     processed: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
-    /// Number of packets that were sent to the receiver.
+    /// Number of packets that were sent to the receiver in this load.
     received: AtomicU64,
     _owners: Vec<Owner>,
 }
 
-/// An owner that keeps a prepared or attached program and its maps alive.
+/// Keeps a prepared or attached program and its maps alive.
 #[derive(Debug)]
 struct Owner {
     _program: LoadedProgram,
@@ -80,10 +80,10 @@ struct Owner {
 }
 
 impl LiveLoad {
-    /// Loads cases, on a timing thread.
+    /// Loads live cases into the kernel. The work is done on the timing thread.
     ///
     /// # Errors
-    /// If the kernel rejects one of them, or devices cannot be created.
+    /// If the kernel rejects one of the cases, or devices cannot be created.
     pub fn new(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -108,12 +108,12 @@ impl LiveLoad {
         Ok(LiveLoad { cases: ready, drops, live })
     }
 
-    /// Times `subject` for the case with this number, on `frames` packets in batches of `batch`, on
-    /// a timing thread.
+    /// Times `subject` for the case with this number, on `frames` packets in batches of `batch`.
+    /// The work is done on the timing thread.
     ///
     /// # Errors
     /// If the case does not exist or its packets have no receiver. Also if the program would
-    /// process more packets in this load than the number that verifiably takes the path.
+    /// process more packets in this load than were counted on the path.
     pub fn sample(
         self: &Arc<Self>,
         timing_thread: &TimingThread,
@@ -198,8 +198,8 @@ impl Ready {
         Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Adds packets to the number that a program has processed. Fails if it exceeds the number that
-    /// verifiably takes the path.
+    /// Adds packets to the number that a program has processed. Fails if it then exceeds the number
+    /// of packets that were counted on the path.
     fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
         let frames = u64::from(frames.max(1));

@@ -1,4 +1,4 @@
-//! Preparation of a live case: counting shows that live packets take the path.
+//! Prepares a live case: verifies by counting that live packets take the path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use slowpath_kernel::{CountingProgram, Device, Kernel, LoadedProgram, Tally, ret
 use crate::case::{Case, SubsequentPackets};
 use crate::error::MeasureError;
 
-/// Number of packets of the trial run: many more than the kernel has buffers for, so that each
-/// buffer is reused.
+/// Number of packets of the trial run. It is much larger than the number of the kernel's buffers,
+/// so that each buffer is reused.
 const TRIAL_FRAMES: u32 = 4096;
-/// Limits on the number of packets that are counted after the trial run, with the same maps, and
-/// their intended total time. A load times at most as many packets.
+/// Limits on the number of packets that are counted after the trial run with the same maps, and how
+/// long this should take. A load times at most as many packets.
 const MIN_FRAMES: u32 = 32_768;
 const MAX_FRAMES: u32 = 4_000_000;
 const COUNTING_TIME: Duration = Duration::from_millis(30);
-/// Maximum number of attempts to send the packets that did not arrive at a device.
+/// Maximum number of times that packets are sent again if they did not arrive at a device.
 const MAX_SENDS: u32 = 8;
 
 /// A path that live packets take.
@@ -33,7 +33,8 @@ pub struct LiveCase {
 }
 
 impl LiveCase {
-    /// Verifies that live packets in batches of `batch` take the path, on a timing thread.
+    /// Verifies that live packets in batches of `batch` take the path. The work is done on the
+    /// timing thread.
     ///
     /// # Errors
     /// If the kernel cannot generate such packets, if they take another path, or if the program
@@ -82,31 +83,31 @@ impl LiveCase {
         Ok(LiveCase { case, action, rewritten, counted, receive_obstacle })
     }
 
-    /// Returns the path.
+    /// Returns the case whose path the live packets take.
     pub fn case(&self) -> &Case {
         &self.case
     }
 
-    /// Returns true if each packet must be rewritten, because the kernel reuses its memory and the
-    /// program's changes would make the next packet take another path.
+    /// Returns true if a program in front must rewrite each packet. The kernel reuses the memory of
+    /// packets, so the program's changes would make the next packet take another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
     }
 
-    /// Returns the number of successive packets that took the path when they were counted. Maps are
-    /// not restored between them, so further packets might take another path.
+    /// Returns how many successive packets were counted and took the path. Maps are not restored
+    /// between them, so further packets might take another path.
     pub fn counted(&self) -> u32 {
         self.counted
     }
 
-    /// Returns the reason why a device cannot receive these packets; `None` if it can.
+    /// Returns the reason why a device cannot receive these packets. Returns `None` if it can.
     pub fn receive_obstacle(&self) -> Option<&str> {
         self.receive_obstacle.as_deref()
     }
 }
 
 impl Case {
-    /// Fills the maps from the witness; entries of device maps redirect to `device`.
+    /// Fills the maps from the witness. Entries of device maps redirect to `device`.
     pub(super) fn install_live(
         &self,
         live: &Live,
@@ -133,15 +134,15 @@ impl Trial<'_> {
         Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
     }
 
-    /// Returns the counts of one test run of the path, which is not live.
+    /// Returns the counts of one test run on the path, whose packet is not live.
     fn test_run(&self) -> Result<Tally, MeasureError> {
         let counted = self.counted()?;
         let _installed = self.case.install(counted.loaded())?;
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Runs live packets, each rewritten if `rewritten`. Returns their number if all take the path
-    /// with the counts `expected`; `None` if not.
+    /// Runs live packets. If `rewritten` is set, a program in front rewrites each of them. Returns
+    /// their number if all of them have the counts `expected`, and `None` if not.
     fn repeats(&self, expected: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;

@@ -1,28 +1,29 @@
-//! Example packets of paths, each with the maps before it.
+//! Keeps example packets of paths, each with the maps before it.
 //!
-//! The first packet of a path is not typical, because maps fill up. The example is the last packet
-//! whose index among the packets of its path (from 1) is a power of two, so it is from their second
-//! half.
+//! The first packet of a path is not typical, because maps fill up. Therefore the example is the
+//! last packet whose position among the packets of its path (from 1) is a power of two. So it is
+//! always in the second half of these packets.
 
 use std::collections::BTreeMap;
 
 /// Maximum number of examples.
 const MAX_EXAMPLES: usize = 64;
-/// Maximum total bytes of all examples.
+/// Maximum total size of all examples in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// Once a limit is reached, a path needs at least one in this number of packets to get an example.
+/// After a limit is reached, a path gets an example only if at least one in this number of packets
+/// takes it.
 const RARE: u64 = 1000;
 
-/// An example packet.
+/// An example packet of a path, with the maps before it.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// Number of the packet in the trace.
     pub packet: u64,
-    /// Packet and maps, as JSON text of a witness.
+    /// The packet and the maps, as the JSON text of a witness.
     pub witness: String,
 }
 
-/// Example packets, by the number of their path.
+/// The example packets that are kept, by the number of their path.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: BTreeMap<usize, Example>,
@@ -31,16 +32,16 @@ pub struct Samples {
 
 impl Samples {
     /// Returns true if the next packet of a path should become its example. `earlier` is the number
-    /// of earlier packets on the path, `packets` the number of packets in the trace so far.
+    /// of earlier packets on the path. `packets` is the number of packets in the trace so far.
     pub fn needs_example(&self, earlier: u64, packets: u64) -> bool {
         let count = earlier.saturating_add(1);
         let room = self.kept.len() < MAX_EXAMPLES && self.bytes < MAX_BYTES;
         count.is_power_of_two() && (room || count.saturating_mul(RARE) >= packets)
     }
 
-    /// Makes a packet the example of its path. Beyond the limits, drops the examples of the rarest
-    /// paths, but never that of the path `slowest`. `packets` returns the number of packets on a
-    /// path.
+    /// Makes a packet the example of its path. If a limit is exceeded, drops the examples of the
+    /// rarest paths, but never that of the path `slowest`. `packets` returns the number of packets
+    /// on a path.
     pub fn keep(
         &mut self,
         path: usize,

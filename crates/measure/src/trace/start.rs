@@ -1,4 +1,4 @@
-//! Initial content of maps, before the first packet of a trace.
+//! Sets the content of the maps before the first packet of a trace.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ pub struct TraceMap {
 }
 
 /// Adds the initial content of maps to the witness of a path that was found for this content. The
-/// witness itself has only the other inputs. Skips maps that the program cannot reach.
+/// witness itself contains only the other inputs. Maps that the program cannot reach are skipped.
 ///
 /// # Errors
 /// If the program cannot be linked.
@@ -54,9 +54,9 @@ fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Va
     })
 }
 
-/// Fills the maps of a program, in kernel and interpreter. `content` has the `maps` of a witness.
-/// Maps that it does not name are unchanged; maps that the program cannot reach are skipped.
-/// Returns a summary of each reachable map that can have content.
+/// Fills the maps of a program, in kernel and interpreter. `content` has the form of the field
+/// `maps` of a witness. Maps that it does not name are unchanged, and maps that the program cannot
+/// reach are skipped. Returns a summary of each reachable map that can have content.
 pub fn fill(
     replay: &mut Replay,
     object: &Object,

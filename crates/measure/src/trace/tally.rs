@@ -1,4 +1,4 @@
-//! Counts of the packets of a trace, by path.
+//! Counts the packets of a trace by their paths.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use slowpath_replay::{Disagreement, PathId, Step};
 use super::report::{TraceFault, TracePath, TraceReport};
 use super::samples::{Example, Samples};
 
-/// Counts of the packets of a trace, by path.
+/// Counts of the packets that were read, by their paths.
 #[derive(Debug, Default)]
 pub struct Tally {
     packets: u64,
@@ -27,7 +27,7 @@ pub struct Tally {
     taken: Vec<Option<u32>>,
 }
 
-/// A path, with its number of packets and the number of packets with each action.
+/// A path, with the number of its packets, in total and for each action.
 #[derive(Debug)]
 struct PathCount {
     path: PathId,
@@ -47,7 +47,7 @@ impl TraceFault {
 }
 
 impl Tally {
-    /// Counts a packet that was read; `converted` is its original link type if it was converted.
+    /// Counts a packet that was read. `converted` is its original link type if it was converted.
     pub fn count_packet(&mut self, truncated: bool, converted: Option<&str>) {
         self.packets += 1;
         self.truncated += u64::from(truncated);
@@ -57,24 +57,24 @@ impl Tally {
         }
     }
 
-    /// Counts the last packet as refused by the kernel.
+    /// Counts the last packet as one that the kernel did not accept.
     pub fn count_refused(&mut self, reason: String) {
         self.refused.add(self.packets, reason, None);
     }
 
-    /// Counts the last packet as undecided: kernel and interpreter may or may not agree.
+    /// Counts the last packet as undecided. It is not known if kernel and interpreter agree on it.
     pub fn count_undecided(&mut self, reason: String) {
         self.undecided.add(self.packets, reason, None);
     }
 
-    /// Counts the last packet as a disagreement between kernel and interpreter.
+    /// Counts the last packet as one on which kernel and interpreter disagree.
     pub fn count_disagreement(&mut self, disagreement: &Disagreement) {
         let report = Some(disagreement.report());
         self.disagreements.add(self.packets, disagreement.to_string(), report);
     }
 
-    /// Returns true if the current packet, with the maps before it, should become the example of
-    /// its path.
+    /// Returns true if the current packet should become the example of its path, with the maps
+    /// before it.
     pub fn needs_example(&self, path: PathId, instructions: u64) -> bool {
         let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
         let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
@@ -83,8 +83,8 @@ impl Tally {
         slower || self.samples.needs_example(earlier, self.packets)
     }
 
-    /// Counts the path of the last packet. `before` is a witness of the packet with the maps before
-    /// it, if it becomes the example of its path.
+    /// Counts the path of the last packet. If the packet becomes the example of its path, `before`
+    /// is a witness with the packet and the maps before it.
     pub fn count_path(&mut self, step: &Step, before: Option<&Value>) {
         let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
         if number == self.paths.len() {
@@ -115,12 +115,13 @@ impl Tally {
         }
     }
 
-    /// Returns the example packet of the path with this number, counted from 1.
+    /// Returns the example packet of the path with this number (from 1), as the JSON text of a
+    /// witness.
     pub fn witness(&self, path: usize) -> Option<&str> {
         Some(self.samples.example(path.checked_sub(1)?)?.witness.as_str())
     }
 
-    /// Returns the report on all packets.
+    /// Returns the report on all packets that were counted.
     pub fn report(&self, format: Format) -> TraceReport {
         let path = |(number, counted): (usize, &PathCount)| TracePath {
             path: counted.path,
@@ -148,7 +149,7 @@ impl Tally {
     }
 }
 
-/// Returns the most frequent value; the smallest one if several are equally frequent.
+/// Returns the most frequent value. If several are equally frequent, returns the smallest one.
 fn most_frequent(counts: &BTreeMap<u32, u64>) -> u32 {
     let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
     best.map_or(0, |(&value, _)| value)
