@@ -1,4 +1,5 @@
-//! Return values of XDP programs (`enum xdp_action` of `include/uapi/linux/bpf.h`).
+//! The actions that an XDP program can return (`enum xdp_action` of `include/uapi/linux/bpf.h`),
+//! with their names and numbers.
 
 use slowpath_bpf::XDP_ACTIONS;
 

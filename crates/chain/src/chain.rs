@@ -1,4 +1,5 @@
-//! A chain: programs, and edges along which packets pass from one program to the next.
+//! Reads and checks the description of a chain: its programs, and the edges along which packets
+//! pass from one program to the next.
 
 use crate::description::{ChainDescription, EdgeDescription, SCHEMA};
 use crate::name::{NAME, is_name};

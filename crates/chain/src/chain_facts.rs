@@ -1,4 +1,5 @@
-//! Facts about packets at each program of a chain, with known content of maps.
+//! Finds the facts that hold for the packets at each program of a chain, if the content of some
+//! maps is known.
 //!
 //! A program that checks its facts at entry is correct for any content of maps, and its proof
 //! covers all packets. Without checks, a program is correct only while the maps of the programs

@@ -1,8 +1,8 @@
-//! Maximum number of instructions that a program executes for packets with given facts.
+//! Finds the maximum number of instructions that a program executes for packets with given facts.
 //!
 //! The ordinary search for the slowest path (`slowpath_search`) finds this number by counting
-//! instructions. Known bytes are constants wherever the program reads them; the other facts are
-//! conditions of every path.
+//! instructions. Known bytes of the packet are constants wherever the program reads them. The other
+//! facts are conditions of every path.
 
 use crate::facts::Arrival;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! Chain descriptions as written in YAML. Only their shape is checked here.
+//! Defines the YAML format in which users describe chains. These types check only the shape of the
+//! text; `chain` checks that the description makes sense.
 
 use crate::ChainError;
 use crate::yaml::{Kind, read};

@@ -1,5 +1,6 @@
-//! Programs that libxdp's dispatcher runs on one interface. Their objects determine the order of
-//! the programs, and the results after which the next program runs.
+//! Finds the order in which libxdp's dispatcher runs several programs on one interface. The objects
+//! of the programs contain their priorities, and the results after which the dispatcher runs the
+//! next program.
 //!
 //! Source: libxdp's `protocol.org`.
 

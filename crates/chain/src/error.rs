@@ -1,4 +1,5 @@
-//! Errors in a chain, each in one line: place, error and remedy.
+//! Errors in the description of a chain. Each message has one line and names the place, the error
+//! and a remedy.
 
 use thiserror::Error;
 

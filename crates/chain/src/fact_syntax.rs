@@ -1,4 +1,5 @@
-//! Facts about arriving packets as users write them; reports use the same notation.
+//! Parses facts about arriving packets from the notation in which users write them. Reports use the
+//! same notation.
 
 use crate::facts::any_packet;
 use slowpath_ir::{Field, KnownBits, PacketFacts};

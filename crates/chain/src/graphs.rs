@@ -1,4 +1,5 @@
-//! Control-flow graphs of programs before and after rewriting, as data for display.
+//! Serialises the control-flow graphs of programs before and after rewriting, so that a report can
+//! draw them.
 
 use crate::report::{DroppedReport, LineReport, dropped_reports, line};
 use serde::Serialize;

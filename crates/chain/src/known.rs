@@ -1,4 +1,5 @@
-//! Knowledge about the start of runs through a chain: facts about packets, and content of maps.
+//! Collects what is known before the first program of a chain runs: facts about packets, and
+//! content of maps.
 
 use crate::facts::any_packet;
 use crate::frozen::{self, read_contents};

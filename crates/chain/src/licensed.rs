@@ -1,4 +1,4 @@
-//! License of an object that contains the programs of several objects.
+//! Chooses the license of an object that combines the programs of several objects.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::license::{gpl_only_call, is_gpl_compatible};

@@ -1,4 +1,4 @@
-//! Objects of a chain as read from their files.
+//! An object of a chain, as read from its file, with the number of the chain's program in it.
 
 use slowpath_bpf::Object;
 use std::sync::Arc;

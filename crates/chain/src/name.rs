@@ -1,4 +1,4 @@
-//! Names of programs, devices and nodes.
+//! Checks the names that descriptions give to programs, devices and nodes.
 
 /// Form of valid names, for messages.
 pub(crate) const NAME: &str = "letters, digits, `_`, `-` and `.`, 100 at most";

@@ -1,4 +1,4 @@
-//! Changes that a network between two devices may make to packets.
+//! Describes the changes that a network between two devices may make to packets.
 
 use crate::ChainError;
 use crate::description::NetworkDescription;

@@ -1,4 +1,4 @@
-//! Reports about a chain and its programs, as documents for display.
+//! Types of the reports about a chain and its programs, which are serialised for display.
 
 mod program;
 mod words;

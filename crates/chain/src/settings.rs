@@ -1,4 +1,4 @@
-//! Variables of programs that a loader sets.
+//! Sets variables of programs, as a loader does before it loads them.
 
 use crate::frozen::joined;
 use crate::{Chain, Loaded};

@@ -1,5 +1,5 @@
-//! Headroom and metadata of packets between programs. They are proved for the packets that leave a
-//! program. Later programs rely on them only where no other value is possible.
+//! Tests the headroom and metadata of packets between programs. Both are proved for the packets
+//! that leave a program. The next programs rely on them only where no other value is possible.
 
 use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};

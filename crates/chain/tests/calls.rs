@@ -1,6 +1,6 @@
-//! Pairs of programs that differ in helper calls, in `tests/objects/calls.bpf.c`. Their output and
-//! their messages to user space are compared. Programs with effects that are not compared are never
-//! proved.
+//! Tests pairs of programs in `tests/objects/calls.bpf.c` that differ in their helper calls. Their
+//! output and their messages to user space are compared. If a program has effects that are not
+//! compared, nothing is proved about it.
 
 use crate::pairs;
 

@@ -1,5 +1,5 @@
-//! Pairs of programs in `tests/objects/pairs.bpf.c`. Equivalent pairs are proved; for each other
-//! pair, a packet is found on which the two programs differ.
+//! Tests that equivalent pairs of programs in `tests/objects/pairs.bpf.c` are proved. For each
+//! other pair, the comparison finds a packet on which the two programs differ.
 
 use crate::pairs;
 

@@ -1,5 +1,5 @@
-//! Facts about packets that leave a program are compared with real packets, in the concrete
-//! interpreter and in the running kernel.
+//! Tests facts about packets that leave a program with real packets, in the concrete interpreter
+//! and in the running kernel.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

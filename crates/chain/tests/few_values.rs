@@ -1,5 +1,5 @@
-//! Facts about fields with few values: one program establishes such a fact, the next one relies on
-//! it.
+//! Tests facts about fields that can have only a few values. One program establishes such a fact,
+//! and the next program relies on it.
 
 use crate::assemble;
 

@@ -1,6 +1,7 @@
-//! Programs rewritten for frozen content of maps. In the kernel, random programs do the same as the
-//! originals, for this content and, with a guard, for any other content. They are proved, and
-//! faults injected into rewriting are found.
+//! Tests programs that are rewritten for frozen content of maps. In the kernel, rewritten random
+//! programs do the same as the originals for this content. With a guard, they also do the same for
+//! any other content. They are proved, and the proof finds faults that are injected into the
+//! rewriting.
 
 use crate::assemble;
 mod configured;

@@ -1,4 +1,4 @@
-//! Tests of chains, in one binary, so that it is linked only once.
+//! Tests of chains. All of them are in one binary, so that it is linked only once.
 
 #[path = "../../specialise/tests/support/assemble.rs"]
 mod assemble;

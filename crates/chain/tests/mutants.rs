@@ -1,5 +1,5 @@
-//! Faults injected into the passes, and the check that finds each of them. The table says which
-//! check finds a fault: the proof or, for faults that do not change results, the kernel's verifier.
+//! Tests that faults injected into the passes are found. A table names the check that finds each
+//! fault. This is the proof or, for faults that do not change results, the kernel's verifier.
 //! Programs rewritten without faults pass both checks.
 
 use crate::assemble;

@@ -1,6 +1,6 @@
-//! Guards that pay: with the checks of a guard, the slowest arriving packet does not execute more
-//! instructions than before. The test counts instructions over all pairs of paths of a proof; the
-//! search that chooses the checks counts them in another way.
+//! Tests that a guard is used only if it pays: with its checks, the slowest arriving packet does
+//! not execute more instructions than before. The tests count instructions over all pairs of paths
+//! of a proof. The search that chooses the checks counts them in another way.
 
 use crate::random;
 

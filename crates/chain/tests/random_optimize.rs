@@ -1,5 +1,6 @@
-//! Random programs, rewritten for random facts. Rewritten programs are proved and agree with the
-//! originals in the kernel. Programs without a proof stay unchanged, with a reason.
+//! Tests the rewriting of random programs for random facts. Rewritten programs are proved and agree
+//! with the originals in the kernel. Programs without a proof stay unchanged, and the report has
+//! the reason.
 
 use crate::random;
 

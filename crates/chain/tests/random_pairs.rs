@@ -1,6 +1,7 @@
-//! Pairs of random programs. Each program is proved equivalent to itself. A program with one
-//! changed instruction is never proved equivalent if a random packet shows a difference, in the
-//! concrete interpreter or in the running kernel.
+//! Tests the proof with pairs of random programs. Each program is proved equivalent to itself.
+//! Other programs differ in one instruction from the original. If a random packet shows a
+//! difference between both, the proof must not succeed. The packets run in the concrete interpreter
+//! and in the kernel.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

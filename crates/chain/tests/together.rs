@@ -1,6 +1,6 @@
-//! Pairs of programs that are compared with all paths together, never path by path. Pairs that
-//! differ are never proved; most equivalent pairs are. The work does not grow with the number of
-//! paths.
+//! Tests the comparison of all paths together, without the comparison path by path. Pairs of
+//! programs that differ are never proved; most equivalent pairs are. The work does not grow with
+//! the number of paths.
 
 use crate::assemble;
 use crate::pairs;

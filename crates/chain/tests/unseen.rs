@@ -1,5 +1,6 @@
-//! Programs with runs that are not analysed. Nothing is known about the packets that leave them,
-//! and nothing is proved. Settings from outside a program's object appear in the assumptions.
+//! Tests programs of which some runs are not analysed. Nothing is known about the packets that
+//! leave such a program, and nothing is proved about it. If results depend on settings from outside
+//! an object, these appear in the assumptions.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};

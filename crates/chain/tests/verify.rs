@@ -1,5 +1,6 @@
-//! Comparison of two finished objects: known pairs, and changed versions (mutants) of compiled
-//! programs. A mutant that differs in the kernel is never reported as equal.
+//! Tests the comparison of two finished objects, with known pairs and with changed versions
+//! (mutants) of compiled programs. A mutant that behaves differently in the kernel is never
+//! reported as equal.
 
 use crate::pairs;
 use crate::random;

@@ -1,4 +1,5 @@
-//! Kernel calls on a path: their helper, map, amount of work and success.
+//! Describes the kernel calls on a path: the helper, the type of its map, the amount of work, and
+//! whether the call succeeds.
 
 use crate::code::Code;
 use crate::values::{MemoryAccess, Value, Values};
@@ -9,38 +10,38 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
 
-/// Maximum number of instructions from a call to the comparison of its result with 0.
+/// Maximum distance, in instructions, from a call to the comparison of its result with 0.
 const SOON: usize = 16;
 
-/// Maximum size of the tail of a key, in bytes, that `jhash` reads byte by byte. Keys that consist
-/// of 4-byte words have no such tail.
+/// Maximum number of bytes at the end of a key that `jhash` reads one by one. Keys that consist of
+/// whole 4-byte words have no such bytes.
 const UNMIXED: u32 = 12;
 /// Maximum length of a format string that is scanned.
 const LONGEST: u32 = 1 << 12;
-/// Flag of updates that only insert (`BPF_NOEXIST`).
+/// Flag of map updates that must not change an existing element (`BPF_NOEXIST`).
 const NO_ELEMENT: i64 = 1;
 
-/// Case of updates that insert an element.
+/// Name of the case in which an update inserts a new element.
 const NEW: &str = "new";
-/// Case of calls that extend the packet.
+/// Name of the case in which a call extends the packet.
 const GROW: &str = "grow";
-/// Case of calls that shrink the packet.
+/// Name of the case in which a call shrinks the packet.
 const SHRINK: &str = "shrink";
 
-/// A call of the kernel.
+/// A call from the program to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Helper name without `bpf_`, then the type of its map and its case, separated by dots. Type
-    /// and case are left out if there are none.
+    /// Name of the helper without `bpf_`, followed by the type of its map and by its case. The
+    /// parts are separated by dots. A helper without a map type or case has only the other parts.
     pub name: String,
-    /// Amount of work, as far as the path shows it. Depending on the helper: bytes of the key, of
-    /// checksummed data or of output, or iterations of a loop.
+    /// Amount of work of the call, if the path shows it. Depending on the helper, this is the
+    /// number of key bytes, checksummed bytes, output bytes, or loop iterations.
     pub bytes: u32,
     /// True if the call returns 0: a look-up found nothing, or another helper succeeded. `None` if
     /// the path does not compare the result with 0 soon after the call. For tail calls, true if the
     /// call does not return.
     pub zero: Option<bool>,
-    /// Capacity of the map in entries, as far as the path shows it.
+    /// Maximum number of entries of the map, if the path shows it.
     pub capacity: Option<u32>,
 }
 
@@ -50,31 +51,31 @@ impl Call {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// Returns the type of the map.
+    /// Returns the type of the map that the call uses, if there is one.
     pub fn map_type(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| !is_case(part))
     }
 
-    /// Returns the case of the call, if its time depends on one.
+    /// Returns the case of the call (`new`, `grow` or `shrink`), if its time depends on it.
     pub fn case(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| is_case(part))
     }
 }
 
-/// Returns true if a part of a call's name is a case, and not a map type.
+/// Returns true if this part of a call's name is a case. The other parts are map types.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Record of earlier calls, which determines the case of the next call.
+/// Remembers earlier calls of a path, which determine the case of the next call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cases {
-    /// Maps whose last look-up found nothing.
+    /// Maps in which the last look-up found nothing.
     missed: HashSet<usize>,
 }
 
 impl Cases {
-    /// Returns the call at position `at` of a path; `class` is its cost class.
+    /// Describes the call at position `at` of a path. `class` is the cost class of the call.
     pub fn call(
         &mut self,
         code: &Code,
@@ -97,7 +98,7 @@ impl Cases {
         Call { name, bytes: bytes(code, values, number), zero, capacity: room }
     }
 
-    /// Returns the case of a call, if its time depends on one.
+    /// Returns the case of a call, such as `new`, if its time depends on one.
     fn case(
         &mut self,
         code: &Code,
@@ -155,12 +156,12 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Returns true if a tail call jumped: the path does not continue after the call.
+/// Returns true if a tail call succeeded, so that the path does not continue after the call.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }
 
-/// Returns the amount of work of a helper, as in [`Call::bytes`].
+/// Returns the amount of work of a helper call, as in [`Call::bytes`].
 fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     let constant = |register| match values.register(register) {
         Value::Constant(number) => u32::try_from(number).unwrap_or(0),

@@ -1,22 +1,23 @@
-//! The code that a path refers to: instructions and maps.
+//! The instructions and maps of the program that a path belongs to.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
 
-/// Instructions by number, and properties of the maps that they refer to.
+/// The instructions of a program by number, and properties of the maps that they use.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     pub(crate) insns: Vec<Insn>,
     /// Size of each map's keys, in bytes.
     pub(crate) key_bytes: Vec<u32>,
-    /// Capacity of each map, in entries.
+    /// Maximum number of entries of each map.
     pub(crate) rooms: Vec<u32>,
     /// Initial content of maps with global data.
     pub(crate) initial: Vec<Option<Vec<u8>>>,
 }
 
 impl Code {
-    /// Creates the code of a program from its instructions, by number, and its object's maps.
+    /// Creates the code of a program. `insns` contains its instructions by number, and `object`
+    /// contains its maps.
     pub fn new(insns: Vec<Insn>, object: &Object) -> Code {
         let maps = object.maps.iter();
         Code {

@@ -1,4 +1,5 @@
-//! The core model: instructions enter a window in order and leave it when they retire.
+//! Simulates a core that executes a path: instructions enter a window in order and leave it when
+//! they retire.
 //!
 //! All times are integers in thousandths of a cycle, so that a path takes the same time on every
 //! machine. The simulation repeats the kernel's test-run loop with the program in it, because
@@ -11,29 +12,31 @@ use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Number of loop iterations before the steady state.
+/// Number of loop iterations that are simulated before their times are measured.
 const TURNS: u64 = 2;
-/// Number of loop iterations before the steady state if retirement is simulated.
+/// Number of loop iterations that are simulated before their times are measured, if retirement is
+/// simulated.
 const WARM: u64 = 4;
-/// Number of iterations in the steady state that are averaged. They can take unequal times if the
-/// window holds several iterations.
+/// Number of iterations whose times are averaged. Iterations can take unequal times if the window
+/// holds several of them.
 const MEAN_OF: u64 = 4;
-/// Maximum number of simulated instructions for one kernel call; they fill the window.
+/// Maximum number of instructions that are simulated for one kernel call. This number fills the
+/// window.
 const FOLLOWED: u64 = 400;
 /// Minimum time between two retirements, in thousandths of a cycle.
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
-/// Time of a path, in thousandths of a cycle.
+/// Estimated time of a path. All times are in thousandths of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Time of one iteration of the kernel's loop that includes the program.
+    /// Time of one iteration of the kernel's test-run loop with the program.
     pub iteration: u64,
-    /// Time of one iteration without the program.
+    /// Time of one iteration of the loop without the program.
     pub empty: u64,
-    /// Contribution of each instruction of the path to the difference `iteration - empty`.
+    /// For each instruction of the path, its share of the difference `iteration - empty`.
     pub parts: Vec<u64>,
-    /// Calls whose price was not measured, by index in [`Path::calls`].
+    /// Calls without a measured price, by their index in [`Path::calls`].
     pub unknown: Vec<usize>,
 }
 
@@ -62,8 +65,8 @@ impl Path {
         Flow { iteration: turn, empty, parts: shares(&parts, turn - empty), unknown }
     }
 
-    /// Returns the path without loads of keys for calls that do not read their key. `reads` tells
-    /// for each call of [`Path::calls`] whether it reads its key.
+    /// Returns the path without the loads of keys for calls that do not read a key. `reads`
+    /// contains a value for each call of [`Path::calls`]: true if the call reads its key.
     fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
         if reads.iter().all(|&reads| reads) {
             return Cow::Borrowed(self);
@@ -97,21 +100,22 @@ impl Path {
 }
 
 impl crate::Call {
-    /// Returns false for look-ups in an empty trie, which compare nothing (`trie_lookup_elem` in
-    /// `kernel/bpf/lpm_trie.c`). All other calls with a key read it.
+    /// Returns true if the call reads its key. A look-up in an empty trie does not, because it
+    /// compares nothing (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
     fn reads_key(&self, entries: u64) -> bool {
         let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);
         !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
     }
 
-    /// Returns the price of the call; `None` if it was not measured.
+    /// Returns the measured price of the call, with the additional time for `entries` entries.
+    /// Returns `None` if the price was not measured.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
         Some(price.saturating_add(self.growth(timing, entries).cycles()))
     }
 }
 
-/// Scales `parts` so that their sum is `whole`.
+/// Scales `parts` so that they add up to `whole`.
 fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     if sum == 0 {
@@ -142,7 +146,7 @@ struct Core<'t> {
     /// Time at which the fetch stage delivers the next instruction; used only if the target
     /// description has a pipeline.
     delivered: u64,
-    /// Fetch delay that a jump of the previous instruction causes.
+    /// Additional delay before the next fetch, because the previous instruction jumped.
     jumped: u64,
     /// Earliest fetch time of the next branch; used only if the target description has a pipeline.
     branched: u64,
@@ -209,8 +213,8 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
-    /// Advances the fetch time to that of the next instruction: `behind` later than the previous
-    /// one, or at the time of delivery by the fetch stage, if that is later.
+    /// Sets the fetch time of the next instruction. It is `behind` after that of the previous one,
+    /// or the time at which the fetch stage delivers the instruction, if that is later.
     fn fetch(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
@@ -281,9 +285,9 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates a kernel call whose instructions pass through the window like others. The call
-    /// starts when its arguments and its key in memory are ready. Returns the time when its result
-    /// is ready.
+    /// Simulates a kernel call whose instructions go through the window like all others. The call
+    /// starts when its arguments and its key in memory are ready. Returns the time at which the
+    /// result of the call is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
         let stored = key.map_or(0, |key| self.passed[key.store as usize].0);
@@ -301,8 +305,8 @@ impl<'t> Core<'t> {
         (self.fetched + self.timing.unit(Unit::Load).latency).max(begun + latency)
     }
 
-    /// Returns the time at which a load is done. Data of a single store is forwarded to the load;
-    /// data of several stores has to reach the cache first.
+    /// Returns the time at which a load is done. If a single earlier store wrote the data, the
+    /// store passes it on to the load. If several stores wrote it, it first has to reach the cache.
     fn load(&mut self, forwarded: Option<Forwarded>, ready: u64) -> u64 {
         let latency = self.timing.unit(Unit::Load).latency;
         let Some(Forwarded { store, pieces }) = forwarded else {
@@ -316,8 +320,8 @@ impl<'t> Core<'t> {
         self.execute(Unit::Load, ready.max(stored)) + core.forward_cycles
     }
 
-    /// Issues an instruction to a unit; its operands are ready at `ready`. Returns the time at
-    /// which the instruction is done.
+    /// Executes an instruction on a unit. `ready` is the time at which its operands are ready.
+    /// Returns the time at which the instruction is done.
     fn execute(&mut self, unit: Unit, ready: u64) -> u64 {
         let timing = self.timing.unit(unit);
         let queue = &mut self.queues[unit as usize];

@@ -1,24 +1,24 @@
-//! Effect of an instruction on the core: registers read and written, and execution unit.
+//! Finds the registers that an instruction reads and writes, and the execution unit that it needs.
 
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source};
 use slowpath_target::Unit;
 
-/// Kind of work that an instruction is for the core.
+/// The way in which the core handles an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Done at register renaming: a move or a jump.
+    /// Removed at register renaming, as moves and jumps are.
     Renamed,
-    /// Done at register renaming, but with more space: a 64-bit constant.
+    /// Removed at register renaming, but takes more space than others, as 64-bit constants do.
     Constant,
-    /// Executed by this unit.
+    /// Executed by this execution unit.
     On(Unit),
-    /// Call of a function of the program.
+    /// Calls a function of the program.
     Function,
-    /// Call of the kernel.
+    /// Calls the kernel.
     Kernel,
 }
 
-/// Registers that an instruction reads and writes, and its handling.
+/// The registers that an instruction reads and writes, and the way in which the core handles it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub work: Work,

@@ -1,10 +1,11 @@
-//! Additional time of calls whose maps have many entries, when packets are spread over all entries.
-//! Models fitted to experiments give this time; the prices themselves are for maps with one entry.
+//! Computes the additional time of calls on maps with many entries, when packets are spread over
+//! all entries. The prices of calls are measured on maps with one entry. Models that were fitted to
+//! experiments give the additional time.
 
 use crate::Call;
 use slowpath_target::Timing;
 
-/// Helpers that look up an entry.
+/// Helpers that search a map for an entry.
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
 
@@ -13,15 +14,15 @@ const SEEKING: [&str; 4] =
 pub enum Growth {
     /// No additional time: the call looks up no entry, or the map has at most one.
     None,
-    /// Not known: no model covers the call, or the model has no value for this number of entries.
+    /// Unknown: no model covers the call, or the model has no value for this number of entries.
     Unknown,
-    /// Time from a model.
+    /// Predicted by a model.
     Known {
         /// Additional time in thousandths of a cycle.
         cycles: u64,
-        /// Minimum and maximum measured number of entries, if the model is used outside of this
-        /// range. This is the case for more entries, and if the single entry of the prices was not
-        /// measured.
+        /// Smallest and largest number of entries that was measured. Set only if the prediction
+        /// needs numbers outside of this range: the map has more entries, or a map with one entry
+        /// was not measured.
         outside: Option<(u64, u64)>,
     },
 }
@@ -36,7 +37,8 @@ impl Growth {
     }
 }
 
-/// Returns the additional time of the call `name` (helper and map type) for `entries` entries.
+/// Returns the additional time of the call `name` (helper and map type) if its map has `entries`
+/// entries. `zero` tells whether the call returns 0.
 pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
     let helper = name.split('.').next().unwrap_or(name);
     if entries <= 1 || !SEEKING.contains(&helper) {
@@ -55,7 +57,8 @@ pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timi
 }
 
 impl Call {
-    /// Returns the additional time if the map has `entries` entries, but no more than its capacity.
+    /// Returns the additional time of this call if its map has `entries` entries, but no more than
+    /// its capacity.
     pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
         let entries = self.capacity.map_or(entries, |room| entries.min(room.into()));
         growth(&self.name, self.zero, entries, timing)

@@ -1,4 +1,4 @@
-//! Estimated time of a path of a BPF program on one core of a machine.
+//! Estimates the time that a path of a BPF program takes on one core of a machine.
 //!
 //! Estimates are not guarantees. A [`Path`] lists the instructions of one run in order, each with
 //! its dependencies, its execution unit and, for calls, the helper. [`Path::time`] simulates it on

@@ -1,4 +1,5 @@
-//! A path: the dependencies and execution unit of each instruction.
+//! A path in the form that the simulation needs: the dependencies and the execution unit of each
+//! instruction.
 
 use crate::calls::{self, Call, Cases};
 use crate::code::Code;
@@ -14,9 +15,10 @@ pub(crate) struct Step {
     pub effect: Effect,
     /// True if the next instruction of the path is not the next one in the program.
     pub jumps: bool,
-    /// Earlier stores whose data the instruction loads, as a load or as a call that reads a key.
+    /// Earlier stores that wrote the bytes that the instruction loads. Calls that read a key count
+    /// as loads.
     pub forwarded: Option<Forwarded>,
-    /// Index in [`Path::calls`], for kernel calls.
+    /// Index of the call in [`Path::calls`], if the instruction calls the kernel.
     pub call: Option<u32>,
 }
 
@@ -28,8 +30,9 @@ pub struct Path {
 }
 
 impl Path {
-    /// Creates the path of a run. `executed` has the number in `code` and the cost class of each
-    /// executed instruction, in order. Numbers that `code` does not have count as additions.
+    /// Creates the path of a run. `executed` contains the number in `code` and the cost class of
+    /// each executed instruction, in order. Instructions whose numbers `code` does not contain are
+    /// treated as additions.
     pub fn new<'c>(code: &Code, executed: impl IntoIterator<Item = (u32, &'c str)>) -> Path {
         let (path, classes): (Vec<u32>, Vec<&str>) = executed.into_iter().unzip();
         let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());
@@ -65,17 +68,17 @@ impl Path {
         Path { steps, calls }
     }
 
-    /// Creates a path from its parts, which must be consistent.
+    /// Creates a path from its instructions and calls, which must refer to each other correctly.
     pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>) -> Path {
         Path { steps, calls }
     }
 
-    /// Returns the kernel calls, in order.
+    /// Returns the kernel calls of the path, in order.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// Returns the number of instructions.
+    /// Returns the number of instructions of the path.
     pub fn len(&self) -> usize {
         self.steps.len()
     }

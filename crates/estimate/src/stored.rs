@@ -1,4 +1,4 @@
-//! Paths as JSON, so that paths can be estimated again on other machines.
+//! Stores paths as JSON, so that their times can be estimated again on other machines.
 
 use crate::calls::Call;
 use crate::effect::{Effect, Work};
@@ -7,15 +7,17 @@ use crate::stores::Forwarded;
 use serde::{Deserialize, Serialize};
 use slowpath_target::Unit;
 
-/// Number of registers.
+/// Number of BPF registers.
 const REGISTERS: u8 = 11;
 
-/// Stored form of an instruction: its work, the registers that it reads, the register that it
-/// writes, and whether it jumps. Then the last store that it depends on, with true if there are
-/// several such stores; then the index of its call.
+/// The stored form of an instruction. It contains the kind of work, the registers that the
+/// instruction reads, the register that it writes, and true if it jumps. It also contains the last
+/// store that it depends on, with true if it depends on several stores. The last part is the index
+/// of its call.
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// Stored path: its instructions; name, amount of work and zero result of each call.
+/// The stored form of a path: its instructions, and for each call the name, the amount of work, and
+/// whether it returns 0.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPath {
@@ -24,7 +26,7 @@ struct StoredPath {
 }
 
 impl Path {
-    /// Returns the path as JSON; the capacities of its maps are left out.
+    /// Returns the path as JSON. The JSON does not contain the capacities of maps.
     pub fn to_json(&self) -> String {
         let step = |step: &Step| {
             let Effect { work, reads, writes } = step.effect;
@@ -40,7 +42,7 @@ impl Path {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads a path that [`to_json`](Self::to_json) has written.
+    /// Reads a path from JSON that [`to_json`](Self::to_json) has written.
     ///
     /// # Errors
     /// A sentence that describes the problem.

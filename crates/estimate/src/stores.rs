@@ -1,30 +1,31 @@
-//! Dependencies of loads on earlier stores of a path.
+//! Finds the earlier stores of a path whose bytes a load reads.
 
 use crate::values::{Base, MemoryAccess};
 use std::collections::HashMap;
 
-/// Earlier stores that wrote the data of a load.
+/// The earlier stores of a path that wrote the bytes of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forwarded {
     /// Position of the last of these stores in the path.
     pub store: u32,
-    /// True if several stores wrote the data; it then has to reach the cache first.
+    /// True if several stores wrote the bytes. The bytes then have to reach the cache before they
+    /// can be loaded.
     pub pieces: bool,
 }
 
-/// Position of the last store to each byte along a path.
+/// For each byte in memory, the position of the last store to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores(HashMap<(Base, i64), u32>);
 
 impl Stores {
-    /// Records a store at position `at` of the path.
+    /// Records that the instruction at position `at` of the path stores to this memory.
     pub fn store(&mut self, at: u32, place: MemoryAccess) {
         for byte in 0..i64::from(place.bytes) {
             self.0.insert((place.base, place.offset.wrapping_add(byte)), at);
         }
     }
 
-    /// Returns the stores that one or more loads together depend on, if there are any.
+    /// Returns the stores that wrote the bytes of these loads; `None` if there are no such stores.
     pub fn loads(&self, places: &[MemoryAccess]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -33,7 +34,7 @@ impl Stores {
         })
     }
 
-    /// Returns the stores that a load depends on, if there are any.
+    /// Returns the stores that wrote the bytes of this load; `None` if there are no such stores.
     pub fn load(&self, place: MemoryAccess) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

@@ -1,11 +1,12 @@
-//! Approximate times of single instructions and calls, for searches that add them up.
+//! Approximates the times of single instructions and calls, for searches that add them up along a
+//! path.
 
 use crate::growth::growth;
 use slowpath_target::{Timing, Unit};
 
-/// Returns the approximate time, in picoseconds, that an event of a cost class adds to a path. A
-/// call takes the time of its most expensive case, an instruction the throughput time of the core.
-/// Maps have `entries` entries.
+/// Returns the approximate time, in picoseconds, that an instruction or call of this cost class
+/// adds to a path. A call counts with its most expensive case. An instruction counts with the time
+/// between two instructions at full throughput. Maps have `entries` entries.
 pub fn picoseconds(class: &str, timing: &Timing, entries: u64) -> u64 {
     let core = &timing.core;
     let cycles = match class.strip_prefix("call.") {

@@ -1,5 +1,5 @@
-//! Values of registers along a path, found without execution: constants, maps, and addresses as
-//! offsets from a base.
+//! Tracks the values of registers along a path without executing it: constants, maps, and addresses
+//! as offsets from a base.
 //!
 //! Only estimates depend on these values. So each unknown value may count as a new base: two
 //! addresses with an unknown distance are treated as different memory.
@@ -10,22 +10,23 @@ use std::collections::HashMap;
 
 const FP: usize = 10;
 
-/// Base of an address.
+/// The base that addresses are relative to. Addresses with different bases are treated as different
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Base(u32);
 
-/// Value of a register.
+/// What is known about the value of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Value {
     #[default]
     Unknown,
     Constant(i64),
-    /// A map, by its number in the object.
+    /// A map, given by its number in the object.
     Map(u32),
     Address(Base, i64),
 }
 
-/// Bytes of memory that an instruction accesses.
+/// The bytes in memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryAccess {
     pub base: Base,
@@ -33,21 +34,22 @@ pub(crate) struct MemoryAccess {
     pub bytes: u8,
 }
 
-/// The registers at a point of a path.
+/// The values of registers and memory at a point of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     registers: [Value; 11],
-    /// Registers 6 to 10 of the functions that are waiting for calls to return.
+    /// Registers 6 to 10 of the calling functions, which are restored when calls return.
     callers: Vec<[Value; 5]>,
     bases: u32,
     context: Base,
-    /// Values loaded from the context; dropped when an end of the packet moves.
+    /// Values loaded from the context, by offset. They are forgotten when the start or end of the
+    /// packet moves.
     fields: HashMap<i64, Value>,
-    /// Values of 8 bytes in memory.
+    /// Values of 8 bytes that the program has stored in memory.
     spilled: HashMap<(Base, i64), Value>,
-    /// Bytes in memory that constants were stored to.
+    /// Bytes in memory to which the program has stored constants.
     numbers: HashMap<(Base, i64), u8>,
-    /// Bases of the values of maps with one element.
+    /// The base of the value in each map that has one element.
     elements: HashMap<u32, Base>,
 }
 
@@ -75,8 +77,9 @@ impl Values {
         self.registers.get(number).copied().unwrap_or_default()
     }
 
-    /// Returns the byte at a distance from an address. `None` unless it was stored as a constant or
-    /// is global data; `initial` has the initial content of global data by map.
+    /// Returns the constant at `distance` bytes after the address `from`. Returns `None` unless the
+    /// program stored it as a constant or it is global data. `initial` contains the initial content
+    /// of global data by map.
     pub fn byte(&self, from: Value, distance: i64, initial: &[Option<Vec<u8>>]) -> Option<u8> {
         let Value::Address(base, offset) = from else { return None };
         let at = offset.checked_add(distance)?;
@@ -88,7 +91,7 @@ impl Values {
         content.get(usize::try_from(at).ok()?).copied()
     }
 
-    /// Returns the bytes that an instruction accesses, if their address is known.
+    /// Returns the bytes in memory that an instruction accesses, if their address is known.
     pub fn place(&self, insn: &Insn) -> Option<MemoryAccess> {
         let (size, base, offset) = match *insn {
             Insn::Load { size, base, offset, .. }
@@ -106,7 +109,8 @@ impl Values {
         }
     }
 
-    /// Updates the values after an instruction; `place` is the memory that it accesses, if known.
+    /// Updates all values for the execution of an instruction. `place` is the memory that the
+    /// instruction accesses, if it is known.
     pub fn step(&mut self, insn: &Insn, place: Option<MemoryAccess>) {
         match *insn {
             Insn::Alu { width, op, dst, src, .. } => {
@@ -205,7 +209,8 @@ impl Values {
         }
     }
 
-    /// Returns the value of a load; an unknown value may be an address, so it is a new base.
+    /// Returns the value that a load reads. If it is unknown, the result is a new base, because the
+    /// value may be an address.
     fn loaded(&mut self, size: Size, place: Option<MemoryAccess>) -> Value {
         let Some(MemoryAccess { base, offset, .. }) = place else {
             return Value::Address(self.new_base(), 0);
@@ -239,7 +244,7 @@ impl Values {
         }
     }
 
-    /// Records the bytes of a stored constant.
+    /// Records the bytes of a constant that is stored in memory.
     fn store_number(&mut self, size: Size, src: Source, base: Base, offset: i64) {
         let number = match src {
             Source::Imm(number) => Some(i64::from(number)),

@@ -1,4 +1,4 @@
-//! Control registers of a core that the compiler uses: byte addresses and spelling.
+//! The control registers of a core that the compiler uses, with their byte addresses and names.
 //!
 //! Sources: the public driver (`nfp_asm.h`) for the registers that the compiler uses; the BFD
 //! disassembler for their names.

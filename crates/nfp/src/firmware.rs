@@ -1,5 +1,5 @@
-//! Limits of the card's firmware and its driver: access to maps, length of programs, depth of
-//! stacks, room around a packet.
+//! The limits of the card's firmware and its driver: for access to maps, the length of programs,
+//! the depth of stacks, and the room around a packet.
 //!
 //! Sources: the public firmware (`apps/nic/ebpf.uc`, `NFD_BPF_*`) and the driver's `bpf/main.h`.
 

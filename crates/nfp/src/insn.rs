@@ -1,4 +1,4 @@
-//! Instructions: one variant for every form that the BPF compiler emits.
+//! The instructions of the card. There is one variant for every form that the BPF compiler emits.
 //!
 //! Sources: the mnemonics of the public driver (`nfp_asm.h`) in the spelling of the BFD
 //! disassembler.

@@ -1,5 +1,5 @@
-//! Netronome flow processor (NFP) programs: listings as the BFD disassembler prints them, and their
-//! meaning as [`slowpath_ir::Program`].
+//! Reads, prints and compiles programs of the Netronome flow processor (NFP). Listings have the
+//! format of the BFD disassembler, and lifting translates them to [`slowpath_ir::Program`].
 //!
 //! [`parse()`] and [`parse_bytes`] read a listing, and [`Listing`] prints it. [`lift()`] translates
 //! a listing into blocks of micro-operations. [`word`] encodes and decodes instruction words.

@@ -1,4 +1,4 @@
-//! Lifting: translation of a listing into blocks of micro-operations.
+//! Translates ("lifts") a listing into blocks of micro-operations.
 //!
 //! Condition codes, the carry between two halves of a 64-bit operation, both register banks and the
 //! transfer registers become registers of the IR. The lifter computes all condition codes where an

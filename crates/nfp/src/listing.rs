@@ -1,4 +1,4 @@
-//! Listings: instructions in order, each with its line in the source text.
+//! A listing: instructions in order, each with its line in the source text.
 
 use crate::Insn;
 

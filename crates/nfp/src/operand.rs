@@ -1,4 +1,4 @@
-//! Operands: the registers and constants that instructions name.
+//! The registers and constants that instructions have as operands.
 //!
 //! The parser checks which operands an instruction accepts; the type does not restrict them.
 

@@ -1,9 +1,9 @@
-//! Parser for listings.
+//! Parses listings.
 //!
-//! One instruction per line: hexadecimal byte address, colon, `.N`, mnemonic, operands, attributes.
-//! The parser skips blank lines and comments: from `;` or `//` to the end of the line, and lines
-//! that start with `#`. Spaces and tabs may separate any two tokens. The targets of branches are
-//! checked in `lift`, not here.
+//! Each line has one instruction: a hexadecimal byte address, a colon, `.N`, the mnemonic, the
+//! operands, and the attributes. The parser skips blank lines and comments: from `;` or `//` to the
+//! end of the line, and lines that start with `#`. Spaces and tabs may separate any two tokens. The
+//! targets of branches are checked in `lift`, not here.
 
 mod attributes;
 mod branches;

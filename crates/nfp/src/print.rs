@@ -1,4 +1,4 @@
-//! Printing of instructions and listings, byte for byte as the BFD disassembler prints them.
+//! Prints instructions and listings, byte for byte as the BFD disassembler does.
 
 use std::fmt::{Display, Formatter, Result};
 

@@ -1,4 +1,5 @@
-//! Tests of the arithmetic-logic unit: results and condition codes, worked out by hand.
+//! Tests the results and condition codes of arithmetic instructions. The expected values are worked
+//! out by hand.
 
 use crate::common;
 

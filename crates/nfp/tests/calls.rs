@@ -1,4 +1,4 @@
-//! Tests of functions, firmware functions, branches on bits and random numbers.
+//! Tests calls of functions and of the firmware, branches on single bits, and random numbers.
 
 use crate::common;
 

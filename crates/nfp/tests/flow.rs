@@ -1,4 +1,4 @@
-//! Tests of basic blocks, delay slots, exits and cost events.
+//! Tests how listings are divided into basic blocks, and tests delay slots, exits and cost events.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Tests of the end of compiled programs, which converts `r0` for the firmware.
+//! Tests the code at the end of compiled programs, which converts `r0` for the firmware.
 
 use slowpath_bpf::Object;
 use slowpath_exec::concrete::{self, Environment};

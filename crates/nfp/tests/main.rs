@@ -1,4 +1,4 @@
-//! Tests of NFP listings, in one program that is linked once.
+//! Tests of NFP listings. All of them are in one binary, so that it is linked only once.
 
 mod common;
 mod differential;

@@ -1,4 +1,4 @@
-//! Tests of memory commands, local memory and the start state; expected values are worked out by
+//! Tests memory commands, local memory and the start state. The expected values are worked out by
 //! hand.
 
 use crate::common;

@@ -1,5 +1,5 @@
-//! The listings of the published programs, if they are available, print back byte for byte and can
-//! be lifted.
+//! Tests that the listings of the published programs can be lifted, and that printing them gives
+//! the original text byte for byte. The listings are tested only if they are available.
 
 use crate::listings;
 

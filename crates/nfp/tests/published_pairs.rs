@@ -1,5 +1,5 @@
-//! Compilation of the published objects, if they are available, gives the published listings line
-//! by line.
+//! Tests that compiling the published objects gives the published listings line by line. The files
+//! are tested only if they are available.
 
 use crate::listings;
 

@@ -1,4 +1,4 @@
-//! Programs that the card cannot run are rejected with the instruction and the reason.
+//! Tests that programs that the card cannot run are rejected, with the instruction and the reason.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, helper,

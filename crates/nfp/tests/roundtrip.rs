@@ -1,4 +1,5 @@
-//! Generated listings survive printing and parsing. Damaged ones give an error and never a panic.
+//! Tests that generated listings stay the same when they are printed and parsed. Parsing a damaged
+//! listing gives an error and never a panic.
 
 use crate::generate;
 

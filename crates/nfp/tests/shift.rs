@@ -1,4 +1,4 @@
-//! Tests of shifts, byte fields and immediates; expected values are worked out by hand.
+//! Tests shifts, byte fields and immediates. The expected values are worked out by hand.
 
 use crate::common;
 

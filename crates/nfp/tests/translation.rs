@@ -1,6 +1,5 @@
-//! Translation validation: programs compiled for the card have the same effects on packets, maps
-//! and results as the BPF programs. The tests use random programs, the examples and the published
-//! programs.
+//! Tests that programs compiled for the card have the same effects on packets, maps and results as
+//! the BPF programs. The tests use random programs, the examples and the published programs.
 
 use crate::differential;
 use crate::listings;

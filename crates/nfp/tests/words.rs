@@ -1,5 +1,6 @@
-//! Tests of instruction words. Encoder and decoder agree with each other, with the published
-//! listings if they are available, and with the BFD disassembler if it supports this device.
+//! Tests that the encoder and the decoder of instruction words agree with each other. They must
+//! also agree with the published listings, if available, and with the BFD disassembler, if it
+//! supports this device.
 
 use crate::generate;
 use crate::listings;

@@ -35,20 +35,22 @@ use runs::{Failed, Runs};
 use scheduling::{Cursor, NextStep, Pair, Position};
 use slowpath_smt::{SolverError, TermId};
 
-/// All runs of both programs, joined at their ends.
+/// The result of executing two programs in lockstep: all runs of both programs, joined at their
+/// ends.
 pub struct Lockstep {
-    /// All runs of each program as one path: final state, conditions, reliances, and the greatest
-    /// number of instructions of any run.
+    /// For each program, one path that stands for all its runs. It contains the final state,
+    /// conditions, reliances, and the greatest number of instructions that any run executes.
     pub paths: [Path; 2],
-    /// Greatest number of additional instructions of the second program on the same packet.
+    /// Greatest number of instructions that the second program executes in addition to those of the
+    /// first program, for the same packet.
     pub max_extra_instructions: u64,
-    /// Number of join points, the start included.
+    /// Number of join points, including the start.
     pub join_points: usize,
 }
 
-/// Follows all runs of both programs from their start, under `conditions`. The first program holds
-/// the term pool before and after the call. The inner `Err` is the reason why runs could not be
-/// followed.
+/// Executes both programs in lockstep from their start, for packets that fulfil `conditions`. The
+/// first program holds the term pool before and after the call. The inner `Err` is the reason why
+/// the execution could not be completed.
 ///
 /// # Errors
 /// If the solver contradicts itself.
@@ -96,7 +98,8 @@ impl Runs<'_, '_> {
         Cursor { at, state, counts: Vec::new(), iterations: 0, instructions: 0, moved: false }
     }
 
-    /// Follows a pair, and the pairs that its branches lead to, until all of them wait.
+    /// Executes a pair of runs, and the pairs that its branches lead to, until each of them waits
+    /// at a join point or ends.
     fn follow(&mut self, pair: Pair) -> Result<(), Failed> {
         let mut work = vec![pair];
         while let Some(mut pair) = work.pop() {
@@ -125,7 +128,7 @@ impl Runs<'_, '_> {
         Ok(())
     }
 
-    /// Builds the result from the pair in which all runs have ended.
+    /// Builds the result from the pair that is at the end of both programs.
     fn ended(&mut self, pair: Pair) -> Lockstep {
         self.move_pool_to(0);
         let mut known = self.join_points.known(pair.from);

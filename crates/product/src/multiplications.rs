@@ -16,23 +16,25 @@ use std::collections::HashMap;
 /// shifts and additions.
 const SMALL: u64 = 1 << 8;
 
-/// Rewritten terms by original term.
+/// Rewrites terms with products, and remembers each rewritten term.
 #[derive(Default)]
 pub(crate) struct Multiplications {
-    /// Terms with quotients in place of products with reciprocals, by original term.
+    /// Rewritten terms by their original terms. They contain quotients instead of products with
+    /// reciprocals.
     exact: HashMap<TermId, TermId>,
-    /// Unknown for each replaced product.
+    /// For each replaced product, the unknown that stands for it.
     names: HashMap<TermId, TermId>,
 }
 
-/// Quotient that equals a slice of a product.
+/// A quotient that is equal to some bits of a product.
 struct Quotient {
     dividend: TermId,
     divisor: u64,
 }
 
 impl Multiplications {
-    /// Returns equivalent conditions, with quotients in place of products with reciprocals.
+    /// Returns conditions that mean the same, but contain quotients instead of products with
+    /// reciprocals.
     pub fn quotients(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
         conditions.iter().map(|&condition| self.quotient(pool, condition)).collect()
     }
@@ -71,7 +73,8 @@ impl Multiplications {
         self.exact[&root]
     }
 
-    /// Returns weaker conditions with unknowns in place of products; `None` without products.
+    /// Returns weaker conditions that contain an unknown instead of each product. Returns `None` if
+    /// there are no products.
     pub fn unknowns(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Option<Vec<TermId>> {
         let products = |pool: &TermPool, conditions: &[TermId]| -> Vec<TermId> {
             let terms = pool.subterms(conditions).into_iter();
@@ -98,7 +101,7 @@ impl Multiplications {
     }
 }
 
-/// Replaces unknowns by constants where other conditions require these constants. The path of one
+/// Replaces unknowns by constants if the conditions require them to have one value. The path of one
 /// program may require a value that the other program does not test.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
@@ -140,7 +143,7 @@ fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     (!small(a) && !small(b)).then_some((a, b))
 }
 
-/// Returns the widest product among `all` whose low bits equal `product`.
+/// Returns the widest of the terms `all` whose low bits are equal to `product`.
 fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     let mut found = product;
     let Some((a, b)) = factors(pool, product) else { return product };
@@ -158,9 +161,9 @@ fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     found
 }
 
-/// Returns the quotient that a term computes with a reciprocal of 32 or 33 bits. With 32 bits, the
-/// term is a slice of the product. With 33 bits, as for `x / 7`, it is a slice of half the sum of
-/// `x` and the high word of the product.
+/// Returns the quotient that a term computes with a reciprocal of 32 or 33 bits; `None` for other
+/// terms. With 32 bits, the term is a slice of the product. With 33 bits, as for `x / 7`, it is a
+/// slice of half the sum of `x` and the high word of the product.
 fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     let Node::Extract { src, lo } = *pool.node(term) else { return None };
     if let Some((dividend, reciprocal)) = scaled(pool, src) {
@@ -183,7 +186,8 @@ fn quotient(pool: &mut TermPool, term: TermId) -> Option<Quotient> {
     None
 }
 
-/// Returns the two factors of a 64-bit product of a 32-bit value and a 32-bit constant.
+/// Returns the two factors of a 64-bit product of a 32-bit value and a 32-bit constant; `None` for
+/// other terms.
 fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     let Node::Mul(a, b) = *pool.node(product) else { return None };
     let (value, factor) = match (pool.as_const(a), pool.as_const(b)) {
@@ -196,7 +200,8 @@ fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     fits.then(|| (pool.extract(value, 0, 32), factor))
 }
 
-/// Returns the quotient that `dividend * reciprocal >> shift` computes.
+/// Returns the quotient that `dividend * reciprocal >> shift` computes; `None` if the expression is
+/// not a division.
 fn divisor(pool: &TermPool, dividend: TermId, reciprocal: u128, shift: u8) -> Option<Quotient> {
     let (power, greatest) = (1u128 << shift, u128::from(pool.domain(dividend).hi()));
     let least = power.checked_div(reciprocal)?;

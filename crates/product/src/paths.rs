@@ -16,17 +16,18 @@ use slowpath_smt::{Evaluator, Model, Node, SolverError, TermId, TermPool};
 /// Maximum number of blocks on a path.
 const MAX_BLOCKS: usize = 100_000;
 
-/// A path that some packet takes, or may take.
+/// A path through a program, and the state at its end. The path is taken by some packet, or the
+/// solver could not decide whether it is.
 pub struct Path {
     /// State at the end of the path.
     pub state: SymbolicState,
-    /// Conditions under which the path is taken.
+    /// Conditions that all hold if a packet takes the path.
     pub conditions: Vec<TermId>,
-    /// Values that the path draws, in order.
+    /// Values that the program draws on the path, in order.
     pub draws: Vec<TermId>,
-    /// Reliances ([`Op::Rely`]), each with the term that is 1 if the path relies on it.
+    /// Reliances of the path ([`Op::Rely`]). Each has a term that is 1 if the path relies on it.
     pub reliances: Vec<(RelianceId, TermId)>,
-    /// Number of executed instructions.
+    /// Number of instructions that the path executes.
     pub instructions: u64,
     /// Values of inputs for which the path is taken; `None` if the solver could not decide whether
     /// such values exist.
@@ -48,19 +49,19 @@ impl Path {
     }
 }
 
-/// Next result of the enumeration.
+/// The next result of enumerating paths.
 pub enum NextPath {
     /// A path.
     Path(Box<Path>),
-    /// Paths that could not be followed, with the reason.
+    /// Some paths could not be followed, for this reason.
     Gap(String),
-    /// The reason to stop early.
+    /// The enumeration stopped early, for this reason.
     Stopped(&'static str),
     /// All paths have been returned.
     Done,
 }
 
-/// Beginning that several paths share and that is still to be continued.
+/// The beginning of one or more paths that are not enumerated yet.
 struct Prefix {
     next: Destination,
     state: SymbolicState,
@@ -78,32 +79,32 @@ struct Prefix {
     instructions: u64,
 }
 
-/// Continuation of a path after a block.
+/// The blocks that come after a block on a path.
 enum Continuation {
     On(Box<Prefix>),
-    /// No packet continues here.
+    /// No packet gets past the block.
     None,
     Gap(String),
 }
 
-/// Source of the terms that a program draws ([`Op::Unknown`]). It gives two programs the same term
+/// Chooses the terms that a program draws ([`Op::Unknown`]). It gives two programs the same term
 /// where their draws correspond.
 pub trait DrawSource {
-    /// Returns the terms that the operations of a block draw, in order. Operations without a term
-    /// in the result, or with a term that does not fit, draw new unknowns. `counts` holds the
-    /// counters of the path before the block; it is empty at the start of the path.
+    /// Returns the terms that the operations of a block draw, in order. If the result is too short
+    /// or a term does not fit, the operation draws a new unknown. `counts` contains the counters of
+    /// the path before the block; it is empty at the start of the path.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
-    /// Returns the counters of both programs after several paths join, given their counters on each
-    /// path. After the join, equal counters again mean the same draw. Returns `None` if no such
-    /// counters are known.
+    /// Returns the counters of both programs after several paths have joined. `ways` contains both
+    /// programs' counters on each path. After the join, equal counters again mean the same draw.
+    /// Returns `None` if there are no such counters.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
     }
 }
 
-/// Draws these terms in order.
+/// A source that returns these terms in order.
 pub struct FixedDraws(pub Vec<TermId>);
 
 impl DrawSource for FixedDraws {
@@ -116,16 +117,16 @@ impl DrawSource for FixedDraws {
     }
 }
 
-/// Enumeration of the paths of one program.
+/// Enumerates the paths of one program.
 pub struct PathEnumerator {
     work: Vec<Prefix>,
-    /// Inputs for which every model must have values.
+    /// Inputs for which each model of a path must have values.
     inputs: Vec<TermId>,
 }
 
 impl PathEnumerator {
-    /// Creates an enumeration of the paths under `conditions`, or of all paths if there are no
-    /// conditions. Models have values for `inputs`.
+    /// Creates an enumeration of all paths that can be taken while all `conditions` hold. The model
+    /// of each path has values for `inputs`.
     pub fn new(side: &Side, inputs: Vec<TermId>, conditions: Vec<TermId>) -> Self {
         let model = conditions
             .is_empty()
@@ -133,7 +134,8 @@ impl PathEnumerator {
         PathEnumerator::under(side, inputs, conditions, (model, 0))
     }
 
-    /// Creates an enumeration of the paths that packets of a given path of another program take.
+    /// Creates an enumeration of the paths of one program that some packet of `path` takes. `path`
+    /// is a path of the other program.
     pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
         let known = (path.model.clone(), path.undecided_queries);
         PathEnumerator::under(side, inputs, path.conditions.clone(), known)
@@ -166,7 +168,7 @@ impl PathEnumerator {
         PathEnumerator { work: vec![first], inputs }
     }
 
-    /// Returns the next path. `preconditions` restrict the program's packets.
+    /// Returns the next path. Packets that violate one of the `preconditions` are left out.
     ///
     /// # Errors
     /// If the solver contradicts itself.
@@ -243,7 +245,8 @@ impl PathEnumerator {
         Ok(NextPath::Done)
     }
 
-    /// Executes a block. At a branch, continues as in the model, and queues the other side.
+    /// Executes a block. At a branch, continues on the side that the model takes, and queues the
+    /// other side.
     fn block(
         &mut self,
         side: &mut Side,
@@ -379,7 +382,7 @@ fn complete(pool: &TermPool, model: &mut Model, terms: &[TermId]) {
     }
 }
 
-/// Adds values for all inputs to a model; returns the model unchanged if the conditions would no
+/// Returns the model with values for all inputs. Returns it unchanged if the conditions would no
 /// longer hold.
 fn completed(pool: &TermPool, model: Model, inputs: &[TermId], conditions: &[TermId]) -> Model {
     let mut all = model.clone();

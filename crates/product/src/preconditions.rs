@@ -1,26 +1,27 @@
-//! Preconditions: conditions that restrict a comparison to some packets. They are found in the
-//! blocks of a program.
+//! Finds preconditions in the blocks of a program. A precondition is a condition that restricts a
+//! comparison to some packets.
 
 use slowpath_exec::Executor;
 use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 
-/// A condition on the packets that are compared.
+/// A condition on packets. Packets that violate it are left out of the comparison.
 pub struct Precondition {
-    /// The condition, 1 bit.
+    /// The condition, as a term of 1 bit.
     pub term: TermId,
-    /// Description, for users, of the packets that the condition excludes.
+    /// Sentence for users that describes the packets that are left out.
     pub sentence: &'static str,
 }
 
-/// Preconditions of a comparison, with a record of the packets that are left out.
+/// The preconditions of a comparison. Implementations also record which preconditions had an
+/// effect.
 pub trait Preconditions {
-    /// Returns the preconditions of `block`, which has just been executed.
+    /// Returns the preconditions that follow from a block. The block has just been executed.
     fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition>;
 
-    /// Records that packets that violate a precondition are left out.
+    /// Records that the comparison leaves out packets that violate the precondition.
     fn exclude(&mut self, precondition: &Precondition);
 
-    /// Returns true if packets that violate the precondition are already left out.
+    /// Returns true if the comparison already leaves out packets that violate the precondition.
     fn is_excluded(&self, precondition: &Precondition) -> bool;
 }

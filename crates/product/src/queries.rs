@@ -1,4 +1,4 @@
-//! Solver queries with limits on their effort.
+//! Asks the solver, with limits on the effort of each query.
 //!
 //! The limit of a query is a number of solver steps, so results do not depend on the load of the
 //! machine. Queries also have a time limit, but only if the total time is limited.
@@ -8,25 +8,26 @@ use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermP
 use slowpath_stop::{Reason, Stop};
 use std::time::Duration;
 
-/// Maximum steps of a query, about 10 s; its time is at most a quarter of the remaining time.
+/// Maximum number of solver steps for a query; they take about 10 s. The time of a query is also
+/// limited to a quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
-/// Minimum time of a query, unless less is left in total.
+/// Each query may take at least this long, unless less time is left in total.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Maximum steps of a quick query, about 2 s. A quick query may stay undecided, such as the query
-/// whether a path is possible. It also gets at most an eighth of the remaining time. Each earlier
-/// undecided query halves both limits.
+/// Maximum number of solver steps for a quick query; they take about 2 s. The query whether a path
+/// is possible is quick, because it may stay undecided. A quick query also gets at most an eighth
+/// of the remaining time. Each earlier undecided query halves both limits.
 const QUICK_STEPS: u64 = 16_000_000;
 /// Maximum number of times that these limits are halved.
 const HALVES: u32 = 6;
 
-/// Answer to the question whether conditions can hold together.
+/// Answer of the solver to the question whether conditions can hold together.
 pub enum Answer {
-    /// They can, with these values.
+    /// The conditions hold for these values.
     Sat(Model),
-    /// They cannot.
+    /// The conditions cannot hold together.
     Unsat,
-    /// Undecided, with the reason.
+    /// The solver could not decide, for this reason.
     Unknown(String),
 }
 
@@ -39,7 +40,7 @@ struct Limit {
     time: Option<Duration>,
 }
 
-/// The solver, and conditions that hold in every query.
+/// A solver that has a time limit, and conditions that hold in every query.
 pub struct Queries<'a> {
     solver: BitSolver,
     stop: &'a Stop,
@@ -49,12 +50,12 @@ pub struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Returns the condition that stops all queries.
+    /// Returns the condition that ends all queries.
     pub fn stop(&self) -> &Stop {
         self.stop
     }
 
-    /// Creates a solver that gives up when `stop` says so.
+    /// Creates a solver that gives up when `stop` requests it.
     pub fn new(stop: &'a Stop) -> Self {
         Queries {
             solver: BitSolver::new(),
@@ -69,7 +70,7 @@ impl<'a> Queries<'a> {
         self.assumed.extend(conditions);
     }
 
-    /// Returns the reason to stop, if there is one.
+    /// Returns the reason why queries have to stop now; `None` if they may continue.
     pub fn stop_reason(&self) -> Option<&'static str> {
         self.stop.reason().map(|reason| match reason {
             Reason::Interrupted => "interrupted",
@@ -91,9 +92,9 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, Limit { steps: LONGEST, time })
     }
 
-    /// Same as [`check`](Self::check) with fewer steps, for queries that may stay undecided.
-    /// `undecided_queries` is the number of earlier undecided queries with fewer conditions; each
-    /// of them lowers the limit.
+    /// Same as [`check`](Self::check), but with fewer solver steps, for queries that may stay
+    /// undecided. `undecided_queries` is the number of earlier queries, with fewer conditions, that
+    /// stayed undecided. Each of them lowers the limit.
     ///
     /// # Errors
     /// If the solver contradicts itself.
@@ -106,8 +107,8 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, self.soon(undecided_queries))
     }
 
-    /// Returns the positions of conditions that cannot hold together. Returns `None` if all
-    /// conditions can hold together, or if the solver does not decide quickly (as in
+    /// Finds conditions that contradict each other, and returns their positions. Returns `None` if
+    /// all conditions can hold together, or if the solver cannot decide quickly (as in
     /// [`check_quickly`](Self::check_quickly)).
     ///
     /// # Errors
@@ -126,7 +127,7 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Returns the limit of a quick query after `undecided_queries` undecided queries.
+    /// Returns the limits of a quick query if `undecided_queries` queries stayed undecided before.
     fn soon(&self, undecided_queries: u32) -> Limit {
         let halves = undecided_queries.min(HALVES);
         let time = self.stop.remaining().map(|left| left / 8 / (1 << halves));
@@ -146,8 +147,8 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Asks whether the conditions and those of every query can hold together. In an unsatisfiable
-    /// core, the conditions of every query come last.
+    /// Asks whether these conditions can hold together with those that hold in every query. If they
+    /// contradict each other, the answer lists the conditions of this query first.
     fn ask(
         &mut self,
         pool: &mut TermPool,

@@ -1,4 +1,4 @@
-//! One of the two programs, and its symbolic execution.
+//! One of the two programs that are compared, and its symbolic execution.
 
 use slowpath_exec::concrete::Environment;
 use slowpath_exec::{AllPaths, ExecError, Executor, NodeId, Resolver, Start, SymbolicState};
@@ -6,18 +6,19 @@ use slowpath_ir::{BlockId, Destination, InputId, InputKind, Program, RegionId, T
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// A program and its execution. Two sides share one pool of terms and take turns in holding it
-/// ([`Executor::pool`]).
+/// One of the programs that are compared, and its symbolic execution. Both programs share one pool
+/// of terms, which only one of them holds at a time ([`Executor::pool`]).
 pub struct Side {
     /// The executor of the program.
     pub executor: Executor,
-    /// State after the prologue.
+    /// State after the program's prologue.
     pub start: SymbolicState,
-    /// Resolver of values that execution along one path leaves open.
+    /// Simplifies values that are still open after execution along a single path.
     pub resolver: Resolver,
-    /// Resolver of values that execution leaves open where paths were joined; `None` without joins.
+    /// Simplifies values that are still open after paths were joined; `None` if no paths are
+    /// joined.
     pub joined: Option<AllPaths>,
-    /// Number of executed block instances and of joins.
+    /// Number of blocks that were executed and of joins, for new numbers.
     points: u32,
 }
 
@@ -31,7 +32,7 @@ impl Side {
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
-    /// Returns an unused number for a block instance or a join.
+    /// Returns a new number for the execution of a block or for a join.
     pub(crate) fn new_point(&mut self) -> NodeId {
         let point = NodeId(self.points);
         self.points += 1;
@@ -47,8 +48,8 @@ impl Side {
         }
     }
 
-    /// Returns the content of `bytes` bytes of a region in a state. The program must hold the term
-    /// pool.
+    /// Returns the bytes `offset` to `offset + bytes` of a memory region in the given state. The
+    /// program must hold the term pool.
     ///
     /// # Errors
     /// The reason why the content is not known, in words.

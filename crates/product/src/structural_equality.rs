@@ -1,5 +1,6 @@
-//! Structural equality of terms, for values that two programs compute in a different order. It uses
-//! no solver and holds for all values of variables.
+//! Decides whether two terms are equal by comparing their structure, for values that two programs
+//! compute in a different order. It uses no solver, and the equality holds for all values of
+//! variables.
 //!
 //! Two terms are equal if they have the same operator and equal operands. If the operators differ,
 //! the terms are equal if they are equal in both cases of the condition of a choice inside them.
@@ -8,31 +9,33 @@
 use slowpath_smt::{Node, TermId, TermPool};
 use std::collections::HashMap;
 
-/// Maximum number of visited terms, for all pairs together.
+/// Maximum number of terms that are visited in total, for all pairs together.
 const MAX_TERMS: usize = 4_000_000;
 /// Maximum number of nested case distinctions.
 const MAX_CASES: u32 = 6;
-/// Maximum depth inside a term at which a choice is searched.
+/// Maximum depth inside a term at which the comparison looks for a choice.
 const MAX_DEPTH: u32 = 4;
-/// Maximum nesting depth of compared terms.
+/// Maximum nesting depth of terms that are compared.
 const MAX_NESTED: u32 = 400;
 
-/// Maximum number of compared pairs.
+/// Maximum number of pairs that are compared.
 const MAX_PAIRS: u32 = 200_000;
 
-/// A pair of terms that may be equal if all conditions hold.
+/// Two terms that may be equal while all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermPair {
     /// The terms.
     pub terms: (TermId, TermId),
-    /// Conditions under which the surrounding choices select these terms, 1 bit each.
+    /// Conditions (1 bit each) under which both surrounding terms have these two terms as their
+    /// values.
     pub conditions: Vec<TermId>,
 }
 
-/// Pairs of terms, with the results about them so far.
+/// Compares terms, and remembers which pairs are equal.
 #[derive(Debug)]
 pub struct StructuralEquality {
-    /// Sets of conditions for each pair: its terms are equal if all conditions of a set hold.
+    /// For each pair of terms, sets of conditions. The terms are equal if all conditions of any set
+    /// hold.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
     /// Pairs that were not found equal, each with the number of case distinctions that the
     /// comparison was allowed to make.
@@ -57,14 +60,15 @@ impl Default for StructuralEquality {
 }
 
 impl StructuralEquality {
-    /// Returns true if two terms of the same width are found to be equal.
+    /// Returns true if the comparison finds that two terms of the same width are equal. They may be
+    /// equal even if it returns false.
     pub fn are_equal(&mut self, pool: &mut TermPool, a: TermId, b: TermId) -> bool {
         let pair = TermPair { terms: (a, b), conditions: Vec::new() };
         self.equal(pool, pair, MAX_CASES, MAX_NESTED)
     }
 
-    /// Returns and removes the innermost pairs that were not found equal. If the solver shows that
-    /// they are equal, the surrounding terms may be equal too.
+    /// Removes and returns the innermost pairs that were not found to be equal. If the solver shows
+    /// that they are equal, the terms around them may be equal too.
     pub fn take_undecided(&mut self) -> Vec<TermPair> {
         std::mem::take(&mut self.undecided)
     }
@@ -145,7 +149,8 @@ impl StructuralEquality {
         Some(first.into_iter().zip(second).collect())
     }
 
-    /// Compares two terms twice: once for each value of the condition of a choice inside them.
+    /// Compares two terms twice, once for each value of a condition. The condition decides a choice
+    /// inside one of the terms.
     fn in_both_cases(
         &mut self,
         pool: &mut TermPool,
@@ -170,7 +175,8 @@ impl StructuralEquality {
         true
     }
 
-    /// Replaces a condition in a term by a value; `None` if too many terms have been visited.
+    /// Replaces a condition inside a term by a constant. Returns `None` if too many terms have been
+    /// visited.
     fn substitute(
         &mut self,
         pool: &mut TermPool,
@@ -199,7 +205,8 @@ impl StructuralEquality {
     }
 }
 
-/// Returns the condition of a choice in a term, at most `depth` levels below its root.
+/// Returns the condition of a choice inside a term, at most `depth` levels below its root. Returns
+/// `None` if there is no choice.
 fn choice(pool: &TermPool, term: TermId, depth: u32) -> Option<TermId> {
     if let Node::Ite(condition, ..) = *pool.node(term) {
         return Some(condition);

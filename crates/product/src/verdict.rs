@@ -1,26 +1,26 @@
-//! Result of comparing two programs path by path, and the reasons why parts stay undecided.
+//! The result of comparing two programs path by path, with the reasons why parts stay undecided.
 
 use crate::queries::Answer;
 use slowpath_smt::Model;
 
-/// Maximum number of listed reasons.
+/// Maximum number of reasons that are listed.
 const MAX_REASONS: usize = 20;
 
-/// Result of comparing both programs on the packets of one path.
+/// Result of comparing both programs for the packets that take one path.
 pub enum Equivalence {
     /// Both programs do the same.
     Proved,
-    /// The solver cannot decide for all of these packets.
+    /// The solver could not decide for all packets of the path.
     Undecided,
-    /// The programs differ on a packet; runs of both programs confirm it.
+    /// The programs differ for some packet, as running both of them confirms.
     Differs,
     /// The comparison was stopped early.
     Stopped,
 }
 
-/// Interprets the solver's answer to the question whether two programs can differ in `what`.
-/// Returns `None` if they cannot differ. If they can, `confirm` runs both programs on the model,
-/// and its result is returned.
+/// Interprets the solver's answer to the question whether two programs can differ. `what` names the
+/// part of the state that may differ. Returns `None` if the programs cannot differ. If they can,
+/// calls `confirm`, which runs both programs with the values of the model, and returns its result.
 ///
 /// # Errors
 /// The reason why the question stays undecided: the solver does not decide, or the runs show no
@@ -41,7 +41,7 @@ pub fn difference<C>(
     }
 }
 
-/// Adds a reason, unless the list is full or already contains it.
+/// Adds a reason to a list, unless the list is full or already contains the reason.
 pub fn add_reason(reasons: &mut Vec<String>, why: String) {
     if reasons.len() < MAX_REASONS && !reasons.contains(&why) {
         reasons.push(why);

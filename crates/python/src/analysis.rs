@@ -1,4 +1,4 @@
-//! A running analysis as a Python iterator of events.
+//! Runs an analysis for Python, as an iterator of events.
 
 use crate::events;
 use crate::objects::{Btf, Object};

@@ -1,4 +1,4 @@
-//! Capture files, packet by packet.
+//! Reads capture files, packet by packet.
 
 use crate::errors;
 use pyo3::prelude::*;

@@ -1,5 +1,5 @@
-//! Chains of programs: reading of their descriptions, combination of their objects into one file,
-//! rewriting, and comparison of programs.
+//! Reads descriptions of chains, combines the objects of a chain into one file, rewrites its
+//! programs, and compares programs.
 
 use crate::errors;
 use crate::objects::{Btf, Object};

@@ -1,4 +1,4 @@
-//! Compilation of BPF programs for a device, and proof that the result is equivalent.
+//! Compiles BPF programs for a device, and proves that the compiled program is equivalent.
 
 use crate::errors;
 use crate::objects::{Btf, Object};

@@ -1,4 +1,4 @@
-//! Errors of the engine as a Python exception with fields.
+//! Converts errors of the engine to a Python exception whose fields describe the error.
 
 use crate::values;
 use pyo3::exceptions::PyException;

@@ -1,4 +1,4 @@
-//! Paths in the form that the model of a core uses, and time estimates of targets.
+//! Stores paths in the form that the model of a core uses, and estimates their times on targets.
 
 use std::sync::Arc;
 

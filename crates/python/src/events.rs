@@ -1,4 +1,4 @@
-//! Events of an analysis, as immutable Python objects.
+//! Converts events of an analysis to immutable Python objects.
 
 use pyo3::prelude::*;
 

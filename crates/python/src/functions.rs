@@ -1,4 +1,5 @@
-//! Functions of objects, which need not be BPF programs, and their instructions as tokens.
+//! Reads the functions of objects, which need not be BPF programs, and describes their instructions
+//! as tokens.
 
 use crate::errors;
 use pyo3::exceptions::PyKeyError;

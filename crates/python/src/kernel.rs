@@ -1,4 +1,4 @@
-//! The running kernel.
+//! Gives access to the running kernel, which can load and run programs.
 
 use crate::errors;
 use pyo3::prelude::*;

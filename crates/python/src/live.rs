@@ -1,4 +1,4 @@
-//! Paths on live packets, timed in the running kernel.
+//! Measures the time that paths take in the running kernel, with live packets.
 
 use crate::measure::{Case, Station};
 use pyo3::exceptions::PyIndexError;

@@ -1,4 +1,4 @@
-//! Paths of programs, timed in the running kernel.
+//! Measures the time that paths of programs take in the running kernel.
 
 use crate::errors;
 use crate::kernel::Kernel;

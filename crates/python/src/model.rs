@@ -1,4 +1,4 @@
-//! Models of components, from the descriptions of targets.
+//! Reads the models of components from the descriptions of targets.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Network functions and competitors that run at the same time on CPUs of this machine.
+//! Runs network functions and competitors at the same time on CPUs of this machine.
 
 use crate::errors;
 use crate::kernel::Kernel;

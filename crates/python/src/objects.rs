@@ -1,4 +1,4 @@
-//! Files with programs, their content, and the types of their kernels.
+//! Reads files with programs, and the types of the kernels that the programs are for.
 
 use crate::errors;
 use crate::worker::{self, Stop};

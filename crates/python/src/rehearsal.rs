@@ -1,4 +1,4 @@
-//! Comparison of a rewritten program with the original in the running kernel.
+//! Compares a rewritten program with the original in the running kernel.
 
 use crate::errors;
 use crate::kernel::Kernel;

@@ -1,4 +1,4 @@
-//! Paths that are divided into stretches for timing.
+//! Divides paths into stretches, so that the time of each stretch can be measured.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Devices that programs are analysed for.
+//! The devices for which programs are analysed.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Topologies of programs: reading of their descriptions, and plans of variants.
+//! Reads descriptions of topologies, and plans rewritten programs for their nodes.
 
 use crate::errors;
 use crate::objects::{Btf, Object};

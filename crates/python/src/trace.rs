@@ -1,4 +1,4 @@
-//! Traces that are run through programs.
+//! Runs the packets of a trace through programs.
 
 use crate::errors;
 use crate::measure::Station;

@@ -1,5 +1,4 @@
-//! Conversion of plain data between Rust and Python: `None`, numbers, strings, lists and
-//! dictionaries.
+//! Converts plain data between Rust and Python: `None`, numbers, strings, lists and dictionaries.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;

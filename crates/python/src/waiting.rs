@@ -1,4 +1,4 @@
-//! Limits on the time that Python waits for the timing thread.
+//! Limits the time that Python waits for the timing thread.
 
 use pyo3::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};

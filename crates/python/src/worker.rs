@@ -1,4 +1,4 @@
-//! Work of the engine that Python waits for.
+//! Runs work of the engine while Python waits for it.
 //!
 //! The work runs on its own thread. While Python waits, the interpreter lock is released, and
 //! signals stop the work.

@@ -1,4 +1,4 @@
-//! Valid and invalid descriptions of chains.
+//! Tests that valid descriptions of chains are accepted and invalid ones are rejected.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Maps of several programs: pinned under one name, listed as shared, or separate.
+//! Tests which maps of several programs are treated as one map: maps pinned under one name, maps
+//! listed as shared, and separate maps.
 
 use super::*;
 use crate::frozen::{read_contents, start_maps, unwritten};

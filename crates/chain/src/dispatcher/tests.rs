@@ -1,4 +1,5 @@
-//! Edges that follow from a dispatcher's configuration in objects.
+//! Tests that a chain gets the edges that follow from the dispatcher's configuration in the
+//! objects.
 
 use super::*;
 use slowpath_bpf::Object;

@@ -1,4 +1,5 @@
-//! Alignment of the blocks of both programs. It only changes the amount of work.
+//! Chooses the order in which the blocks of both programs are executed. The order only changes the
+//! amount of work, not the result.
 
 use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;

@@ -1,4 +1,5 @@
-//! Differences between the final states of two paths.
+//! Lists the differences that are possible between the final states of two paths, one path of each
+//! program.
 
 use super::pair::{Member, Pair, RegionKey};
 use slowpath_exec::{Location, SymbolicState, Written};

@@ -1,9 +1,9 @@
-//! Draws that both programs share: the n-th call of a helper returns the same values in both
-//! programs, even if different instructions make the call.
+//! Makes helpers return the same values in both programs: the n-th call of a helper returns the
+//! same value in both, even if different instructions make the call.
 //!
 //! This is correct because helpers whose results depend on their arguments record these arguments.
-//! The records of both programs have to be equal. Programs with different records differ at the
-//! first call with other arguments, and up to this call they got the same values.
+//! The proof also compares these records. Two programs with different records differ at the first
+//! call with other arguments, and up to this call both got the same values.
 
 use slowpath_ir::{BlockId, Op};
 use slowpath_product::{DrawSource, Side};

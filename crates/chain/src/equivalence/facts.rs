@@ -1,4 +1,5 @@
-//! Facts about packets as terms: known bytes become constants, other facts conditions.
+//! Translates facts about packets for the solver: known bytes become constants, and all other facts
+//! become conditions.
 
 use slowpath_exec::InitialByte;
 use slowpath_ir::{Field, KnownBits, PacketFacts};

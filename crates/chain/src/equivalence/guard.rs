@@ -1,9 +1,11 @@
-//! Proof of a program with a guard. For packets with the facts, the proof is the same as without a
-//! guard. For all other packets, it shows that the original runs unchanged from its start.
+//! Proves that a program with a guard does the same as the original. For packets for which the
+//! facts hold, the proof is the same as without a guard. For all other packets, it shows that the
+//! original runs unchanged from its start.
 //!
-//! For these packets, the copy of the original is compared with the original, instruction by
-//! instruction. The part before the copy is executed separately: for every packet without the
-//! facts, it must reach the copy and do nothing else.
+//! The guarded program contains a copy of the original for these other packets. This copy is
+//! compared with the original, instruction by instruction. The part before the copy is executed
+//! separately: every packet for which not all facts hold must reach the copy, without any other
+//! effect.
 
 use super::{EquivalenceError, Packets, Proof, Subject, prove_for, prove_with};
 use crate::facts::any_packet;

@@ -1,4 +1,4 @@
-//! Counts of the instructions that two programs execute for the same packets.
+//! Compares how many instructions two programs execute for the same packets.
 
 /// Maximum numbers of executed instructions, over all pairs of paths that the same packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

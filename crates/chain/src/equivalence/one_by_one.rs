@@ -1,5 +1,5 @@
-//! The proof path by path: compares each path of the original with the paths of the specialised
-//! program that its packets take.
+//! Proves two programs equivalent path by path: compares each path of the original with the paths
+//! of the specialised program that the same packets take.
 
 use super::validation::Validation;
 use super::{compare, replay, test_inputs};

@@ -1,4 +1,5 @@
-//! Two programs over the same terms: they share packet, maps, addresses, and other inputs.
+//! Holds the original and the specialised program while they are compared. Both use the same terms
+//! for the packet, the maps, addresses and other inputs.
 //!
 //! Each program has its own stack frames, at other addresses and with other initial content.
 

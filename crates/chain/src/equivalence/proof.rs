@@ -1,4 +1,4 @@
-//! Result of comparing two programs.
+//! The result of a proof that two programs do the same.
 
 use super::instruction_counts::InstructionCounts;
 use super::replay::Counterexample;

@@ -1,5 +1,5 @@
-//! Counterexamples: runs both programs on the values of the solver's model. The concrete
-//! interpreter that runs them shares no code with the proof.
+//! Confirms counterexamples: runs both programs with the values that the solver found, and compares
+//! the results. The concrete interpreter that runs them shares no code with the proof.
 
 use super::facts::Packets;
 use super::pair::{Member, Pair, RegionKey};

@@ -1,4 +1,5 @@
-//! Test inputs for the kernel: a packet and map content for each pair of paths of the proof.
+//! Derives test inputs from a proof, so that both programs can also be compared in the kernel. Each
+//! pair of paths gives one packet with the content of the maps.
 
 use super::facts::Packets;
 use super::pair::Pair;

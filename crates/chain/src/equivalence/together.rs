@@ -1,5 +1,5 @@
-//! The comparison of all paths together, for programs with many paths. It follows both programs in
-//! lockstep ([`slowpath_product::lockstep()`]) and compares their final states once.
+//! Compares all paths of two programs together, for programs with many paths. It follows both
+//! programs in lockstep ([`slowpath_product::lockstep()`]) and compares their final states once.
 //!
 //! The result is a proof that the programs do the same, or nothing. A difference shows nothing,
 //! because joined states include runs that do not exist. Without a proof, the comparison continues

@@ -1,4 +1,4 @@
-//! State of a proof: both programs, the solver, and the results so far.
+//! The state of a running proof: both programs, the solver, and the results so far.
 
 use super::compare::{self, Difference};
 use super::draws::Draws;

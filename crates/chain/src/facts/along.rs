@@ -1,4 +1,5 @@
-//! Facts along a chain: those at each program follow from those at the programs before it.
+//! Finds the facts about the packets at each program of a chain. The facts at a program follow from
+//! the facts at the programs before it.
 
 use super::network::{Fragments, after_network};
 use super::{FactsOptions, Outgoing, ResultSet, any_packet, facts_leaving};

@@ -1,5 +1,5 @@
-//! Facts about arriving packets as terms: known bits are constants wherever the program reads them;
-//! other facts are conditions of every query.
+//! Translates the facts about arriving packets for the solver. Known bits are constants wherever
+//! the program reads them; all other facts are conditions of every query.
 //!
 //! Nothing is known about the bytes after the end of a packet.
 

@@ -1,4 +1,5 @@
-//! Candidates for facts: statements that hold for all sample packets.
+//! Proposes facts about leaving packets: statements that hold for all sample packets, but are not
+//! proved yet.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

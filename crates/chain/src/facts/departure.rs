@@ -1,5 +1,5 @@
-//! The packets that leave a program: all runs that end with one of the wanted results, and the
-//! packet at the end of these runs.
+//! Describes the packets that leave a program: the condition under which a run ends with one of the
+//! wanted results, and the packet at the end of the run.
 //!
 //! Paths that certainly end with another result are removed first, so that most terms need no
 //! choice between paths.

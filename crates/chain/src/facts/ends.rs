@@ -1,4 +1,5 @@
-//! Ends of packets that do not reach the next program, and the branches that decide about them.
+//! Finds the results with which packets end instead of reaching the next program, and the branches
+//! that decide so.
 
 use super::departure::{WRAPPED, arriving, result};
 use super::explanation::InsnLocation;

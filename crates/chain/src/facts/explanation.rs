@@ -1,5 +1,5 @@
-//! Explanations of facts: branches that every leaving packet takes and from which the fact follows,
-//! and instructions that wrote the bytes.
+//! Explains why a fact holds: finds the branches from which the fact follows, because every leaving
+//! packet takes them. Also finds the instructions that wrote the bytes.
 
 use super::error::FactsError;
 use super::fact::Fact;

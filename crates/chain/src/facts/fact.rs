@@ -1,4 +1,4 @@
-//! Kinds of facts about packets.
+//! The kinds of facts about packets, such as a minimum length or the known bits of a byte.
 
 use slowpath_ir::Field;
 

@@ -1,6 +1,6 @@
-//! Facts about packets after they have crossed a network to another device. Facts about bytes that
-//! the network may change are dropped. So are facts about bytes after the end of short packets,
-//! because interfaces may pad these.
+//! Finds the facts that still hold for packets after they have crossed a network to another device.
+//! Facts about bytes that the network may change are dropped. Facts about bytes after the end of
+//! short packets are dropped as well, because interfaces may pad short packets.
 
 use super::{LEAST_PACKET, any_packet};
 use slowpath::Network;

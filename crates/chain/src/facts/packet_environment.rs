@@ -1,7 +1,6 @@
-//! Headroom and metadata of leaving packets. They follow from the distance by which the program has
-//! moved the packet's start, and from the length of the metadata. Both ranges are found and proved
-//! like those of lengths. Each query finds a packet outside the range seen so far, or shows that no
-//! such packet exists.
+//! Finds the headroom and the metadata length of leaving packets. Both follow from the distance by
+//! which the program has moved the packet's start, and from the metadata length in its state. Each
+//! query finds a packet outside the range seen so far, or shows that there is no such packet.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};

@@ -1,4 +1,5 @@
-//! Queries about all leaving packets, and proofs of candidates.
+//! Asks the solver questions about all leaving packets, and so proves or refutes candidates for
+//! facts.
 
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;

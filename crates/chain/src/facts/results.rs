@@ -1,4 +1,4 @@
-//! Results with which packets reach the next program.
+//! A set of program results with which packets reach the next program.
 
 /// Set of results of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]

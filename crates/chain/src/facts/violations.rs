@@ -1,4 +1,5 @@
-//! Conditions under which a leaving packet violates a candidate, as terms.
+//! Builds the conditions under which a leaving packet violates a candidate for a fact, as terms for
+//! the solver.
 
 use super::candidates::Candidates;
 use slowpath_ir::{Field, KnownBits};

@@ -1,5 +1,5 @@
-//! Packets that arrive at each node. The paths form a tree, so that paths with the same beginning
-//! share its analysis.
+//! Finds the packets that arrive at each node of a topology. The paths form a tree, so that paths
+//! with the same beginning share its analysis.
 
 use super::key::Key;
 use super::parallel;

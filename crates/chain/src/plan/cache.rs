@@ -1,9 +1,10 @@
-//! Cache on disk for results of earlier plans: one file for each result, named by a digest of the
-//! inputs of the result.
+//! Stores the results of plans on disk, so that later plans need not compute them again. Each
+//! result has its own file, whose name is a digest of everything that the result depends on.
 //!
-//! The first line of a file has the digest of the rest, so damaged files are detected and ignored.
-//! Files are renamed after they are written, so other processes see only complete files. Each file
-//! may be deleted at any time; `pruning` deletes those whose last use is longest ago.
+//! The first line of a file is a digest of the rest, so that damaged files are detected and
+//! ignored. A file gets its final name only after it is written, so other processes see only
+//! complete files. Each file may be deleted at any time; `pruning` deletes those that have not been
+//! used for the longest time.
 
 use super::key::Key;
 use super::pruning;

@@ -1,8 +1,9 @@
-//! Chooses groups of packet classes, so that a limited number of variants gains most.
+//! Chooses for which groups of packet classes a program gets a variant, so that a limited number of
+//! variants gains as much as possible.
 //!
 //! If there are few classes, all possible groups are tried. If there are more, groups are merged
 //! greedily: first the two groups whose merging loses least. Only the most similar pairs are tried,
-//! because the gain of a variant is known only after a rewriting and a proof.
+//! because the gain of a variant is known only after it was rewritten and proved.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

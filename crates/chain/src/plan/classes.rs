@@ -1,6 +1,6 @@
-//! Classes of packets: groups of ingresses whose packets have the same facts. A node tells packets
-//! apart only by their ingress. So the facts of a class hold for all packets of an ingress,
-//! whatever their path.
+//! Groups the ingresses of a node into classes whose packets have the same facts. A node tells
+//! packets apart only by their ingress. So the facts of a class have to hold for all packets of an
+//! ingress, on whatever path they came.
 
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;

@@ -1,4 +1,5 @@
-//! Keys of cached results: SHA-256 digests (FIPS 180-4) of everything that a result depends on.
+//! Computes the names under which results are cached: SHA-256 digests (FIPS 180-4) of everything
+//! that a result depends on.
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! Source lines that establish facts, as data that can be stored.
+//! Stores and restores the source lines that establish facts.
 
 use super::stored::StoredFacts;
 use crate::facts::{Discovery, Fact, listed};

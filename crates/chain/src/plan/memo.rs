@@ -1,5 +1,5 @@
-//! Results that several parts of a plan need. The first thread that needs a result computes it; all
-//! others get it from there.
+//! Computes each result only once, although several threads of a plan need it. The first thread
+//! that needs a result computes it; all other threads wait for it.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Independent pieces of work on several threads.
+//! Runs independent pieces of work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

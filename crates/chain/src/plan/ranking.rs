@@ -1,4 +1,4 @@
-//! Builds the report of a plan, and orders its hot spots.
+//! Builds the report of a plan, and sorts the places where a variant gains most to the top.
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;

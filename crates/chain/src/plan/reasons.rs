@@ -1,5 +1,5 @@
-//! Source lines that establish the facts about packets of a variant. They are lines of the program
-//! after which a fact first holds, which may be far ahead of the variant on the path.
+//! Finds the source lines that establish the facts about the packets of a variant. A fact may first
+//! hold after a line of a program that comes much earlier on the path.
 
 use super::arrivals::Arrivals;
 use super::relevance::{Passed, passed};

@@ -1,5 +1,6 @@
-//! Earlier programs that a rewritten program depends on: they establish facts that it relies on.
-//! Programs that only pass on packets for which the facts already hold do not count.
+//! Finds the earlier programs that a rewritten program depends on, because they establish facts
+//! that it relies on. Programs that only pass on packets for which the facts already hold do not
+//! count.
 
 use super::arrivals::Point;
 use super::results::Rewrite;

@@ -1,4 +1,4 @@
-//! Reports about a topology, as documents for display.
+//! Types of the report about a topology, which are serialised for display.
 
 use crate::report::{FactReport, GuardReport};
 use serde::Serialize;

@@ -1,5 +1,6 @@
-//! Results for a plan: packets that leave a program, rewritten programs, and maximum costs. Each
-//! result is computed only once, or read from the cache, even if many paths and nodes need it.
+//! Computes the results that a plan needs: the packets that leave a program, rewritten programs,
+//! and maximum costs. Each result is computed only once, or read from the cache, even if many paths
+//! and nodes need it.
 //!
 //! A result depends on the content of the program and on the facts about arriving packets, but not
 //! on the node. Nodes in between that do not change the facts have no influence. Results that were

@@ -1,4 +1,4 @@
-//! Facts as data that can be stored.
+//! Stores and restores facts in the cache.
 
 use serde::{Deserialize, Serialize};
 use slowpath_ir::{Field, KnownBits, PacketFacts};

@@ -1,4 +1,4 @@
-//! A program of a plan: linked, and identified by its content.
+//! A program of a plan, after linking. Its content identifies it.
 
 use super::key::Key;
 use crate::{ChainError, Loaded};

@@ -1,4 +1,5 @@
-//! A topology: programs, the nodes that they run on, and paths of the traffic through the nodes.
+//! Reads and checks the description of a topology: the programs, the nodes that run them, and the
+//! paths that packets take through the nodes.
 
 use super::description::{HopDescription, PathDescription, TopologyDescription};
 use crate::description::SCHEMA;

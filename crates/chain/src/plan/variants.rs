@@ -1,4 +1,5 @@
-//! Variants of a node's program: the ingresses for which variants are made, and their gain.
+//! Finds variants of the program on a node: for which ingresses each variant is made, and how much
+//! it gains.
 
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};

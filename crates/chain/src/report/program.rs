@@ -1,4 +1,4 @@
-//! Reports about a program: facts about its packets, and changes to its instructions.
+//! Reports about one program: the facts about its packets, and the changes to its instructions.
 
 use super::words::{explain_all, list, list_around, why_never};
 use super::{

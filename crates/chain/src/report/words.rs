@@ -1,4 +1,5 @@
-//! Reports of facts with their source lines, and of reasons why no packets leave.
+//! Formats facts with the source lines that establish them, and reasons why no packets leave a
+//! program.
 
 use super::{FactReport, FactText, LineReport, line};
 use crate::Action;

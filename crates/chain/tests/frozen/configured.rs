@@ -1,4 +1,4 @@
-//! Random programs that look up values in maps, and random content for these maps.
+//! Generates random programs that look up values in maps, and random content for these maps.
 
 use super::assemble;
 use super::random::below;

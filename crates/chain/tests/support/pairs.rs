@@ -1,4 +1,5 @@
-//! Pairs of programs in an object, by name: `KIND_NAME_MORE` is compared with `NAME`.
+//! Finds the pairs of programs in an object by their names: `KIND_NAME_MORE` is compared with
+//! `NAME`.
 
 use slowpath_bpf::{BpfProgram, Object};
 use std::path::Path;

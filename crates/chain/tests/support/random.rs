@@ -1,4 +1,4 @@
-//! Random facts about packets, and random packets for which they hold.
+//! Generates random facts about packets, and random packets for which these facts hold.
 
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

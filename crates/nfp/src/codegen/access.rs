@@ -1,4 +1,5 @@
-//! Operands of BPF memory accesses: base register, offset, position in the stack.
+//! Extracts the operands of BPF memory accesses: the base register, the offset, and the position on
+//! the stack.
 
 use slowpath_bpf::insn::{Insn, Register};
 use slowpath_bpf::lift::Offset;

@@ -1,5 +1,5 @@
-//! Analyses before code generation: facts that the kernel's verifier passes to the driver, and
-//! facts that the driver derives itself.
+//! Analyses a program before code is generated. Some of the facts are found by the kernel's
+//! verifier, which passes them to the driver; the driver derives the others itself.
 
 pub(super) mod adjust_head;
 pub(super) mod bounds;

@@ -1,6 +1,6 @@
-//! The program during compilation: BPF instructions, each with the facts that the analyses found
-//! and the decisions of the optimisations, as in the driver's `struct nfp_insn_meta`
-//! (`bpf/main.h`).
+//! A program while it is compiled. Each BPF instruction is stored with the facts that analyses
+//! found about it, and with the decisions of optimisations. The driver has `struct nfp_insn_meta`
+//! (`bpf/main.h`) for this.
 
 use std::collections::BTreeSet;
 

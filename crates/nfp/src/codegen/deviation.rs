@@ -1,7 +1,7 @@
-//! Differences between the card and the kernel: bugs of the driver's compiler, which this compiler
-//! reproduces.
+//! Finds places where a compiled program behaves differently on the card than in the kernel. Such
+//! differences are bugs of the driver's compiler, which this compiler reproduces.
 //!
-//! The card runs the listing nevertheless, so that the guarantee for the listing holds.
+//! The card runs the listing in spite of them, so the guarantee for the listing still holds.
 
 mod copies;
 mod liveness;

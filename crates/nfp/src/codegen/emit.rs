@@ -1,6 +1,6 @@
-//! Emission: translation of the BPF instructions to those of the card, one at a time. Knowledge
-//! about other instructions comes only from the annotations (`nfp_translate`, `nfp_fixup_branches`
-//! of the driver).
+//! Translates BPF instructions to instructions of the card, one at a time. The translation of an
+//! instruction knows about other instructions only from its annotations (`nfp_translate`,
+//! `nfp_fixup_branches` of the driver).
 
 mod alu;
 mod assembler;

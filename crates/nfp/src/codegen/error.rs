@@ -1,4 +1,4 @@
-//! Errors of compiling a program for the card.
+//! Errors that occur when a program is compiled for the card.
 
 use super::refusal::{Refusal, Refusals};
 use slowpath_bpf::lift::LiftError;

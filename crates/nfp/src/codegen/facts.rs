@@ -1,4 +1,4 @@
-//! Facts about the instructions of a program, by slot, that analyses and optimisations need.
+//! Stores facts about each instruction of a program, for analyses and optimisations.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Helpers: their argument counts, kinds of results, and support on the card.
+//! Lists the kernel's helpers: how many arguments they have, the kinds of their results, and
+//! whether the card supports them.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, GET_PRANDOM_U32, KTIME_GET_NS, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM,

@@ -1,6 +1,7 @@
-//! Reciprocals for division by constants, as in the kernel's `lib/math/reciprocal_div.c` and with
-//! the driver's choice among them (`wrp_div_imm`). The method is that of Granlund and Montgomery,
-//! "Division by Invariant Integers using Multiplication", section 4.
+//! Computes reciprocals for division by constants, as the kernel's `lib/math/reciprocal_div.c`
+//! does. Chooses between the possible reciprocals as the driver does (`wrp_div_imm`). The method is
+//! that of Granlund and Montgomery, "Division by Invariant Integers using Multiplication", section
+//! 4.
 
 /// Multiplier and shift for dividing a word by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

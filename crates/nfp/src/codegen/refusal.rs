@@ -1,4 +1,4 @@
-//! Refusals: reasons why the card cannot run a program, each with the place, the cause and a hint.
+//! The reasons why the card cannot run a program, each with the place, the cause and a hint.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Lower bound of a program's length on the card. It avoids the compilation of programs that are
-//! far too long.
+//! Computes a lower bound of a program's length on the card, so that programs that are far too long
+//! need not be compiled.
 
 use std::collections::BTreeSet;
 

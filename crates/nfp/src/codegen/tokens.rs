@@ -1,5 +1,6 @@
-//! BPF instructions as tokens. Models predict from them how many instructions the card needs for
-//! code that the compiler cannot compile: functions of programs that are not ported yet.
+//! Describes BPF instructions as tokens. The compiler cannot compile some code, such as functions
+//! that are not ported to the card yet. For such code, models predict from the tokens how many
+//! instructions the card needs.
 //!
 //! A token contains the facts that the code generator uses: widths, classes of constants by the
 //! instructions that load them, zero extensions, kinds of pointers and their places. For a token

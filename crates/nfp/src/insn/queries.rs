@@ -1,4 +1,5 @@
-//! Syntactic properties of an instruction: operands, branches, delay slots, condition codes.
+//! Answers questions about a single instruction: its operands, branch targets, delay slots and
+//! condition codes.
 
 use crate::{Address, BranchCondition, Insn, Operand};
 

@@ -1,4 +1,4 @@
-//! The arithmetic-logic unit: `alu` and the condition codes of sums and differences.
+//! Lifts `alu` instructions, and computes the condition codes of sums and differences.
 //!
 //! The compiler does 64-bit arithmetic in two instructions, the second with carry. If both are in
 //! one block, a single 64-bit comparison gives the carry and the sign of the whole result.

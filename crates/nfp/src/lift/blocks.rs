@@ -1,5 +1,5 @@
-//! Translation of a basic block of the listing to a block of the program: instructions, branch,
-//! costs.
+//! Translates a basic block of the listing to a block of the program, with its instructions, its
+//! branch and its costs.
 
 use slowpath_ir::{
     BinaryOp, Block, BlockId, CostEvent, Destination, Edge, Emit, InsnIdx, Operand as Value, Reg,

@@ -1,4 +1,4 @@
-//! Reads of control registers. The `immed` that follows the read receives the value.
+//! Lifts reads of control registers. The `immed` that follows such a read receives the value.
 
 use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;

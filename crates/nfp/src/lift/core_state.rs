@@ -1,4 +1,5 @@
-//! Mapping of a core's registers to registers of the IR; reads and writes of operands.
+//! Maps the registers of a core to registers of the IR, and reads and writes the operands of
+//! instructions.
 
 use std::collections::BTreeMap;
 

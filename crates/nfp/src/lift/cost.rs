@@ -1,4 +1,4 @@
-//! Names of cost classes; targets assign the prices.
+//! The names of the cost classes of instructions. Targets assign prices to these classes.
 
 use slowpath_ir::CostClassId;
 

@@ -1,5 +1,5 @@
-//! Effects of instructions that take place later: delayed writes of base registers, memory commands
-//! with delay slots, multiplications in several steps.
+//! Tracks effects of instructions that take place later: delayed writes of base registers, memory
+//! commands with delay slots, and multiplications in several steps.
 
 use slowpath_ir::Operand as Value;
 

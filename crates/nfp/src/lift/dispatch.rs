@@ -1,4 +1,4 @@
-//! Dispatch of instructions to the functions that lift them; conditions of branches.
+//! Calls the right function to lift an instruction, and translates the conditions of branches.
 
 use slowpath_ir::{Emit, Operand as Value, Reg};
 

@@ -1,5 +1,5 @@
-//! Emitter of micro-operations. It tracks the known bits of results, because the meaning of later
-//! instructions depends on lengths and shift amounts.
+//! Emits micro-operations. The emitter tracks the known bits of results, because the meaning of
+//! later instructions can depend on known lengths and shift amounts.
 
 use std::collections::BTreeMap;
 

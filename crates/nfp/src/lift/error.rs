@@ -1,4 +1,4 @@
-//! Errors of lifting, with position and hint.
+//! Errors that occur when a listing is lifted, with their position and a hint.
 
 use thiserror::Error;
 

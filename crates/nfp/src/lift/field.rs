@@ -1,4 +1,5 @@
-//! Constants and byte fields: `immed`, `immed_w1`, `ld_field`, `ld_field_w_clr`.
+//! Lifts loads of constants and operations on bytes of a register: `immed`, `immed_w1`, `ld_field`
+//! and `ld_field_w_clr`.
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 

@@ -1,4 +1,4 @@
-//! Calls of the firmware: effects on the state of the core.
+//! Models the effects of firmware calls on the state of the core.
 //!
 //! The result can be any value; the result of a look-up is null or the address of any element.
 //! Registers that calls of BPF helpers do not preserve become undefined. So do condition codes,

@@ -1,5 +1,5 @@
-//! Control flow: division of a listing into basic blocks, reachability, and checks for control flow
-//! that the device does not support.
+//! Divides a listing into basic blocks and finds the reachable ones. Rejects control flow that the
+//! device does not support.
 //!
 //! Functions are inlined: their blocks exist once per call string ([`calls::CallStringId`]), so
 //! that every path returns to the caller that it came from.

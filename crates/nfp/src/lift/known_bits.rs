@@ -1,4 +1,4 @@
-//! Known constant bits of values, inside one block.
+//! Tracks which bits of values are known constants, inside one block.
 //!
 //! The analysis covers only the operations that lengths of `indirect_ref` need: constants, merged
 //! fields, shifts and bitwise operators, and sums whose low bits are all known.

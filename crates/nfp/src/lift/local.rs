@@ -1,4 +1,4 @@
-//! Local memory: base registers and words.
+//! Lifts accesses to local memory: base registers, and words relative to them.
 //!
 //! A write of a base register takes effect three cycles later. Most instructions take one cycle, so
 //! the fourth instruction after the write is the first to use the new base. A memory command that

@@ -1,5 +1,5 @@
-//! Memory commands, which transfer words through transfer registers. Reads and writes are
-//! little-endian, except that the first byte of `read8` becomes the highest.
+//! Lifts memory commands, which move words between memory and transfer registers. Reads and writes
+//! are little-endian, except that the first byte of `read8` becomes the highest.
 //!
 //! Addresses have 32 bits in SRAM (the packet) and 40 bits in DRAM (the map).
 

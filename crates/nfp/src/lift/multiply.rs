@@ -1,4 +1,4 @@
-//! Multiplications, which take several `mul_step` instructions.
+//! Lifts multiplications, which take several `mul_step` instructions.
 //!
 //! The product is computed from the operands of `start`. A block must contain all steps of a
 //! multiplication in order.

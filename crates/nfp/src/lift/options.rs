@@ -1,4 +1,5 @@
-//! Options of lifting: packet lengths, and a region for the program's result.
+//! The options of lifting: the possible packet lengths, and whether the program's result is stored
+//! in a memory region.
 
 use crate::firmware::MIN_FRAME;
 

@@ -1,4 +1,5 @@
-//! The program's result in memory: the low word of `r0` in bank B, stored when the program exits.
+//! Stores the program's result in memory when the program exits. The result is the low word of `r0`
+//! in bank B.
 //!
 //! The code at the end of every compiled program passes the result to the firmware. Listings exit
 //! before that code, so no instruction in them reads the result.

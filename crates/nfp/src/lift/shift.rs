@@ -1,4 +1,4 @@
-//! Shifts: `alu_shf`, `asr`, `dbl_shf`.
+//! Lifts shifts: `alu_shf`, `asr` and `dbl_shf`.
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 

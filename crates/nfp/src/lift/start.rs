@@ -1,5 +1,5 @@
-//! The start state that the BPF offload gives a program: memory regions, pointers to them, the
-//! packet's length. All other registers can have any value.
+//! Sets up the state in which the BPF offload starts a program: the memory regions, pointers to
+//! them, and the packet's length. All other registers can have any value.
 //!
 //! `*l$index0` and `gprA_22` point to the stack. `*l$index1` points to the packet vector, here the
 //! region `context`. Its word 0 holds the packet's length in the low 14 bits, its word 2 the

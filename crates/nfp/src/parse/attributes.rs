@@ -1,4 +1,4 @@
-//! Parser for attributes, which follow the operands after commas, in any order.
+//! Parses the attributes of an instruction, which follow the operands after commas, in any order.
 
 use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};

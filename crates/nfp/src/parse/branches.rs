@@ -1,4 +1,4 @@
-//! Parser for branches.
+//! Parses branches.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;

@@ -1,4 +1,4 @@
-//! Cursor over the characters of one line.
+//! A cursor that moves over the characters of one line.
 
 use super::error::{ParseCause, ParseError};
 

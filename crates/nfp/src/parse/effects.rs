@@ -1,5 +1,5 @@
-//! Parser for instructions with effects outside the ALU: memory, control registers,
-//! multiplications.
+//! Parses instructions that do more than arithmetic: memory commands, accesses to control
+//! registers, and multiplications.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;

@@ -1,4 +1,4 @@
-//! Errors of parsing listings, with position and hint.
+//! Errors in the text of a listing, with their position and a hint.
 
 use thiserror::Error;
 

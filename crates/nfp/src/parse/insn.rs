@@ -1,4 +1,4 @@
-//! Parser for one instruction: mnemonic, operands, attributes.
+//! Parses one instruction: its mnemonic, operands and attributes.
 
 use super::attributes::attributes;
 use super::branches::{branch, branch_bit, rtn};

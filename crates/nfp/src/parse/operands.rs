@@ -1,4 +1,4 @@
-//! Parser for operands: registers, local memory, constants and shifts.
+//! Parses operands: registers, words of local memory, constants and shifts.
 
 use std::ops::RangeInclusive;
 

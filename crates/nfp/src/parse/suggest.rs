@@ -1,4 +1,5 @@
-//! "Did you mean" hints: the known word closest to an unknown one by edit distance.
+//! Finds the known word that is closest to an unknown one by edit distance, for "did you mean"
+//! hints.
 
 /// Returns a hint that names the candidate closest to `word`, if one is close enough.
 pub(super) fn suggest<'a>(

@@ -1,4 +1,4 @@
-//! Words of `alu` and `mul_step`.
+//! Encodes and decodes `alu` and `mul_step`.
 
 use super::error::WordError;
 use super::field::{Class, alu, common, mul, wide};

@@ -1,4 +1,4 @@
-//! Words of branches.
+//! Encodes and decodes branches.
 
 use super::error::{WordError, in_range};
 use super::field::{Class, branch, common, narrow, wide};

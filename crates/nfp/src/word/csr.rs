@@ -1,4 +1,4 @@
-//! Words of `local_csr_rd` and `local_csr_wr`.
+//! Encodes and decodes `local_csr_rd` and `local_csr_wr`.
 
 use super::error::WordError;
 use super::field::{Class, common, csr, wide};

@@ -1,4 +1,4 @@
-//! Errors of encoding and decoding instruction words.
+//! Errors that occur when instruction words are encoded or decoded.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Positions of the fields of instruction words. Bits are numbered from 0, the lowest.
+//! The positions of the fields in instruction words. Bits are numbered from 0, which is the lowest.
 
 /// A range of bits in a word, both ends included.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
-//! Words of `immed`, `immed_w1` and `nop`. The destination is encoded as one source, the low byte
-//! of the 16-bit constant as the other. The high byte has a field of its own.
+//! Encodes and decodes `immed`, `immed_w1` and `nop`. The word stores the destination like a
+//! source, and the low byte of the 16-bit constant as the other source. The high byte has a field
+//! of its own.
 
 use super::error::{WordError, in_range};
 use super::field::{Class, common, immed, wide};

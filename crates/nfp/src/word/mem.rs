@@ -1,4 +1,4 @@
-//! Words of memory commands.
+//! Encodes and decodes memory commands.
 
 use super::error::{WordError, in_range};
 use super::field::mem;

@@ -1,5 +1,5 @@
-//! Operands in words. Unrestricted operands have ten bits. Restricted operands have eight bits,
-//! reach fewer words of local memory and hold smaller constants.
+//! Encodes and decodes operands. Unrestricted operands have ten bits. Restricted operands have only
+//! eight bits, so they reach fewer words of local memory and hold smaller constants.
 //!
 //! A word has one source from bank A and one from bank B. A constant, transfer register or word of
 //! local memory can replace one of them. If the first source is from bank B or the second from bank

@@ -1,4 +1,4 @@
-//! Words of shifts: `alu_shf`, `asr`, `dbl_shf`, `ld_field` and `ld_field_w_clr`.
+//! Encodes and decodes shifts: `alu_shf`, `asr`, `dbl_shf`, `ld_field` and `ld_field_w_clr`.
 
 use super::alu::check_first;
 use super::error::{WordError, in_range};

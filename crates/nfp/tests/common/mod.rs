@@ -1,4 +1,5 @@
-//! Concrete interpreter of lifted programs, for tests that check the effects of instructions.
+//! Runs lifted programs in the concrete interpreter, for tests that check the effects of
+//! instructions.
 
 use std::collections::BTreeMap;
 

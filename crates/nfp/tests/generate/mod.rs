@@ -1,4 +1,4 @@
-//! Strategies for instructions that the parser accepts.
+//! Strategies that generate instructions that the parser accepts.
 
 use proptest::option;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Listings of the published programs and of other folders.
+//! Finds the listings of the published programs, and listings in other folders.
 
 use slowpath_oracle::{Oracle, PUBLISHED, published_listings};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! The BFD disassembler as an oracle: `objdump`, or the program in the environment variable
-//! `SLOWPATH_NFP_OBJDUMP`, if it supports this device.
+//! Disassembles words with the BFD disassembler, to check our own decoder. The program is
+//! `objdump`, or the one in the environment variable `SLOWPATH_NFP_OBJDUMP`. It is used only if it
+//! supports this device.
 
 use slowpath_oracle::Oracle;
 use std::process::Command;

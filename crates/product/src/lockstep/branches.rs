@@ -1,21 +1,22 @@
-//! Branches: the pairs that follow after programs have reached a branch.
+//! Executes branches: finds the pairs of runs that follow after one or both programs have reached a
+//! branch.
 
 use super::runs::{Failed, Runs};
 use super::scheduling::{Pair, Position};
 use slowpath_smt::TermId;
 
-/// Value of a condition in the runs of a pair.
+/// The values that a condition can have in the runs of a pair.
 enum ConditionValue {
-    /// Always this value.
+    /// The condition has this value in all runs.
     Always(bool),
-    /// The pair has no runs.
+    /// The pair has no runs, so the condition is never evaluated.
     Unreachable,
-    /// Either value is possible.
+    /// The condition may be true or false.
     Either,
 }
 
 impl Runs<'_, '_> {
-    /// Returns the pairs that follow; the programs in `due` are at a branch.
+    /// Returns the pairs that follow after a branch. `due` lists the programs that are at a branch.
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {
@@ -53,8 +54,8 @@ impl Runs<'_, '_> {
         Ok(self.take_branches(&pair, &conditions[..1], true))
     }
 
-    /// Takes the branches of both programs together, once for each value of the first condition.
-    /// `alike` is true if the second condition equals the first, false if it is the opposite.
+    /// Takes the branches of both programs together, once for each value of the first program's
+    /// condition. `alike` is true if both conditions are equal, and false if they are opposite.
     fn take_branches(
         &mut self,
         pair: &Pair,
@@ -79,7 +80,7 @@ impl Runs<'_, '_> {
         ways
     }
 
-    /// Asks the solver which values a condition has in the runs of a pair.
+    /// Asks the solver which values a condition can have in the runs of a pair.
     fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<ConditionValue, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;

@@ -1,4 +1,4 @@
-//! Join points of runs of both programs, and the conditions known there.
+//! Points at which runs of both programs are joined, and the conditions that are known there.
 //!
 //! Each incoming path of a join point has a selector: an unknown that is 1 if the path is taken.
 //! After a join point, values that differ between its paths are choices by selectors, not by the
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 pub(super) type JoinPointId = usize;
 
 struct JoinPoint {
-    /// Term that is 1 in runs that reach this join point.
+    /// Term that is 1 if a run reaches this join point.
     reached: TermId,
-    /// Join points at which the incoming paths begin.
+    /// The join points at which the incoming paths begin.
     before: Vec<JoinPointId>,
     /// Conditions that hold in all runs that reach this join point.
     sure: BTreeSet<TermId>,
@@ -25,15 +25,15 @@ struct JoinPoint {
 /// An incoming path of a join point.
 pub(super) struct IncomingPath<'a> {
     pub from: JoinPointId,
-    /// Conditions that hold on the path since `from`.
+    /// Conditions that hold on the path after the join point at which it begins.
     pub conditions: &'a [TermId],
 }
 
-/// All join points so far, by index.
+/// All join points that exist so far. Their position is their index.
 pub(super) struct JoinPoints(Vec<JoinPoint>);
 
 impl JoinPoints {
-    /// Creates the list with the start only, where `conditions` hold.
+    /// Creates a list that contains only the start, where `conditions` hold.
     pub fn new(pool: &mut TermPool, conditions: &[TermId]) -> Self {
         let start = JoinPoint {
             reached: pool.bool(true),
@@ -48,7 +48,7 @@ impl JoinPoints {
         self.0.len()
     }
 
-    /// Adds a join point; returns its index and a selector for each path.
+    /// Adds a join point. Returns its index, and a selector for each incoming path.
     pub fn add(
         &mut self,
         pool: &mut TermPool,
@@ -90,7 +90,7 @@ impl JoinPoints {
         self.0[at].sure.iter().copied()
     }
 
-    /// Returns the term that is 1 in runs that reach a join point.
+    /// Returns the term that is 1 if a run reaches the join point.
     pub fn reached(&self, at: JoinPointId) -> TermId {
         self.0[at].reached
     }

@@ -1,4 +1,4 @@
-//! Joining of pairs of runs that have reached the same blocks in both programs.
+//! Joins pairs of runs that have reached the same blocks in both programs.
 
 use super::join_points::IncomingPath;
 use super::runs::{Failed, Runs};
@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, SymbolicState};
 use slowpath_smt::TermId;
 
 impl Runs<'_, '_> {
-    /// Joins pairs that wait at the same two blocks.
+    /// Joins pairs that wait at the same two blocks into one pair.
     pub fn join(&mut self, mut pairs: Vec<Pair>) -> Result<Pair, Failed> {
         if pairs.len() == 1
             && let Some(mut only) = pairs.pop()

@@ -1,13 +1,13 @@
-//! Execution order of blocks: before execution continues after a merge, all paths to the merge are
-//! followed. Loops come before the blocks after them. The order changes only the amount of work,
-//! not the results.
+//! Chooses the order in which blocks are executed. Before execution continues after a merge, all
+//! paths that lead to the merge are followed. Loops come before the blocks after them. The order
+//! changes only the amount of work, not the results.
 
 use slowpath_ir::{BlockId, Destination, FlowError, FlowGraph, LoopId, Program};
 
-/// Order of a program's blocks, and its blocks with several predecessors.
+/// The execution order of a program's blocks, and the blocks with several predecessors.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Position of each block in an order common to both programs.
+    /// Position of each block in an order that both programs share.
     places: Vec<u32>,
     /// Position of each block in the program's own order.
     own: Vec<u32>,
@@ -38,14 +38,14 @@ impl Order {
         Ok(Order { places: own.clone(), own, joins })
     }
 
-    /// Replaces the common order by `places`, the position of each block in the order of another
-    /// program. Ignores `places` of a wrong length.
+    /// Sets the shared order to `places`, which contains the position of each block. Ignores
+    /// `places` if its length is wrong.
     #[must_use]
     pub fn at(self, places: Vec<u32>) -> Order {
         if places.len() == self.own.len() { Order { places, ..self } } else { self }
     }
 
-    /// Returns a block's position in the common order.
+    /// Returns a block's position in the shared order.
     pub fn place(&self, block: BlockId) -> u32 {
         self.places.get(block.index()).copied().unwrap_or(u32::MAX)
     }
@@ -54,14 +54,15 @@ impl Order {
         self.joins.get(block.index()).copied().unwrap_or(false)
     }
 
-    /// Returns true if an edge leads back, into the next iteration of a loop.
+    /// Returns true if an edge leads back to the start of a loop, for its next iteration.
     pub(super) fn leads_back(&self, from: BlockId, to: BlockId) -> bool {
         let key = |block: BlockId| (self.place(block), self.own.get(block.index()));
         key(to) <= key(from)
     }
 }
 
-/// Orders the blocks of a loop or, for `None`, of the program. Inner loops stay together.
+/// Adds the blocks of a loop to `laid`, in execution order. `None` stands for the whole program.
+/// The blocks of an inner loop stay together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {
@@ -76,7 +77,7 @@ fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     }
 }
 
-/// Returns the outermost loop directly inside `scope` that is or contains `inner`.
+/// Returns the loop directly inside `scope` that is `inner` or contains it.
 fn child(flow: &FlowGraph, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
     let mut current = inner?;
     loop {

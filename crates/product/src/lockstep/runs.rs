@@ -1,4 +1,5 @@
-//! State of the lockstep execution, and steps of one program: over a block or over a branch.
+//! The state of the lockstep execution, and functions that execute a block or a branch of one of
+//! the programs.
 
 use super::join_points::JoinPoints;
 use super::order::Order;
@@ -11,10 +12,10 @@ use slowpath_ir::RelianceId;
 use slowpath_smt::{SolverError, TermId, TermPool};
 use std::collections::BTreeMap;
 
-/// Maximum number of executed blocks.
+/// Maximum number of blocks that are executed in total.
 const MAX_BLOCKS: u64 = 1_000_000;
 
-/// Reason why runs could not be followed.
+/// Reason why two programs could not be executed in lockstep.
 pub(super) enum Failed {
     Solver(SolverError),
     Why(String),
@@ -41,18 +42,18 @@ pub(super) struct Runs<'a, 'b> {
     /// Index of the program that holds the term pool.
     pub pool_owner: usize,
     pub join_points: JoinPoints,
-    /// Waiting pairs by position.
+    /// Pairs that wait for others, by their position.
     pub waiting: BTreeMap<PairPosition, Vec<Pair>>,
-    /// Reliances of each program, with the terms that are 1 in runs that rely on them.
+    /// For each program, its reliances, each with a term that is 1 if a run relies on it.
     pub reliances: [Vec<(RelianceId, TermId)>; 2],
-    /// Number of incoming arcs of all join points so far.
+    /// Number of paths into all join points so far.
     pub arcs: usize,
-    /// Number of executed blocks.
+    /// Number of blocks executed so far.
     blocks: u64,
 }
 
 impl<'a, 'b> Runs<'a, 'b> {
-    /// Creates the state without any runs; `conditions` hold for all packets.
+    /// Creates the state before any run. `conditions` hold for all packets.
     pub fn new(
         sides: [&'a mut Side; 2],
         orders: &'a [Order; 2],
@@ -93,7 +94,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         &mut self.sides[self.pool_owner].executor.pool
     }
 
-    /// Executes the next block of a program; returns false if no run gets past the block.
+    /// Executes the next block of a program. Returns false if no run continues after the block.
     pub fn run(&mut self, which: usize, pair: &mut Pair) -> Result<bool, Failed> {
         self.blocks += 1;
         if self.blocks > MAX_BLOCKS {
@@ -154,7 +155,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Follows one side of a program's branch; returns false if no run takes this side.
+    /// Takes one side of a program's branch. Returns false if no run takes this side.
     pub fn take(&mut self, which: usize, pair: &mut Pair, value: bool) -> bool {
         let cursor = &mut pair.sides[which];
         let Position::Branch { terms, taken, fallthrough, .. } = cursor.at else { return false };
@@ -167,7 +168,8 @@ impl<'a, 'b> Runs<'a, 'b> {
         cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Returns true unless the solver shows that no run of a pair fulfils the further conditions.
+    /// Returns false if the solver shows that no run of a pair fulfils all `further` conditions,
+    /// otherwise true.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.pool_owner].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();

@@ -1,4 +1,4 @@
-//! Positions of pairs of runs, and the choice of the program that runs next.
+//! Tracks the positions of pairs of runs, and chooses the program that runs next.
 
 use super::join_points::JoinPointId;
 use super::order::Order;
@@ -6,72 +6,75 @@ use slowpath_exec::SymbolicState;
 use slowpath_ir::{BlockId, Destination};
 use slowpath_smt::TermId;
 
-/// Position of a run in its program.
+/// Position of a program's runs between two steps of the execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
     /// Before a block.
     Block(BlockId),
-    /// After a block that ends in a branch. `terms` holds the condition twice: as computed, and
-    /// resolved for the runs that arrive.
+    /// After a block that ends with a branch. `terms` contains the condition of the branch twice:
+    /// as computed, and simplified for the runs that arrive.
     Branch { block: BlockId, terms: [TermId; 2], taken: Destination, fallthrough: Destination },
     /// At the end of the program.
     End,
 }
 
-/// Joined runs of one program.
+/// Runs of one program that were joined and are executed together.
 #[derive(Clone)]
 pub(super) struct Cursor {
     pub at: Position,
     pub state: SymbolicState,
-    /// Counters of `DrawSource`: the draws on the way to this position.
+    /// Counters of `DrawSource`, which count the draws on the way to this position.
     pub counts: Vec<u32>,
-    /// Number of back edges taken.
+    /// Number of back edges that the runs have taken.
     pub iterations: u32,
-    /// Greatest number of instructions of any run.
+    /// Greatest number of instructions that any of the runs has executed.
     pub instructions: u64,
     /// True if the runs have moved since they were joined.
     pub moved: bool,
 }
 
-/// Joined runs of both programs on the same packets.
+/// Runs of both programs on the same packets, executed together.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub sides: [Cursor; 2],
-    /// Last join point.
+    /// The join point that the pair passed last.
     pub from: JoinPointId,
     pub conditions: Vec<TermId>,
-    /// Greatest difference in instructions between the runs: second program minus first.
+    /// Greatest number of instructions that the second program has executed in addition to those of
+    /// the first. Negative if the first program always executes more.
     pub max_extra_instructions: i64,
 }
 
-/// Next step of a pair.
+/// The next step of executing a pair.
 pub(super) enum NextStep {
     /// Execute the next block of this program.
     Run(usize),
     /// Wait for other pairs that may reach the same blocks.
     Wait,
-    /// Take the branches of these programs; the program that is behind comes first.
+    /// Take the branches of these programs. The program that is behind comes first.
     Branch(Vec<usize>),
 }
 
-/// Position at which a pair waits. Earlier positions in the common order sort first.
+/// Position at which a pair waits for others. Positions that come first in the shared order sort
+/// first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PairPosition {
-    /// Position of each program in the common order.
+    /// Position of each program's block in the shared order.
     order: [u32; 2],
-    /// Number of the block in each program; `None` at the end.
+    /// Number of the block in each program; `None` at the end of the program.
     blocks: [Option<u32>; 2],
 }
 
 impl PairPosition {
-    /// Returns true if both programs are at the end.
+    /// Returns true if both programs have ended.
     pub fn is_end(&self) -> bool {
         self.blocks == [None; 2]
     }
 }
 
 impl Cursor {
-    /// Returns the progress: number of loop iterations, then position in the common order.
+    /// Returns how far the runs have come, for comparisons: first the number of loop iterations,
+    /// then the position in the shared order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             Position::Block(block) | Position::Branch { block, .. } => {
@@ -81,7 +84,7 @@ impl Cursor {
         }
     }
 
-    /// Moves the runs along an edge; returns false if no run takes the edge.
+    /// Moves the runs along an edge to another block. Returns false if no run takes the edge.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
         let (Position::Block(from) | Position::Branch { block: from, .. }) = self.at else {
             return false;
@@ -99,7 +102,7 @@ impl Cursor {
 }
 
 impl Pair {
-    /// Returns the position at which the pair waits.
+    /// Returns the position at which the pair waits for others.
     pub fn place(&self, orders: &[Order; 2]) -> PairPosition {
         let mut place = PairPosition { order: [u32::MAX; 2], blocks: [None; 2] };
         for (which, cursor) in self.sides.iter().enumerate() {
@@ -111,7 +114,7 @@ impl Pair {
         place
     }
 
-    /// Chooses the next step.
+    /// Chooses the next step of executing the pair.
     pub fn next_step(&self, orders: &[Order; 2]) -> NextStep {
         let mut far = [(0, 0); 2];
         for (which, cursor) in self.sides.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Detection of moves of the packet's start that cannot fail on the card (`nfp_record_adjust_head`
+//! Finds calls that move the packet's start and cannot fail on the card (`nfp_record_adjust_head`
 //! of the driver).
 
 use std::collections::{BTreeMap, BTreeSet};

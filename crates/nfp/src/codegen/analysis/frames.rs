@@ -1,4 +1,5 @@
-//! Stack frames of functions: depth and saved registers (`nfp_bpf_finalize` of the driver).
+//! Computes the depth of each function's stack frame, and whether the function saves registers in
+//! it (`nfp_bpf_finalize` of the driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 

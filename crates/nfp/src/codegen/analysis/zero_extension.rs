@@ -1,4 +1,4 @@
-//! Detection of 32-bit results whose upper half must be zeroed because an instruction reads them as
+//! Finds 32-bit results whose upper half must be set to zero, because an instruction reads them as
 //! 64 bits.
 //!
 //! The kernel's verifier passes this fact to the driver (`zext_dst`); its function `is_reg64`

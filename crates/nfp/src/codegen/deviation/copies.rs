@@ -1,4 +1,4 @@
-//! Memory copies whose effect differs from that of the loads and stores they replace.
+//! Finds memory copies whose effect differs from that of the loads and stores that they replace.
 
 use slowpath_bpf::insn::{Insn, Size};
 

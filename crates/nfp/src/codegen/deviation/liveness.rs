@@ -1,4 +1,4 @@
-//! Reachability queries: later reads of a register, repeated execution of an instruction.
+//! Decides whether a register is read later, and whether an instruction can be executed again.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Moves and arithmetic: two instructions for 64 bits, one for 32 (`wrp_alu_imm`, `wrp_alu64_*`,
-//! `wrp_alu32_*`, `end_reg32` of the driver).
+//! Emits moves and arithmetic: two instructions for 64 bits, one for 32 bits (`wrp_alu_imm`,
+//! `wrp_alu64_*`, `wrp_alu32_*`, `end_reg32` of the driver).
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Size, Source, Width};
 

@@ -1,5 +1,6 @@
-//! Assembler for NFP instructions: constants, moves, and branches with later resolved targets. It
-//! uses the registers of the driver's ABI ([`crate::abi`]).
+//! Collects the instructions of the card that are emitted, such as moves, loads of constants, and
+//! branches whose targets are set later. It uses the registers of the driver's ABI
+//! ([`crate::abi`]).
 
 use crate::abi;
 use crate::{

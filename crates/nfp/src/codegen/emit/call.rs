@@ -1,6 +1,7 @@
-//! Calls of the program's own functions (`bpf_to_bpf_call`, `nfp_subprog_epilogue` of the driver).
-//! The caller moves the frame pointer and passes the return address in a register; the callee
-//! stores it in its frame. A subroutine saves `r6` to `r9` if the callee changes them.
+//! Emits calls of the program's own functions (`bpf_to_bpf_call`, `nfp_subprog_epilogue` of the
+//! driver). The caller moves the frame pointer and passes the return address in a register; the
+//! callee stores the address in its frame. A subroutine saves `r6` to `r9` if the callee changes
+//! them.
 
 use super::assembler::{Assembler, IMM_B, Label, RETURN, STACK, local};
 use crate::codegen::analysis::frames::Function;

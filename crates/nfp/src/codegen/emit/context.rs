@@ -1,4 +1,5 @@
-//! Accesses to fields of the program's context (`mem_ldx_xdp`, `nfp_queue_select` of the driver).
+//! Emits accesses to fields of the program's context (`mem_ldx_xdp`, `nfp_queue_select` of the
+//! driver).
 
 use slowpath_bpf::insn::Register;
 

@@ -1,5 +1,5 @@
-//! Memory copies: one read, one or two writes, and the value that the last pair leaves in the
-//! loaded register (`nfp_cpp_memcpy` of the driver).
+//! Emits memory copies: one read, then one or two writes. The loaded register must also get the
+//! value that the last load of the BPF program gives it (`nfp_cpp_memcpy` of the driver).
 
 use slowpath_bpf::insn::{Register, Size};
 

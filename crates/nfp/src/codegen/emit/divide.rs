@@ -1,4 +1,5 @@
-//! Division by a constant, as a multiplication by its reciprocal (`wrp_div_imm` of the driver).
+//! Emits a division by a constant as a multiplication by its reciprocal (`wrp_div_imm` of the
+//! driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
 use super::multiply;

@@ -1,5 +1,5 @@
-//! Code around a program: its start, the conversion of its result for the firmware, and the
-//! subroutines that save registers around calls (`nfp_intro`, `nfp_outro_xdp`,
+//! Emits the code around a program: its start, the conversion of its result for the firmware, and
+//! the subroutines that save registers around calls (`nfp_intro`, `nfp_outro_xdp`,
 //! `nfp_push_callee_registers`, `nfp_pop_callee_registers` of the driver).
 
 use super::assembler::{

@@ -1,6 +1,7 @@
-//! Calls of kernel helpers. They become inline code, an address computation for the array map of
-//! the paper's firmware, or a call of the stock firmware (`adjust_head`, `adjust_tail`,
-//! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
+//! Emits calls of kernel helpers. A call becomes inline code or a call of the stock firmware. For
+//! the array map of the paper's firmware, it becomes an address computation (`adjust_head`,
+//! `adjust_tail`, `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the
+//! driver).
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,

@@ -1,4 +1,4 @@
-//! Comparisons and conditional jumps (`jeq_imm`, `jne_imm`, `jset_imm`, `cmp_imm`, `cmp_reg`,
+//! Emits comparisons and conditional jumps (`jeq_imm`, `jne_imm`, `jset_imm`, `cmp_imm`, `cmp_reg`,
 //! `wrp_test_reg` of the driver).
 
 use slowpath_bpf::insn::{Condition, Register, Source, Width};

@@ -1,4 +1,5 @@
-//! Multiplication of words or half words, in steps (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
+//! Emits multiplications of 32-bit words or 16-bit half words, which take several steps
+//! (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
 
 use slowpath_bpf::insn::{Register, Source, Width};
 

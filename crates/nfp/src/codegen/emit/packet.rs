@@ -1,6 +1,6 @@
-//! Loads and stores of packet bytes, loads of map elements, and atomic additions (`mem_ldx_data*`,
-//! `mem_ldx_emem`, `data_ld_host_order*`, `data_st*_host_order` of the driver). The commands
-//! transfer little-endian words.
+//! Emits loads and stores of packet bytes, loads of map elements, and atomic additions
+//! (`mem_ldx_data*`, `mem_ldx_emem`, `data_ld_host_order*`, `data_st*_host_order` of the driver).
+//! The memory commands transfer little-endian words.
 
 use slowpath_bpf::insn::{Register, Size};
 

@@ -1,4 +1,5 @@
-//! Pairs of the card's registers that hold BPF registers, low word first.
+//! Pairs of the card's 32-bit registers, each of which holds a 64-bit BPF register with the low
+//! word first.
 
 use slowpath_bpf::insn::Register;
 

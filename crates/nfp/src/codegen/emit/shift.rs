@@ -1,5 +1,6 @@
-//! Shifts of one or two words by a constant or a register. The code depends on the possible range
-//! of the amount (`shl_reg64`, `shr_reg64`, `ashr_reg64` of the driver and their callees).
+//! Emits shifts of one or two words by a constant or a register. The code depends on the possible
+//! range of the shift amount (`shl_reg64`, `shr_reg64`, `ashr_reg64` of the driver and their
+//! callees).
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Source, Width};
 

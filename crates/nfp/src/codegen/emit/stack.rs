@@ -1,6 +1,6 @@
-//! Loads and stores of stack variables, which are in local memory. Their words are addressed
-//! relative to base register 0, which points to the frame, or base register 3, which is set for the
-//! access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
+//! Emits loads and stores of stack variables, which are in local memory. Their words are addressed
+//! relative to a base register. Base register 0 points to the frame, and base register 3 is set for
+//! the access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
 use super::pair::zero_extend;

@@ -1,6 +1,6 @@
-//! Packet cache: one read of the packet for several loads of nearby bytes
-//! (`nfp_bpf_opt_pkt_cache`). The first load fetches all bytes of the group, at most 64, into
-//! transfer registers.
+//! Replaces several loads of nearby packet bytes by one read of the packet
+//! (`nfp_bpf_opt_pkt_cache`). The first load of such a group fetches all bytes of the group, at
+//! most 64, into transfer registers.
 
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::RegisterValue;

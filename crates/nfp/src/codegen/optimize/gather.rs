@@ -1,5 +1,5 @@
-//! Memory copies: replaces pairs of a load and a store of the same register at consecutive offsets
-//! by one read and one write of many bytes (`nfp_bpf_opt_ldst_gather`).
+//! Finds memory copies. A sequence of loads and stores of the same register at consecutive offsets
+//! becomes one read and one write of many bytes (`nfp_bpf_opt_ldst_gather`).
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 use slowpath_bpf::lift::RegisterValue;

@@ -1,5 +1,5 @@
-//! Additions, subtractions and comparisons with negative constants. The pass replaces them by the
-//! opposite operation on the absolute value, which more often fits into an operand
+//! Replaces additions, subtractions and comparisons with a negative constant by the opposite
+//! operation with the absolute value. The absolute value more often fits into an operand
 //! (`nfp_bpf_opt_neg_add_sub`).
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source};

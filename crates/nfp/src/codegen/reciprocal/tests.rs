@@ -1,4 +1,4 @@
-//! Compares reciprocals with division.
+//! Tests that multiplying by a reciprocal gives the same results as division.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Checks of helper calls and their arguments (`nfp_bpf_check_helper_call`, `nfp_bpf_stack_arg_ok`
-//! of the driver).
+//! Checks that the card supports the helper calls of a program and their arguments
+//! (`nfp_bpf_check_helper_call`, `nfp_bpf_stack_arg_ok` of the driver).
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT,

@@ -1,5 +1,5 @@
-//! Checks of maps and accesses to their elements (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of
-//! the driver).
+//! Checks that the card supports the maps of a program and the accesses to their elements
+//! (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of the driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! The analysed program: abstract values before each instruction, and facts derived from them.
+//! Analyses a program: finds the abstract values before each instruction, and derives facts from
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! Abstract values of all functions of a program, through calls. A caller passes arguments, and
-//! values in the stack frames that they point to. A function returns a result, and may change these
-//! values.
+//! Finds the abstract values in all functions of a program, across calls. A caller passes
+//! arguments, and the values in stack frames to which the arguments point. A function returns a
+//! result, and may change these values.
 
 use std::collections::BTreeMap;
 

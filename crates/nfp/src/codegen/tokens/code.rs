@@ -1,4 +1,4 @@
-//! The code of a program before linking, and what its instructions refer to.
+//! The code of a program before linking, and the functions and maps that its instructions refer to.
 
 use std::collections::BTreeMap;
 

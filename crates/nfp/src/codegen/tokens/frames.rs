@@ -1,5 +1,5 @@
-//! Stack frames of functions, as the code generator would lay them out. Accesses that the card
-//! cannot compile are assumed to be replaced by stand-ins.
+//! Computes the layout of stack frames as the code generator would choose it. Accesses that the
+//! card cannot compile are assumed to be replaced by other accesses.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Forward analysis of a function: abstract values before each instruction.
+//! Analyses one function from its start to its end: finds the abstract values before each
+//! instruction.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};

@@ -1,4 +1,5 @@
-//! Abstract values of registers and stack slots, for code that no verifier has checked.
+//! The abstract values of registers and stack slots, for code that the kernel's verifier has not
+//! checked.
 //!
 //! Where paths meet, a pointer into the packet gets a new origin. Pointers with different origins
 //! are not compared, as in the code generator.

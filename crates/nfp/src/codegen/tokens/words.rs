@@ -1,5 +1,5 @@
-//! Instructions as words: the properties that the code generator uses, from the operation to its
-//! operands.
+//! Describes an instruction as a list of words, from its operation to its operands. The words are
+//! the properties that the code generator uses.
 
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width,

@@ -1,4 +1,5 @@
-//! Leaders (first instructions of basic blocks), and checks of branches and delay slots.
+//! Finds the first instructions of basic blocks (leaders), and checks branches and their delay
+//! slots.
 
 use std::collections::BTreeSet;
 

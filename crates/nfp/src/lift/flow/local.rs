@@ -1,4 +1,5 @@
-//! Uses of local memory shortly after a block, where a write of a base register may be pending.
+//! Finds uses of local memory shortly after a block, while a write of a base register may not have
+//! taken effect yet.
 //!
 //! A base register has its new value three cycles after the instruction that writes it. A taken
 //! branch takes at least three cycles itself, so at its target all earlier writes have taken
