@@ -1,7 +1,8 @@
-//! Brute-force reference for tests: checks every path of the unrolled program separately.
+//! Finds all satisfiable paths of a program by checking each path separately. Tests compare the
+//! search with this reference.
 //!
-//! The reference shares symbolic execution and the solver with the search, but not nogoods, facts
-//! or bounds.
+//! The reference uses the same symbolic execution and solver as the search. It does not use
+//! nogoods, facts or bounds.
 
 use crate::SearchError;
 use crate::costs::CostGraph;
@@ -11,14 +12,14 @@ use slowpath_exec::{ArcId, NodeId, Resolver};
 use slowpath_smt::{Outcome, Solver};
 use slowpath_target::CostVector;
 
-/// A satisfiable path.
+/// A path that some packet takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrutePath {
     /// Arcs of the path.
     pub path: Vec<ArcId>,
-    /// Cost, including overhead.
+    /// Cost of the path, including the fixed cost per packet.
     pub cost: CostVector,
-    /// Length of the shortest packet, in bytes.
+    /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
 }
 

@@ -1,9 +1,9 @@
-//! Checks of paths: searches for a packet that takes a path, and for the least length of such
-//! packets.
+//! Checks whether some packet takes a given path, and finds the shortest such packet.
 //!
-//! Facts are tried first, without a solver. Then a single solver call gets one assumption for each
-//! branch condition, so a contradiction names its conditions. The nogood consists of the arcs of
-//! these conditions and the arcs that determine their values on this path.
+//! A check first tries facts, which need no solver. Then it asks the solver once, with one
+//! assumption for each branch condition. If no packet takes the path, the solver names the
+//! conditions that contradict each other. The resulting nogood contains the arcs of these
+//! conditions, and the arcs that determine the values in them.
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -18,21 +18,22 @@ use slowpath_smt::{
 };
 use std::collections::BTreeSet;
 
-/// Result of a check.
+/// Result of checking a path.
 #[derive(Debug)]
 pub enum PathCheck {
     /// Some packet takes the path.
     Satisfiable {
         /// Length of the shortest such packet, in bytes.
         length: u32,
-        /// Content of the packet, and the rest of the environment.
+        /// Values for the content of the packet and for all other inputs of the program.
         model: Model,
         /// Branch conditions on the path as terms over inputs; all are 1 in the model.
         conditions: Vec<TermId>,
     },
-    /// No packet of the permitted lengths takes the path; each nogood is a separate reason.
+    /// No packet of the permitted lengths takes the path. Each nogood is a sufficient reason on its
+    /// own.
     Conflict(Vec<Nogood>),
-    /// The solver did not decide, for this reason.
+    /// The solver gave up, for this reason.
     Unknown(String),
 }
 
@@ -47,14 +48,15 @@ pub struct PathChecker<S> {
 /// Maximum number of solver calls for minimising one nogood.
 const MINIMISE_BUDGET: usize = 40;
 
-/// Maximum number of conditions of a conflict. Larger conflicts are not searched for elsewhere on
-/// the path.
+/// Maximum number of conditions in a conflict for which the checker looks for repetitions elsewhere
+/// on the path.
 const MAX_REPEATED: usize = 8;
 
-/// Maximum number of positions on a path at which one conflict is searched for.
+/// Maximum number of positions on a path at which the checker looks for a repetition of one
+/// conflict.
 const MAX_REPEATS: usize = 512;
 
-/// Branch conditions of a path, without duplicates.
+/// The distinct branch conditions of a path.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
     /// Distinct terms that must be 1.
@@ -79,8 +81,8 @@ impl<S: Solver> PathChecker<S> {
         self.solver.set_brief(brief);
     }
 
-    /// Returns the conditions of a path as distinct terms over inputs that must be 1. Omits
-    /// constants.
+    /// Returns the branch conditions of a path as distinct terms over inputs. A packet takes the
+    /// path if all of them are 1. Conditions that are always 1 are omitted.
     pub(crate) fn conditions(
         &mut self,
         unrolled: &mut Unrolled,
@@ -174,11 +176,12 @@ impl<S: Solver> PathChecker<S> {
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 
-    /// Returns a small set of reliances of a path. Replaces the model and conditions of `found` by
-    /// those of a run that takes the same path and relies on nothing else. Its packet is not longer
-    /// than before.
+    /// Returns a small set of reliances that suffices for taking a path. Replaces the model and the
+    /// conditions of `found` by those of a run that takes the same path and relies on nothing else.
+    /// The packet of this run is not longer than the packet before.
     ///
     /// # Errors
+    ///
     /// Fails if execution or the solver fails.
     pub(crate) fn reliances(
         &mut self,
@@ -224,10 +227,12 @@ impl<S: Solver> PathChecker<S> {
         Ok(relied)
     }
 
-    /// Replaces the model of `found` by a run of the same path that starts with the values in
-    /// `wanted`. Returns false if no such run was found.
+    /// Tries to find a run of the same path that starts with the values in `wanted`, given as pairs
+    /// of a term and its value. If such a run is found, replaces the model of `found` by it and
+    /// returns true.
     ///
     /// # Errors
+    ///
     /// Fails if the solver fails.
     pub(crate) fn try_start_values(
         &mut self,
@@ -253,12 +258,13 @@ impl<S: Solver> PathChecker<S> {
         Ok(true)
     }
 
-    /// Returns the least length of the packets in the search, in bytes.
+    /// Returns the minimum length of the packets that the search considers, in bytes.
     pub(crate) fn min_packet(&self) -> u32 {
         self.min_packet
     }
 
-    /// Returns the value of a term on the path with these steps: arcs with their head nodes.
+    /// Returns the value that a term has on one path. The path is given as `steps`: each arc with
+    /// the node that it leads to.
     pub(crate) fn resolve(
         &mut self,
         executor: &mut Executor,
@@ -269,8 +275,9 @@ impl<S: Solver> PathChecker<S> {
         self.resolver.resolve(executor, term)
     }
 
-    /// Handles a path with a condition that cannot be executed. The failure does not matter if the
-    /// earlier conditions already exclude the path.
+    /// Handles a path with a condition that cannot be executed symbolically. Returns a conflict if
+    /// the conditions before it already exclude the path. If some packet meets them, returns the
+    /// error.
     fn check_unexecutable(
         &mut self,
         unrolled: &mut Unrolled,
@@ -375,8 +382,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(Ok((high, best)))
     }
 
-    /// Asks the solver for a packet that meets the conditions. `at_most` is the term of the packet
-    /// length and its maximum; it becomes the last assumption.
+    /// Asks the solver for a packet that meets the conditions. `at_most` contains the term for the
+    /// packet length, and the maximum length. If given, this limit is the last assumption.
     pub(crate) fn ask(
         &mut self,
         unrolled: &mut Unrolled,
@@ -491,8 +498,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(())
     }
 
-    /// Returns the arcs that determine the conditions at the given positions of the path. Without
-    /// generalisation, returns all arcs up to the last position.
+    /// Returns the arcs that determine the conditions at the given positions of the path. If the
+    /// option `generalise` is off, returns all arcs up to the last of these positions.
     fn arcs(&self, unrolled: &Unrolled, path: &[ArcId], positions: &[u32]) -> Vec<ArcId> {
         if !self.options.generalise {
             let last = positions.iter().max().map_or(0, |&last| last as usize + 1);
@@ -511,8 +518,9 @@ impl<S: Solver> PathChecker<S> {
     }
 }
 
-/// Modifies `start`, without a solver, to a packet of `least` bytes that meets the conditions.
-/// `facts` are the facts that the conditions imply. Returns `None` if no such packet is found.
+/// Tries to change the model `start`, without a solver, so that the packet has `least` bytes and
+/// still meets the conditions. `facts` contains the facts that the conditions imply. Returns `None`
+/// if this fails.
 pub(crate) fn with_length(
     pool: &TermPool,
     facts: &Facts,

@@ -1,8 +1,9 @@
-//! The cost automaton: the exact cost of a path.
+//! The cost automaton, a graph from which the exact cost of every path can be computed.
 //!
-//! The price of work may depend on preceding work. This context is small and finite, so it is part
-//! of the state. A state is a node of the unrolled program with a cost context. Each arc then has
-//! one constant cost per state, and longest paths over states are exact. The paper over-estimates
+//! The price of work may depend on the work before it, for example on the last memory access. The
+//! part of the past that matters is called the context. A state of the automaton is a node of the
+//! unrolled program together with a context. Contexts are few, and each step from a state has a
+//! constant cost. The longest path through the states is therefore exact. The paper over-estimates
 //! the costs of edges instead ("throughput guarantees", § 5.2 "Edge Costs"), and corrects the
 //! estimate later.
 
@@ -11,21 +12,22 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
-/// Target state of transitions that leave the program.
+/// Number that stands for the target state of transitions that leave the program.
 pub(crate) const EXIT: u32 = u32::MAX;
 
 /// A step from one state to the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transition {
-    /// Arc that the transition takes.
+    /// Arc of the unrolled program that the transition follows.
     pub arc: ArcId,
     /// State that the transition leads to.
     pub next: u32,
-    /// Index of a transition in the priced graph that has the same cost.
+    /// Number of a transition with the same cost in the graph from which this one was derived.
     pub cost: u32,
 }
 
-/// The unrolled program with exact costs, as a graph of states and transitions.
+/// The unrolled program as a graph of states and transitions, with the exact cost of each
+/// transition.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
     /// Index of each state's first transition, in topological order of states. One more entry marks
@@ -35,26 +37,26 @@ pub struct CostGraph {
     arcs: Vec<ArcId>,
     /// Target state of each transition.
     next: Vec<u32>,
-    /// Cost of each transition in ticks, by component.
+    /// For each component, the cost of each transition in ticks.
     costs: Vec<Vec<u64>>,
     overhead: CostVector,
 }
 
-/// Buffers of the dynamic program, reused between calls.
+/// Memory that computations of longest paths use, kept between calls to avoid allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     best: Vec<u64>,
     choice: Vec<u32>,
 }
 
-/// A node, and the index of one of its contexts.
+/// A node with the number of one of its cost contexts.
 type ContextOf = (NodeId, u32);
 
-/// Value of a state from which no exit can be reached.
+/// Marks a state from which no exit can be reached.
 const UNREACHABLE: u64 = u64::MAX;
 
 impl CostGraph {
-    /// Prices every arc in every reachable context.
+    /// Computes the cost of every arc in every context in which a run can reach it.
     pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
         let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
         let mut transitions: Vec<(ArcId, Option<ContextOf>, CostVector)> = Vec::new();
@@ -107,7 +109,7 @@ impl CostGraph {
         }
     }
 
-    /// Creates a graph from its parts, without overhead.
+    /// Creates a graph for one component from its lists. Its paths have no fixed cost.
     #[cfg(test)]
     pub(crate) fn of_parts(
         first: Vec<u32>,
@@ -123,13 +125,13 @@ impl CostGraph {
         self.first.len() - 1
     }
 
-    /// Returns the number of components.
+    /// Returns the number of components, such as processor or memory, that have separate costs.
     pub fn components(&self) -> usize {
         self.costs.len()
     }
 
-    /// Creates a graph with other states. Each of the new `transitions` names a transition of this
-    /// graph that has the same cost.
+    /// Creates a graph with other states and the costs of this one. Each of the new `transitions`
+    /// names a transition of this graph that has the same cost.
     pub(crate) fn with_states(&self, first: Vec<u32>, transitions: &[Transition]) -> CostGraph {
         let cost_of =
             |costs: &Vec<u64>| transitions.iter().map(|s| costs[s.cost as usize]).collect();
@@ -156,7 +158,8 @@ impl CostGraph {
         self.costs[component][transition]
     }
 
-    /// Returns the fixed cost of every path on a component, in ticks.
+    /// Returns the fixed cost that each packet has on a component, in ticks, whatever path it
+    /// takes.
     pub(crate) fn overhead(&self, component: usize) -> u64 {
         self.overhead[component]
     }
@@ -165,8 +168,9 @@ impl CostGraph {
         self.first[state] as usize..self.first[state + 1] as usize
     }
 
-    /// Returns the path over allowed arcs with the highest cost on `component`, and this cost in
-    /// ticks, overhead included. Runs in time linear in the number of states and transitions.
+    /// Returns the path with the highest cost on `component` among the paths that use only allowed
+    /// arcs, with its cost in ticks. The cost includes the fixed cost per packet. Takes time linear
+    /// in the number of states and transitions.
     pub fn longest(
         &self,
         component: usize,
@@ -212,8 +216,8 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// Returns the highest cost on `component`, in ticks, of each arc together with all that
-    /// follows it. `arcs` is the number of arcs.
+    /// Returns, for each arc, the highest cost on `component` of the arc together with the rest of
+    /// the path, in ticks. `arcs` is the number of arcs.
     pub(crate) fn max_cost_from(
         &self,
         component: usize,
@@ -236,7 +240,7 @@ impl CostGraph {
         behind
     }
 
-    /// Returns the cost of a complete path, overhead included.
+    /// Returns the cost of a complete path on all components, including the fixed cost per packet.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         let mut cost = self.overhead;
         let mut state = 0;

@@ -1,20 +1,22 @@
-//! The unrolled program: a directed acyclic graph of block instances.
+//! The unrolled program: a graph without cycles, in which each loop iteration has its own copies of
+//! the blocks.
 
 use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 use std::ops::Index;
 
-/// An instance of a block. Nodes are numbered in topological order; node 0 is the entry.
+/// A copy of a block in the unrolled program. Nodes are numbered so that all arcs lead to larger
+/// numbers; node 0 is the entry.
 #[derive(Clone, Debug)]
 pub struct DagNode {
-    /// Block of the program.
+    /// Block of the program that the node is a copy of.
     pub block: BlockId,
-    /// Outgoing arcs; their heads have larger node numbers.
+    /// Arcs that leave the node. They lead to nodes with larger numbers.
     pub out: Vec<ArcId>,
 }
 
-/// Destination of an arc.
+/// Target of an arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A node.
@@ -23,18 +25,18 @@ pub enum Head {
     Exit(u32),
 }
 
-/// An arc from a block instance to its successor. Arcs are numbered in topological order of their
-/// tails.
+/// A step from one node of the unrolled program to the next, or out of the program. Arcs are in the
+/// order of the nodes that they leave.
 #[derive(Clone, Debug)]
 pub struct Arc {
     /// Node that the arc leaves.
     pub tail: NodeId,
-    /// Target of the arc.
+    /// Node or exit that the arc leads to.
     pub head: Head,
     /// Index of the edge in the block's terminator.
     pub edge: usize,
-    /// Branch condition and the value for which the run takes this arc. `None` on jumps, and if the
-    /// other arc of the branch is impossible.
+    /// Branch condition, and the value of the condition for which a run takes this arc. `None` on
+    /// jumps, and on branches of which the other arc is impossible.
     pub condition: Option<(TermId, bool)>,
     /// Lower bound for the length of packets that take this arc, in bytes.
     pub min_length: u32,
@@ -58,7 +60,7 @@ impl Dag {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }
 
-    /// Returns true if the tail of `arc` has no other outgoing arc.
+    /// Returns true if no other arc leaves the node that `arc` leaves.
     pub fn is_only_way(&self, arc: ArcId) -> bool {
         self[self[arc].tail].out.len() == 1
     }

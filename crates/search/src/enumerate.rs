@@ -1,10 +1,10 @@
-//! Enumeration of all satisfiable paths in no particular order: a depth-first search over
-//! satisfiable prefixes.
+//! Enumerates all satisfiable paths in no particular order. The enumeration is a depth-first search
+//! that extends prefixes of paths.
 //!
-//! Unsatisfiable prefixes are not followed. So the work is at most the number of satisfiable paths
-//! times their length, however many unsatisfiable paths exist. Most steps need no solver. A packet
-//! known for the prefix takes one arc of each branch, and facts or nogoods rule out most
-//! unsatisfiable arcs. Best-first search would have to split its sets at every path found, so it
+//! A prefix that no packet takes is not extended. So the work is at most the number of satisfiable
+//! paths times their length, however many unsatisfiable paths exist. Most steps need no solver. A
+//! packet that is known to take the prefix also takes one of the next arcs. Facts or nogoods rule
+//! out most other arcs. Best-first search would have to split its sets at every path found, so it
 //! suits only the slowest few paths.
 
 use crate::SearchError;
@@ -28,7 +28,7 @@ struct Visit {
     facts: Facts,
     /// Number of conditions on the way to this node.
     conditions: usize,
-    /// Model of a packet that reaches this node; `None` if the solver could not decide.
+    /// Values of inputs for which a run reaches this node; `None` if the solver could not decide.
     model: Option<Rc<Model>>,
 }
 
@@ -42,23 +42,23 @@ pub(crate) struct Enumeration {
     conditions: Conditions,
     /// For each arc, whether the path contains it.
     taken: Vec<bool>,
-    /// The model that was evaluated last, with cached values of terms.
+    /// The model that was last used to evaluate terms, with the values computed so far.
     evaluated: (Rc<Model>, EvaluatorCache),
-    /// Unknowns in each condition that cannot be zero.
+    /// For each condition, the unknowns in it that cannot be zero.
     not_zero: HashMap<TermId, Vec<VarId>>,
     /// Reason why some path could not be decided, if any.
     undecided: Option<String>,
-    /// Highest cost of each arc together with all that follows it; `None` if the order of arcs is
-    /// arbitrary.
+    /// For each arc, the highest cost of the arc together with the rest of the path. `None` if arcs
+    /// may be followed in any order.
     max_cost_from: Option<Vec<u64>>,
 }
 
 /// Result of one step of the enumeration.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    /// Nothing to report yet.
+    /// The enumeration continues; this step found nothing to report.
     Working,
-    /// No packet takes the prefix that this step tried.
+    /// The step tried to extend the prefix, but no packet takes the longer prefix.
     Impossible,
     /// A satisfiable path: length in bytes and content of its shortest packet.
     Path { length: u32, model: Model },
@@ -89,8 +89,9 @@ impl Enumeration {
         start
     }
 
-    /// Creates an enumeration that follows the heavier arc of each node first. `max_cost_from` is
-    /// the highest cost of each arc together with all that follows it.
+    /// Creates an enumeration that follows the most expensive arc of each node first.
+    /// `max_cost_from` contains, for each arc, the highest cost of the arc together with the rest
+    /// of the path.
     pub fn heaviest_first(unrolled: &Unrolled, max_cost_from: Vec<u64>) -> Self {
         let mut start =
             Enumeration { max_cost_from: Some(max_cost_from), ..Enumeration::new(unrolled) };
@@ -101,8 +102,8 @@ impl Enumeration {
         start
     }
 
-    /// Sorts the outgoing arcs of a node by `max_cost_from`, if it is known. The last arc is
-    /// followed first.
+    /// Sorts the outgoing arcs of a node so that the most expensive one is last. The enumeration
+    /// follows the last arc first. Does nothing if the costs are not known.
     fn order(&self, ways: &mut [ArcId]) {
         if let Some(max_cost_from) = &self.max_cost_from {
             ways.sort_by_key(|arc| max_cost_from[arc.index()]);
@@ -124,9 +125,10 @@ impl Enumeration {
         self.undecided.is_some()
     }
 
-    /// Tries one outgoing arc, for packets of at most `max_length` bytes.
+    /// Tries to extend the current prefix by one arc, for packets of at most `max_length` bytes.
     ///
     /// # Errors
+    ///
     /// Fails if execution or the solver fails.
     pub fn step<S: Solver>(
         &mut self,
@@ -167,7 +169,8 @@ impl Enumeration {
         }
     }
 
-    /// Follows an arc: updates conditions and facts, and finds a packet for the longer prefix.
+    /// Extends the prefix by an arc: updates conditions and facts, and finds a packet that takes
+    /// the longer prefix.
     fn enter<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -254,7 +257,7 @@ impl Enumeration {
         }))
     }
 
-    /// Finds the shortest packet that takes a complete path.
+    /// Finds the shortest packet that takes a complete path. `visit` is the last node of the path.
     fn exit<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -311,8 +314,8 @@ impl Enumeration {
         }
     }
 
-    /// Learns a size lemma: why the path needs a packet of at least `shortest` bytes. Facts do not
-    /// show this. The lemma may apply to other paths as well.
+    /// Learns a size lemma that explains the minimum length `shortest` of the path's packets, in
+    /// bytes. The facts alone do not show this length. The lemma may apply to other paths as well.
     fn learn_length<S: Solver>(
         &self,
         unrolled: &mut Unrolled,
@@ -337,8 +340,8 @@ impl Enumeration {
         self.steps.truncate(self.path.len());
     }
 
-    /// Returns true if a model satisfies `term` and assigns all its unknowns that cannot be zero.
-    /// Unassigned unknowns are evaluated as zero.
+    /// Returns true if `term` is 1 under a model, and the model assigns each unknown of the term
+    /// that cannot be zero. Unknowns without a value are evaluated as zero.
     fn agrees(&mut self, pool: &TermPool, model: &Rc<Model>, term: TermId) -> bool {
         if !Rc::ptr_eq(model, &self.evaluated.0) {
             self.evaluated = (Rc::clone(model), EvaluatorCache::default());

@@ -1,4 +1,5 @@
-//! Errors of the search: unbounded loops, programs that are too large, and errors of lower layers.
+//! Errors of the search: loops without a bound, programs that are too large, and errors of
+//! execution and solver.
 
 use slowpath_exec::ExecError;
 use slowpath_ir::FlowError;
@@ -9,7 +10,7 @@ use thiserror::Error;
 /// A reason why a program cannot be analysed.
 #[derive(Debug, Error)]
 pub enum SearchError {
-    /// The control flow cannot be unrolled.
+    /// The control-flow graph has a form that cannot be unrolled.
     #[error(transparent)]
     Flow(#[from] FlowError),
     /// The program cannot be executed symbolically.
@@ -29,7 +30,7 @@ pub enum SearchError {
         /// Number of iterations unrolled before giving up.
         iterations: u32,
     },
-    /// A loop makes the program too large.
+    /// Unrolling a loop makes the program too large.
     #[error(
         "the loop at .{location} makes the program larger than {nodes} blocks (after {iterations} \
          iterations); limit it: --unroll N@.{location}"
@@ -42,13 +43,13 @@ pub enum SearchError {
         /// Number of iterations unrolled before giving up.
         iterations: u32,
     },
-    /// The program is too large without any loop as the cause.
+    /// The program is too large, even without loops.
     #[error("the unrolled program is larger than {nodes} blocks")]
     TooLarge {
         /// Maximum number of nodes.
         nodes: usize,
     },
-    /// An unroll limit names an instruction outside all loops.
+    /// The user limits a loop at an instruction that is not part of any loop.
     #[error("there is no loop around .{location}, which --unroll names")]
     NoLoopAt {
         /// Number of the instruction.
@@ -57,7 +58,7 @@ pub enum SearchError {
     /// The stop condition became true before the analysis was complete.
     #[error("{0}")]
     Stopped(Reason),
-    /// A defect of this crate.
+    /// An internal error: a defect of this crate.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -72,7 +73,7 @@ impl From<ExecError> for SearchError {
 }
 
 impl SearchError {
-    /// Returns the instruction that the error refers to.
+    /// Returns the number of the instruction that the error refers to, if there is one.
     pub fn location(&self) -> Option<u32> {
         match *self {
             SearchError::UnboundedLoop { location, .. }

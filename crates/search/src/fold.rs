@@ -1,14 +1,14 @@
-//! Folding: nogoods become part of the states of the dynamic program.
+//! Folding: removes all paths that contain a known nogood from the cost graph.
 //!
-//! A path contains a nogood if it takes all arcs of the nogood, in any positions. States record
-//! which nogoods are partly matched, and how many of their arcs have been taken. Longest paths over
-//! such states avoid the nogoods without branching (state augmentation: Villeneuve and Desaulniers,
-//! "The shortest path problem with forbidden paths", EJOR 2005; here extended to arcs that need not
-//! be adjacent).
+//! A path contains a nogood if it takes all arcs of the nogood, in any positions. The states of the
+//! new graph record how many arcs of each nogood the path has taken so far. Longest paths over such
+//! states avoid the nogoods without branching (state augmentation: Villeneuve and Desaulniers, "The
+//! shortest path problem with forbidden paths", EJOR 2005; here extended to arcs that need not be
+//! adjacent).
 //!
-//! Short nogoods, such as those within a loop iteration, overlap little. Only few are partly
-//! matched at a time, so there are few states for any number of nogoods. Branch and bound would try
-//! combinations over all iterations. If many nogoods overlap, the number of states grows too
+//! Short nogoods, such as those within a loop iteration, overlap little. A path has begun only few
+//! of them at a time, so few states are needed for any number of nogoods. Branch and bound would
+//! try combinations over all iterations. If many nogoods overlap, the number of states grows too
 //! large; these nogoods are then left to branch and bound.
 
 mod partial_matches;
@@ -19,19 +19,19 @@ use crate::dag::Dag;
 use product::Product;
 use slowpath_exec::ArcId;
 
-/// A set of nogoods, and the graph of all paths that contain none of them.
+/// A set of nogoods, and the graph of the paths that contain none of them.
 #[derive(Debug)]
 pub struct Folded {
     graph: CostGraph,
-    /// Product of the graph and the nogoods; `None` before the first nogood.
+    /// The graph with the nogoods in its states; `None` before the first nogood.
     product: Option<Product>,
     /// Maximum number of states.
     max_states: usize,
 }
 
-/// Number of states that a graph of any size may have.
+/// Number of states that is always permitted, even for a small graph.
 const FEW_STATES: usize = 4_096;
-/// Number of further states that a graph may have, for each state of the graph without nogoods.
+/// Permitted number of additional states for each state of the graph without nogoods.
 const GROWTH: usize = 8;
 
 impl Folded {
@@ -46,8 +46,9 @@ impl Folded {
         &self.graph
     }
 
-    /// Folds in as many of the nogoods in `new` as fit, short nogoods first. A nogood is given by
-    /// its arcs. Returns, for each nogood, whether it was folded in.
+    /// Removes the paths with nogoods of `new` from the graph, as far as the number of states
+    /// permits; short nogoods come first. Each nogood is given by its arcs. Returns, for each
+    /// nogood, true if the graph now excludes it.
     ///
     /// `plain` is the graph without any nogoods.
     pub fn add(&mut self, dag: &Dag, plain: &CostGraph, new: &[Vec<ArcId>]) -> Vec<bool> {

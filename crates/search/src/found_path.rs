@@ -1,4 +1,4 @@
-//! Result of the search: a satisfiable path with its witness.
+//! The path type that the search reports: a satisfiable path, with a packet that takes it.
 
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, TermId};
@@ -9,12 +9,12 @@ use slowpath_target::CostVector;
 pub struct FoundPath {
     /// Arcs of the path.
     pub path: Vec<ArcId>,
-    /// Cost, including overhead.
+    /// Cost of the path, including the fixed cost per packet.
     pub cost: CostVector,
     /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
-    /// Values of packet and environment for which the program takes the path.
+    /// Values of the packet and all other inputs for which the program takes the path.
     pub model: Model,
-    /// Branch conditions of the path, as terms over inputs.
+    /// Branch conditions of the path, as terms over inputs. All of them are 1 in the model.
     pub conditions: Vec<TermId>,
 }

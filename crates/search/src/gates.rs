@@ -1,12 +1,11 @@
-//! Conditions for reaching each node of the unrolled graph, as terms. All runs that leave the
-//! program over certain arcs become one formula.
+//! Computes one formula for all runs that leave the program over certain arcs.
 //!
-//! A run reaches a node if it reaches the immediate dominator and takes a path from there to the
-//! node. The second condition, the node's gate, does not depend on anything before the dominator.
-//! The condition for an exit is thus a conjunction of gates. Branches that every such run takes
-//! appear in it unchanged. A phi selects by the path since its node's dominator (Tarjan, "Fast
-//! algorithms for solving path problems", JACM 1981; dominators after Cooper, Harvey and Kennedy,
-//! "A simple, fast dominance algorithm", 2001).
+//! A run reaches a node if it reaches the node's immediate dominator and then takes a path from
+//! there to the node. The second condition is called the node's gate. It does not depend on
+//! anything before the dominator, so the condition for an exit is a conjunction of gates. Branches
+//! that every such run takes appear in it unchanged. The value of a phi depends only on the path
+//! since the dominator of its node (Tarjan, "Fast algorithms for solving path problems", JACM 1981;
+//! dominators after Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", 2001).
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -14,29 +13,29 @@ use crate::unroll::Unrolled;
 use slowpath_exec::{AllPaths, ArcId, NodeId, SymbolicState};
 use slowpath_smt::TermId;
 
-/// Maximum number of arcs that are listed for one gate.
+/// Maximum number of arcs that are listed as the causes of one gate.
 const MAX_ABOUT: usize = 256;
 
 /// All runs that leave the program over certain exits, merged into one formula.
 pub struct Gated {
-    /// Resolver for terms of the graph.
+    /// Computes values of terms over all these runs.
     pub paths: AllPaths,
-    /// Merged state at the exits.
+    /// State of registers and memory at the exits, merged over all these runs.
     pub state: SymbolicState,
-    /// Conditions that together let a run end at these exits, in program order.
+    /// Conditions in program order. A run ends at one of these exits if all of them hold.
     pub gates: Vec<Gate>,
 }
 
-/// A condition for reaching the exits.
+/// One of the conditions that a run must satisfy to reach the exits.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// Condition, 1 bit.
+    /// The condition as a 1-bit term.
     pub term: TermId,
     /// Branch arcs that the condition depends on.
     pub arcs: Vec<ArcId>,
 }
 
-/// Dominator and gate of a node.
+/// The immediate dominator of a node, and the node's gate.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
     /// Immediate dominator; for the entry, the entry itself.
@@ -53,6 +52,7 @@ impl Gated {
     /// for taking this arc still applies.
     ///
     /// # Errors
+    ///
     /// Fails if execution cannot handle all paths at once, or if the stop condition holds.
     pub fn of(unrolled: &mut Unrolled, alive: &[bool]) -> Result<Option<Gated>, SearchError> {
         let nodes = unrolled.dag.nodes.len();

@@ -1,13 +1,13 @@
-//! Partial matches: nogoods whose first arcs a path contains, each with the number of these arcs.
-//! Equal sets are stored once.
+//! Partial matches: the nogoods that a path has begun, each with the number of arcs taken so far.
+//! Each set of partial matches is stored only once.
 
 use crate::dag::Dag;
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
-/// Partly matched nogoods in ascending order, each with the number of its arcs that the path has
-/// taken.
+/// The nogoods that a path has begun, in ascending order. Each pair contains the nogood's number
+/// and the number of its arcs that the path has taken.
 pub(super) type PartialMatches = [(u32, u32)];
 
 /// Identifier of a set of partial matches.
@@ -19,7 +19,7 @@ pub(super) const NO_MATCHES: MatchesId = 0;
 /// All sets of partial matches in use.
 #[derive(Debug)]
 pub(super) struct MatchSets {
-    /// Each set, and the number of states that use it.
+    /// Each set, with the number of states that use it.
     all: Vec<(Rc<PartialMatches>, u32)>,
     numbers: FxHashMap<Rc<PartialMatches>, MatchesId>,
     /// Numbers that can be reused.
@@ -66,7 +66,7 @@ impl MatchSets {
         self.all[set as usize].1 += 1;
     }
 
-    /// Counts one use of a set less, and frees the set if no use is left.
+    /// Removes one use of a set, and frees the set if no use is left.
     pub fn release(&mut self, set: MatchesId) {
         let (matches, uses) = &mut self.all[set as usize];
         *uses -= 1;
@@ -78,12 +78,12 @@ impl MatchSets {
     }
 }
 
-/// Nogoods as patterns that paths are matched against.
+/// The nogoods, in a form suited to matching paths against them.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     /// Arcs of each nogood, in the order in which paths take them.
     arcs: Vec<Vec<ArcId>>,
-    /// Nogoods, listed by their first arc.
+    /// For each arc, the nogoods that begin with it.
     starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
@@ -108,8 +108,8 @@ impl Patterns {
         }
     }
 
-    /// Computes into `next` the partial matches after an arc that leads to the node `after`.
-    /// Returns false if the arc completes a nogood.
+    /// Computes the partial matches after a path takes an arc to the node `after`, and writes them
+    /// to `next`. Returns false if the arc completes a nogood.
     pub fn advance(
         &self,
         dag: &Dag,

@@ -1,10 +1,10 @@
-//! Product of the plain graph with nogoods as patterns. A state of the product is a state of the
-//! plain graph with a set of partial matches.
+//! Combines the cost graph with nogoods. A state of this product is a state of the plain graph
+//! together with the nogoods that a path has begun.
 //!
 //! A nogood affects only paths between its first arc and the node after which it can no longer
-//! match. So existing states are kept, and only new states are explored. Each state counts its
-//! incoming transitions; unreachable states are removed. If nogoods need too many states, their
-//! addition is undone.
+//! match. So existing states are kept, and only new states are explored. Each state counts the
+//! transitions that lead to it; states that cannot be reached any more are removed. If nogoods need
+//! too many states, their addition is undone.
 
 use super::partial_matches::{MatchSets, MatchesId, NO_MATCHES, Patterns};
 use crate::costs::{CostGraph, EXIT, Transition};
@@ -12,13 +12,13 @@ use crate::dag::{Dag, Head};
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 
-/// Target of transitions that would complete a nogood.
+/// Number that stands for the target of transitions that would complete a nogood.
 const RULED_OUT: u32 = u32::MAX - 1;
 
 /// A state of the product.
 #[derive(Clone, Copy, Debug)]
 struct ProductState {
-    /// State of the plain graph.
+    /// Number of the state in the plain graph.
     plain: u32,
     matches: MatchesId,
     /// Index of the state's first transition. The state has as many transitions as `plain`, in the
@@ -49,7 +49,7 @@ pub(super) struct Product {
     live: usize,
 }
 
-/// Changes made by adding nogoods, recorded so that they can be undone.
+/// Changes that were made while adding nogoods, recorded so that they can be undone.
 #[derive(Default)]
 struct Changes {
     /// Buffer for a set of partial matches.
@@ -106,8 +106,8 @@ impl Product {
         product
     }
 
-    /// Adds nogoods with at least one arc each. Returns true on success. If they need more than
-    /// `max_states` states, changes nothing and returns false.
+    /// Adds nogoods with at least one arc each. Returns true on success. If more than `max_states`
+    /// states would be needed, undoes all changes and returns false.
     pub fn add(
         &mut self,
         dag: &Dag,
@@ -146,7 +146,7 @@ impl Product {
         true
     }
 
-    /// Updates, in all states, the transitions over the first arc of a nogood.
+    /// Updates the transitions over the first arc of a nogood in all states.
     fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: ArcId, changes: &mut Changes) {
         let node = dag[arc].tail;
         let from = self.nodes.partition_point(|&other| other < node);
@@ -200,7 +200,8 @@ impl Product {
         self.count(before, false, changes);
     }
 
-    /// Returns the state with these partial matches; creates it if necessary.
+    /// Returns the product state for a plain state and a set of partial matches. Creates the state
+    /// if it does not exist.
     fn state(
         &mut self,
         plain: &CostGraph,
@@ -276,7 +277,7 @@ impl Product {
         self.nogoods.truncate(nogoods);
     }
 
-    /// Returns the product as a graph, without removed states.
+    /// Returns the product as a cost graph without the removed states.
     pub fn graph(&mut self, plain: &CostGraph) -> CostGraph {
         let mut numbers = vec![EXIT; self.states.len()];
         let mut order = Vec::with_capacity(self.live);

@@ -1,5 +1,5 @@
-//! Classes of input values that the program can distinguish. Two values belong to one class if
-//! every observed result of computations on this input alone is equal for both.
+//! Groups the values of each input into classes that the program cannot tell apart. Two values are
+//! in one class if all results computed from this input alone are the same.
 //!
 //! For example, a byte that is only compared for equality with two constants has three classes. A
 //! packet length that is only compared with 34 has two classes. Bytes that are only used together,
@@ -14,25 +14,25 @@ use slowpath_ir::InputKind;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::cell::Cell;
 
-/// Maximum number of values of one input.
+/// Maximum number of values of one input that are considered.
 const MAX_VALUES: u64 = 1 << 16;
-/// Maximum number of operations for distinguishing values.
+/// Maximum number of operations for telling values apart.
 const MAX_WORK: u64 = 1 << 23;
-/// Maximum number of relevant inputs; with more, inputs are not tried.
+/// Maximum number of relevant inputs. If there are more, no inputs are tried.
 const MAX_INPUTS: usize = 64;
 
-/// A relevant input: an unknown, a byte, or several bytes together.
+/// An input that can affect the path: an unknown, a byte, or several bytes together.
 #[derive(Debug)]
 pub(super) struct Leaf {
     /// Term of the input.
     pub term: TermId,
-    /// Least value of every class, ascending.
+    /// The least value of each class, in ascending order.
     pub values: Vec<u64>,
 }
 
-/// Returns the relevant inputs in the order of their terms, for packets of at most `most` bytes.
-/// Returns `None` if there are too many inputs, if an input has too many values, or if its values
-/// cannot be chosen.
+/// Returns the inputs that can affect the path, in the order of their terms, for packets of at most
+/// `most` bytes. Returns `None` if there are too many inputs, if an input has too many values, or
+/// if its values cannot be chosen.
 pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let leaf = |index| {
@@ -42,9 +42,10 @@ pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Ve
     (0..inputs.terms.len()).map(leaf).collect()
 }
 
-/// Returns a quick estimate of the number of combinations of values, as a base-2 logarithm. Does
-/// not distinguish values: all candidates of an input count, or none if only computations on this
-/// input alone use it. Returns `None` in the same cases as [`leaves`].
+/// Quickly estimates the number of combinations of values, as a base-2 logarithm. Does not group
+/// values into classes. An input that is used only in computations on this input alone counts as
+/// one value. For any other input, all candidate values count. Returns `None` in the same cases as
+/// [`leaves`].
 pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<f64> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let bits = |index| {
@@ -86,11 +87,10 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Uses of the terms of a slice.
+/// Records where the terms of a slice are used.
 struct Uses {
     by: HashMap<TermId, Vec<TermId>>,
-    /// Terms that affect the path themselves: conditions, and values that flow into merged
-    /// variables.
+    /// Terms that affect the path directly: conditions, and values that flow into merged variables.
     observed: HashSet<TermId>,
 }
 
@@ -152,12 +152,12 @@ fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermI
     whole
 }
 
-/// Terms that are computed from a single input.
+/// For each input, the terms that are computed from this input alone.
 struct Cones {
     /// Terms that depend only on this input, for each input, in ascending order and without the
     /// input itself.
     of_leaf: Vec<Vec<TermId>>,
-    /// Input of each term that depends on a single input.
+    /// For each term that depends on a single input, this input.
     single: HashMap<TermId, usize>,
 }
 
@@ -188,9 +188,9 @@ impl Cones {
     }
 }
 
-/// Values of an input; they include the least value of every class.
+/// Values of an input to be tried; they include the least value of every class.
 enum Candidates {
-    /// All values whose set bits are among the given bits.
+    /// All values that have no bits set outside this mask.
     Parts(u64),
     /// All members of a domain.
     Members(Domain),
@@ -220,7 +220,7 @@ impl Candidates {
     }
 }
 
-/// Classifier that distinguishes the values of one input.
+/// Finds the classes of the values of one input.
 struct ValueClassifier<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,
@@ -249,7 +249,7 @@ impl ValueClassifier<'_> {
         self.distinct(candidates.list())
     }
 
-    /// Returns the values of the input that may affect the path.
+    /// Returns the values of the input that need to be tried.
     fn candidates(&self) -> Option<Candidates> {
         let executor = &self.inputs.unrolled.executor;
         if let Some(input) = executor.inputs().iter().position(|&input| input == self.term) {
@@ -315,8 +315,8 @@ impl ValueClassifier<'_> {
         uses.observed.contains(&term) || !uses.by(term).iter().all(single)
     }
 
-    /// Returns the first value of each set of values that the rest of the program cannot
-    /// distinguish.
+    /// Returns the first value of each class. The rest of the program cannot tell the values of a
+    /// class apart.
     fn distinct(&self, candidates: Vec<u64>) -> Option<Vec<u64>> {
         let (pool, cone) = (self.pool(), &self.inputs.cones.of_leaf[self.index]);
         // Table position 0 is for irrelevant terms, position 1 for the input.
@@ -356,7 +356,7 @@ impl ValueClassifier<'_> {
     }
 }
 
-/// Returns all values whose set bits are among `bits`, ascending.
+/// Returns all values that have no bits set outside `bits`, in ascending order.
 fn parts(bits: u64) -> Vec<u64> {
     let mut all = vec![0u64];
     let mut part = 0u64;

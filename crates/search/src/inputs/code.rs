@@ -1,5 +1,5 @@
-//! The conditions of an unrolled program as straight-line code. Each node has computations and a
-//! branch at its end; each arc copies values.
+//! Translates the conditions of an unrolled program into simple code that runs fast with concrete
+//! inputs. Each node has a list of computations and a branch at its end; each arc copies values.
 //!
 //! A term is computed at most once per path, at the last node that dominates all its uses (late
 //! scheduling: Click, "Global code motion, global value numbering", 1995).
@@ -14,7 +14,7 @@ use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_smt::TermId;
 use std::cell::Cell;
 
-/// Source of a value.
+/// The way in which a value is obtained.
 #[derive(Debug)]
 pub(super) enum Source {
     /// An input, by its index among the inputs.
@@ -23,31 +23,32 @@ pub(super) enum Source {
     Computation(Computation),
 }
 
-/// Branch at the end of a node.
+/// The branch at the end of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Branch {
-    /// No arc, because a loop limit cut all arcs.
+    /// The run ends because a loop limit removed all arcs.
     Nowhere,
     /// A single arc.
     Always(ArcId),
-    /// A single arc, because a limit cut the other one. Has the table position of the condition,
-    /// and the value for which the run takes the arc.
+    /// A single arc, because a loop limit removed the other one. The run takes it if the value at
+    /// the table position `condition` equals `holds`; otherwise the run ends.
     Only { arc: ArcId, condition: u32, holds: bool },
-    /// Two arcs: table position of the condition, the arc if it holds, and the arc if it does not.
+    /// Two arcs. The run takes the first if the value at the table position `condition` is true,
+    /// else the second.
     Both { condition: u32, arcs: [ArcId; 2] },
 }
 
 /// Code for all nodes and arcs.
 #[derive(Debug)]
 pub(super) struct Code {
-    /// Table positions and the source of each value, node by node.
+    /// For each value, its position in the table and its source; ordered by node.
     computed: Vec<(u32, Source)>,
     /// Index of each node's first computation. One more entry marks the end.
     first: Vec<u32>,
     branches: Vec<Branch>,
     /// Index of each arc's first copy. One more entry marks the end.
     first_carried: Vec<u32>,
-    /// Copies: target and source position in the table.
+    /// Copies on arcs, each with the target position and the source position in the table.
     carried: Vec<(u32, u32)>,
     /// Destination of each arc.
     heads: Vec<Head>,
@@ -105,7 +106,7 @@ impl Code {
         self.branches[node.index()]
     }
 
-    /// Returns the copies along an arc: target and source position in the table.
+    /// Returns the copies to make along an arc, each with target and source position in the table.
     pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
         let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
@@ -117,8 +118,8 @@ impl Code {
     }
 }
 
-/// Concatenates lists. Returns the start index of each list, plus the total length, and the
-/// elements.
+/// Joins lists into one. Returns the start index of each list followed by the total length, and the
+/// joined elements.
 fn flat<T>(lists: Vec<Vec<T>>) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0];
     let mut all = Vec::new();
@@ -150,7 +151,7 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
     }
 }
 
-/// Table positions of values; position 0 stands for all irrelevant terms.
+/// Assigns table positions to values. Position 0 is shared by all terms that do not matter.
 struct Places {
     of: HashMap<TermId, u32>,
     start: Vec<u64>,
@@ -191,7 +192,8 @@ impl Places {
     }
 }
 
-/// Returns the node at which each term is computed: the last node that dominates all its uses.
+/// Chooses the node at which each term is computed: the last node that dominates all uses of the
+/// term.
 fn scheduled(
     unrolled: &Unrolled,
     slice: &Slice,
@@ -247,7 +249,7 @@ struct Dominators {
     /// Immediate dominator of each node; for the entry, the entry itself. `None` if unreachable.
     immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
-    /// Remaining number of steps up the tree.
+    /// Number of steps up the tree that may still be taken.
     fuel: Cell<u64>,
 }
 

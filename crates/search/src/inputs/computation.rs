@@ -1,10 +1,10 @@
-//! Computation of a term's value from other values in a table.
+//! A single computation: obtains the value of a term from other values in a table.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{ArrayId, Node, Operation, TermId, TermPool};
 use std::rc::Rc;
 
-/// Known content of regions, shared by all computations that read it.
+/// Known content of memory regions. All computations that read a region share its content.
 pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 
 /// A computation of a term from values in a table.
@@ -12,7 +12,7 @@ pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 pub(super) enum Computation {
     /// An operator.
     Operation(Operation),
-    /// A lookup in known content; the number is the table position of the index.
+    /// Reads a byte of known content. The number is the table position that contains the index.
     Content(Rc<[u8]>, u32),
 }
 

@@ -1,12 +1,13 @@
-//! Input enumeration: completes a search by trying every input, if only few inputs matter.
+//! Input enumeration: runs the program with every combination of inputs, if only few inputs matter.
+//! The search uses it for programs in which conflicts do not help.
 //!
-//! Some programs need this because conflicts do not help. If iterations of a loop mix two bytes of
-//! the packet, no small set of arcs explains why a path is unsatisfiable. But if the inputs that
-//! branches depend on ([`mod@slice`]) have few distinguishable values ([`classes`]), all values can
-//! be tried. The program runs as code that computes only conditions ([`code`]). The first run uses
-//! the first value of each input that it reads. Later runs proceed to the next values; the input
-//! read last changes first. Inputs that a path does not read are not varied on this path. The
-//! result is exactly the set of satisfiable paths, each with its shortest packet.
+//! For example, if iterations of a loop mix two bytes of the packet, no small set of arcs explains
+//! why a path is unsatisfiable. But if branches depend on few inputs ([`mod@slice`]) with few
+//! distinguishable values ([`classes`]), all combinations can be tried. The program runs as code
+//! that computes only conditions ([`code`]). The first run uses the first value of each input that
+//! it reads. Each later run changes the input that was read last to its next value. Inputs that a
+//! path does not read are not varied on this path. The result is exactly the set of satisfiable
+//! paths, each with its shortest packet.
 
 mod classes;
 mod code;
@@ -22,15 +23,16 @@ use slice::Slice;
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
-/// Maximum number of combinations of values, as a base-2 logarithm. Not all of them need to occur.
+/// Maximum number of combinations of values, as a base-2 logarithm. Often not all of them are
+/// needed.
 const MAX_BITS: f64 = 28.0;
-/// Maximum number of 64-bit words stored for paths.
+/// Maximum amount of memory for the paths found, in 64-bit words.
 const MAX_KEPT: usize = 1 << 23;
 
 /// A satisfiable path.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumeratedPath {
-    /// Decision at each node of the path with two arcs, one bit each.
+    /// One bit for each node of the path that has two outgoing arcs: the arc that the path takes.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
@@ -52,46 +54,47 @@ struct Shortest {
     values: Box<[(u32, u64)]>,
 }
 
-/// State of a trial after a part of its runs.
+/// State of a trial between two calls of [`Trial::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More combinations remain.
     Working,
     /// All combinations have been tried.
     Complete,
-    /// The trial exceeds its limit of operations or memory.
+    /// The trial needs too many operations or too much memory.
     TooExpensive,
 }
 
-/// A trial: runs with all combinations of relevant inputs.
+/// A trial runs the program with all combinations of values of the relevant inputs.
 #[derive(Debug)]
 pub(crate) struct Trial {
     code: Code,
     leaves: Vec<Leaf>,
     /// Index of the packet length among the inputs.
     length: Option<u32>,
-    /// Length of packets on paths that do not read the length, in bytes.
+    /// Length in bytes that is assumed for packets on paths that do not read the length.
     least: u32,
-    /// Inputs in the order in which the current run reads them, with the indices of their values.
+    /// Inputs in the order in which the current run reads them. Each is stored with the index of
+    /// its value.
     trail: Vec<(u32, u32)>,
-    /// Position of each input in the trail.
+    /// For each input, its position in the trail; `None` if the run has not read the input.
     position: Vec<Option<u32>>,
     table: Vec<u64>,
     decisions: Vec<u64>,
     decided: usize,
     found: HashMap<Box<[u64]>, Shortest>,
-    /// Number of words in `found`.
+    /// Number of 64-bit words stored in `found`.
     kept: usize,
     /// Number of operations so far.
     work: u64,
-    /// Number of operations after which the trial gives up.
+    /// Maximum number of operations; the trial gives up when it exceeds this number.
     most: u64,
     /// Number of runs so far.
     pub runs: u64,
 }
 
-/// Returns true if, by a quick estimate, few inputs matter for packets of at most `most` bytes. The
-/// estimate does not distinguish values.
+/// Returns true if the program seems to have few relevant inputs, for packets of at most `most`
+/// bytes. The estimate is quick and does not group values into classes.
 pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
     let bits = Slice::of(unrolled).and_then(|slice| least_bits(unrolled, &slice, most.into()));
     bits.is_some_and(|bits| bits <= MAX_BITS)
@@ -132,7 +135,7 @@ impl Trial {
         })
     }
 
-    /// Executes runs until about this number of further operations is done.
+    /// Runs the program repeatedly until about this number of further operations is done.
     pub fn advance(&mut self, operations: u64) -> Progress {
         let end = self.work.saturating_add(operations);
         while self.work < end {
@@ -149,7 +152,8 @@ impl Trial {
         Progress::Working
     }
 
-    /// Executes one run. Returns true if it reaches an exit, which loop limits may prevent.
+    /// Runs the program once. Returns true if the run reaches an exit; a loop limit may end it
+    /// earlier.
     fn run(&mut self) -> bool {
         self.decisions.clear();
         self.decided = 0;
@@ -234,7 +238,7 @@ impl Trial {
         }
     }
 
-    /// Moves to the next combination of values. Returns false after the last one.
+    /// Selects the next combination of values. Returns false if all combinations have been tried.
     fn next(&mut self) -> bool {
         while let Some((input, value)) = self.trail.pop() {
             if (value as usize) + 1 < self.leaves[input as usize].values.len() {
@@ -246,7 +250,7 @@ impl Trial {
         false
     }
 
-    /// Returns the paths found, ordered by their branches.
+    /// Removes and returns the paths found, ordered by their branches.
     pub fn take(&mut self) -> Vec<EnumeratedPath> {
         let found = std::mem::take(&mut self.found).into_iter();
         let possible = |(decisions, shortest)| EnumeratedPath { decisions, shortest };
@@ -277,7 +281,7 @@ impl Trial {
         }
     }
 
-    /// Returns values of inputs for which the program takes a path.
+    /// Returns a model with values of inputs for which the program takes a path.
     pub fn model(&self, pool: &TermPool, possible: &EnumeratedPath) -> Model {
         let mut model = Model::new();
         for &(input, value) in &possible.shortest.values {

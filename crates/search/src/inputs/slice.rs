@@ -1,10 +1,11 @@
-//! Backward slice of the branch conditions of an unrolled program: relevant terms, and the relevant
-//! bits of each.
+//! Determines the terms, and the bits of each term, that the branch conditions of an unrolled
+//! program depend on (a backward slice).
 //!
-//! The analysis starts at the conditions. For each operator, it determines the bits of the operands
-//! that the operator's relevant bits depend on. A merged variable depends on its value for each
-//! arc; the conditions of these arcs are already in the slice. Bits outside the slice cannot change
-//! the path. Terms that the analysis does not support make it fail.
+//! The analysis starts at the conditions and continues with the operands of each operator. It
+//! determines the bits of the operands that the operator's relevant bits depend on. A merged
+//! variable depends on its value for each arc; the conditions of these arcs are already in the
+//! slice. Bits outside the slice cannot change the path. The analysis fails if it meets a term that
+//! it does not support.
 
 use crate::unroll::Unrolled;
 use rustc_hash::FxHashMap as HashMap;
@@ -12,15 +13,15 @@ use slowpath_exec::Varying;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::collections::BinaryHeap;
 
-/// Maximum number of relevant terms; with more, inputs are not tried.
+/// Maximum number of relevant terms. If there are more, no inputs are tried.
 const MAX_TERMS: usize = 200_000;
 
-/// A backward slice: the terms that conditions depend on.
+/// The terms that the branch conditions depend on, with the relevant bits of each term.
 #[derive(Debug, Default)]
 pub(super) struct Slice {
     /// Relevant terms, operands before their users.
     pub terms: Vec<TermId>,
-    /// Relevant bits of each term, at least one.
+    /// Mask of the relevant bits of each term; never zero.
     bits: HashMap<TermId, u64>,
 }
 
@@ -51,7 +52,7 @@ impl Slice {
         Some(slice)
     }
 
-    /// Returns the relevant bits of a term.
+    /// Returns a mask of the bits of a term that can affect the path.
     pub fn bits(&self, term: TermId) -> u64 {
         self.bits.get(&term).copied().unwrap_or(0)
     }
@@ -163,7 +164,8 @@ fn constant(pool: &TermPool, term: TermId) -> Option<u64> {
     pool.as_const(term)
 }
 
-/// Returns a mask up to the highest set bit: a carry into a bit comes from lower bits.
+/// Returns a mask of all bits up to the highest set bit. Carries go upwards, so a bit of a sum
+/// depends only on bits at the same position or below.
 fn up_to_highest(bits: u64) -> u64 {
     u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0)
 }

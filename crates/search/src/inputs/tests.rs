@@ -1,5 +1,5 @@
-//! Bits outside the slice do not affect the path. Random programs run concretely twice; between the
-//! two runs, all these bits change.
+//! Tests that bits outside the slice do not affect the path. Each random program runs twice with
+//! concrete inputs that differ in all these bits.
 
 #[path = "../../tests/structured/mod.rs"]
 mod structured;
@@ -19,11 +19,12 @@ use structured::{Shape, compile, statements};
 const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 const PROGRAMS: usize = 600;
 const RUNS: usize = 20;
-/// Number of regions with unknown content, and number of bytes set in each.
+/// Number of regions with unknown content. The same number of bytes is set in each region.
 const REGIONS: u32 = 3;
 const BYTES: u64 = 16;
 
-/// Returns the relevant bits of the packet length and of every byte of memory.
+/// Returns the bits that can affect the path: a mask for the packet length, and a mask for each
+/// byte of memory.
 fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64), u8>) {
     let executor = &unrolled.executor;
     let mut bytes = HashMap::new();
@@ -40,7 +41,7 @@ fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64
     (executor.packet_length().map_or(0, |length| slice.bits(length)), bytes)
 }
 
-/// Returns an environment that differs from `environment` in irrelevant bits only.
+/// Returns a copy of `environment` in which only irrelevant bits are changed.
 fn changed(
     environment: &Environment,
     (length, bytes): &(u64, HashMap<(RegionId, u64), u8>),
