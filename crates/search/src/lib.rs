@@ -1,4 +1,5 @@
-//! Search for the slowest satisfiable path of a program, with bounds that are valid at any time.
+//! Finds the slowest path that some packet takes through a program. At any time during the search,
+//! a valid bound on all paths is known.
 //!
 //! The search unrolls a program into a directed acyclic graph and prices it exactly with a cost
 //! automaton. It then searches for the longest path that no nogood excludes. The search does not

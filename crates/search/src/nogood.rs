@@ -1,7 +1,8 @@
-//! Nogoods: sets of arcs that no packet below a certain length takes together.
+//! Nogoods: sets of arcs that no packet takes together, or no packet below a certain length.
 //!
-//! A nogood for packets of any length is a conflict between branch conditions. A nogood with a
-//! finite length is a *size lemma*: a packet that takes all its arcs has at least this length.
+//! If a nogood holds for packets of any length, some branch conditions contradict each other. A
+//! nogood with a finite length is a *size lemma*: a packet that takes all its arcs has at least
+//! this length.
 
 use crate::subproblem::ArcStatus;
 use slowpath_exec::ArcId;
@@ -12,11 +13,11 @@ pub const ANY_LENGTH: u32 = u32::MAX;
 /// A set of arcs that no packet shorter than a given length takes together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nogood {
-    /// Arcs, ascending.
+    /// Arcs of the nogood, in ascending order.
     pub arcs: Vec<ArcId>,
-    /// Packets shorter than this length, in bytes, cannot take all arcs.
+    /// Length in bytes. Shorter packets cannot take all arcs together.
     pub below: u32,
-    /// True if the graph that provides the paths already excludes this nogood.
+    /// True if the nogood is folded into the graph, so that no path of the graph contains it.
     pub folded: bool,
 }
 
@@ -32,8 +33,8 @@ impl Nogood {
 pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
-    /// Nogoods by two of their arcs. If all arcs of a nogood except one are required, at least one
-    /// of these two arcs is required.
+    /// For each arc, the nogoods that watch it. Each nogood watches two of its arcs: if all its
+    /// arcs except one are required, at least one of the two is required.
     watched: Vec<Vec<u32>>,
     /// For each arc, the least length of packets that take it, in bytes.
     unit: Vec<u32>,
@@ -88,8 +89,9 @@ impl Nogoods {
         self.all.push(nogood);
     }
 
-    /// Returns true if packets of `length` bytes cannot take all arcs in `taken` because of `arc`.
-    /// The reason is that `arc`, one of them, needs longer packets or completes a nogood.
+    /// Returns true if `arc`, which is one of the arcs in `taken`, rules out packets of `length`
+    /// bytes. Either the arc needs longer packets, or it completes a nogood whose other arcs are
+    /// also taken.
     pub fn completed(&self, arc: ArcId, taken: &[bool], length: u32) -> bool {
         let all = |index: &u32| {
             let nogood = &self.all[*index as usize];
@@ -98,8 +100,8 @@ impl Nogoods {
         self.unit[arc.index()] > length || self.by_arc[arc.index()].iter().any(all)
     }
 
-    /// Returns a lower bound from size lemmas for the length of packets that take a satisfiable
-    /// path, in bytes.
+    /// Returns a length that every packet on the path has at least, in bytes. The length follows
+    /// from the size lemmas.
     pub fn least_length(&mut self, path: &[ArcId]) -> u32 {
         let mut least = 0;
         for &arc in path {
@@ -117,7 +119,7 @@ impl Nogoods {
         least
     }
 
-    /// Resets the counts of all nogoods with arcs on a path.
+    /// Resets the counters of the nogoods that have arcs on a path.
     fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
             for &index in &self.by_arc[arc.index()] {
@@ -126,12 +128,13 @@ impl Nogoods {
         }
     }
 
-    /// Returns the least packet length of each arc, in bytes.
+    /// Returns, for each arc, the least length of packets that take it, in bytes.
     pub fn unit_lengths(&self) -> &[u32] {
         &self.unit
     }
 
-    /// Returns the number of nogoods that contain an arc.
+    /// Returns the number of nogoods that contain an arc. The search branches on arcs with high
+    /// numbers first.
     pub fn activity(&self, arc: ArcId) -> u32 {
         self.activity[arc.index()]
     }
@@ -160,13 +163,13 @@ impl Nogoods {
         found.map(|index| &self.all[index as usize])
     }
 
-    /// Returns the arcs of a nogood by its number.
+    /// Returns the arcs of the nogood with this number.
     pub(crate) fn arcs(&self, index: u32) -> &[ArcId] {
         &self.all[index as usize].arcs
     }
 
-    /// Returns the numbers, ascending, of unfolded nogoods that exclude a path for packets of
-    /// `length` bytes and have at most `max_arcs` arcs.
+    /// Returns nogoods that exclude a path for packets of `length` bytes, as ascending numbers.
+    /// Omits folded nogoods and nogoods with more than `max_arcs` arcs.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
         for &arc in path {
@@ -189,8 +192,8 @@ impl Nogoods {
         found
     }
 
-    /// Forbids arcs that packets of `length` bytes cannot take together with the `required` arcs.
-    /// Returns false if the required arcs contradict each other.
+    /// Forbids arcs that packets of `length` bytes cannot take together with all `required` arcs.
+    /// Returns false if such packets cannot even take all required arcs.
     pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc.index()] {

@@ -1,37 +1,37 @@
-//! Options of the search: optional techniques. By default all are used; experiments disable some of
-//! them to measure their benefit.
+//! Options that select the techniques of the search. By default all are used; experiments disable
+//! some of them to measure their benefit.
 
-/// Schedule of input enumeration, which tries all values of inputs if only few inputs matter.
+/// Selects when the search tries all values of inputs, in case only few inputs matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputEnumeration {
-    /// No enumeration.
+    /// Inputs are never enumerated.
     Never,
-    /// Enumeration and search alternate, after the search has taken some steps.
+    /// After the search has taken some steps, it alternates with the enumeration.
     Interleaved,
-    /// Enumeration comes first; the search runs only if there are too many inputs.
+    /// The enumeration runs first. The search runs only if there are too many inputs to enumerate.
     First,
 }
 
-/// Optional techniques. They do not change results, only the time that the search takes.
+/// Selects optional techniques. They do not change results, only the time that the search takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
     /// True to generalise nogoods: reduce them to the arcs that cause the conflict, minimise them,
     /// and search for them in other iterations of loops. Otherwise a nogood is the whole path up to
     /// the conflict.
     pub generalise: bool,
-    /// True to derive conflicts and packet lengths from facts about terms.
+    /// True to derive conflicts and packet lengths from facts about terms, without a solver.
     pub facts: bool,
-    /// True to guess packets before asking a solver.
+    /// True to guess a packet for a path before asking a solver.
     pub guess: bool,
-    /// True to fold nogoods into the states of the dynamic program.
+    /// True to remove paths with known nogoods from the graph (folding).
     pub fold: bool,
     /// True to improve bounds with Lagrange multipliers of nogoods.
     pub relax: bool,
-    /// Schedule of input enumeration.
+    /// Selects when inputs are enumerated.
     pub inputs: InputEnumeration,
     /// Number of operations after which input enumeration gives up.
     pub max_operations: u64,
-    /// The only component to search; `None` for all components.
+    /// Component to which the search is restricted; `None` for all components.
     pub only_component: Option<usize>,
 }
 

@@ -1,9 +1,10 @@
-//! Lagrangian bounds on the longest path without nogoods, found without splitting subproblems.
+//! Computes bounds on the longest path without nogoods by Lagrangian relaxation. Unlike branch and
+//! bound, this does not split sets of paths.
 //!
 //! A path without the nogood `N` takes at most all but one of its arcs. The relaxation with the
-//! multiplier `p` subtracts `p` from the cost of each arc of `N`. It also adds a credit of
-//! `p * (|N| - 1)` to every path. No allowed path becomes cheaper. So the longest path at reduced
-//! cost bounds the cost of all allowed paths (Fisher, "The Lagrangian relaxation method for solving
+//! multiplier `p` subtracts `p` from the cost of each arc of `N`. It also adds a credit of `p *
+//! (|N| - 1)` to every path. No allowed path becomes cheaper. So the longest path at reduced cost
+//! bounds the cost of all allowed paths (Fisher, "The Lagrangian relaxation method for solving
 //! integer programming problems", Management Science 1981). If many unrelated nogoods overlap, this
 //! bound is close to the cost of the longest allowed path; splitting would try all combinations.
 //!
@@ -20,27 +21,27 @@ const MAX_ARCS: usize = 6;
 /// Maximum number of multipliers raised in one call.
 const MAX_RAISES: usize = 512;
 
-/// Value of a state from which no exit can be reached.
+/// Marks a state from which no exit can be reached.
 const UNREACHABLE: i64 = i64::MIN;
 
-/// Lagrange multipliers of nogoods for one component and size class; the multipliers of each arc's
-/// nogoods are added up.
+/// The Lagrange multipliers for one component and size class. Each arc's cost is reduced by the sum
+/// of the multipliers of its nogoods.
 #[derive(Clone, Debug)]
 pub(crate) struct Relaxation {
     component: usize,
-    /// Reduction of each arc's cost, in ticks.
+    /// For each arc, the amount by which its cost is reduced, in ticks.
     discount: Vec<i64>,
     /// Credit added to the cost of every path, in ticks.
     credit: i64,
 }
 
-/// The relaxation of one size class, and the schedule for raising its multipliers.
+/// The relaxation of one size class, with a schedule that decides when to raise its multipliers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ascent {
     pub relaxation: Relaxation,
-    /// Number of splits since the last attempt to raise multipliers.
+    /// Number of sets split since the last attempt to raise multipliers.
     splits: u32,
-    /// Number of splits to wait for before the next attempt.
+    /// Number of splits that must pass before the next attempt.
     patience: u32,
 }
 
@@ -53,14 +54,14 @@ impl Ascent {
         Ascent { relaxation: Relaxation::new(component, arcs), splits: 0, patience: 1 }
     }
 
-    /// Counts a split. Returns true if the search should try to raise multipliers instead of
-    /// splitting.
+    /// Counts a split. Returns true if the search should first try to raise multipliers.
     pub fn is_due(&mut self) -> bool {
         self.splits += 1;
         self.splits > self.patience
     }
 
-    /// Records whether an attempt raised multipliers; this determines the time of the next attempt.
+    /// Records whether an attempt raised multipliers. After each failure, the next attempt comes
+    /// later.
     pub fn tried(&mut self, raised: bool) {
         self.splits = 0;
         self.patience = if raised { 1 } else { (4 * self.patience).min(MAX_PATIENCE) };
@@ -80,8 +81,8 @@ impl Relaxation {
         Relaxation { component, discount: vec![0; arcs], credit: 0 }
     }
 
-    /// Returns an upper bound for the cost of all paths over allowed arcs that contain no nogood,
-    /// in ticks, overhead included.
+    /// Returns an upper bound in ticks for paths over allowed arcs that contain no nogood. The
+    /// bound includes the fixed cost per packet. Returns `None` if the allowed arcs form no path.
     pub fn bound(
         &self,
         graph: &CostGraph,
@@ -93,7 +94,7 @@ impl Relaxation {
     }
 
     /// Raises multipliers as long as this lowers the bound on paths over allowed arcs, for packets
-    /// of `length` bytes, or until `stop` holds. Returns true if any multiplier was raised.
+    /// of `length` bytes. Ends early when `stop` holds. Returns true if any multiplier was raised.
     pub fn tighten(
         &mut self,
         graph: &CostGraph,
@@ -124,7 +125,8 @@ impl Relaxation {
         raised
     }
 
-    /// Returns the longest path at reduced cost, as its cost without overhead.
+    /// Returns the cost of the longest path at reduced cost, without the fixed cost per packet.
+    /// Returns `None` if the allowed arcs form no path.
     fn longest(
         &self,
         graph: &CostGraph,
@@ -209,7 +211,8 @@ impl Relaxation {
     }
 }
 
-/// Returns the path from the first state along the chosen transitions.
+/// Returns the arcs of a path that starts in the first state. `choice` is the transition to follow
+/// from each state.
 fn path(graph: &CostGraph, choice: &[u32]) -> Vec<ArcId> {
     let mut path = Vec::new();
     let mut state = 0;

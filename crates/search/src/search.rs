@@ -1,16 +1,17 @@
-//! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
+//! The main search for the slowest satisfiable path: branch and bound that learns from
+//! unsatisfiable paths.
 //!
 //! A subproblem is a set of paths. Its bound is the cost of its longest path; if nogoods overlap,
 //! Lagrange multipliers can lower the bound. Each step takes the subproblem with the slowest bound.
-//! If no packet takes its path, the reason becomes a nogood, which applies to all subproblems. The
-//! set is then split along the arcs of the nogood. So the overall bound falls monotonically and is
-//! valid at any time. It is exact once a path is satisfiable, because the bound of a path without a
-//! nogood is its cost.
+//! If no packet takes its longest path, the reason becomes a nogood, which applies to all
+//! subproblems. The set is then split along the arcs of the nogood. So the overall bound never
+//! rises and is valid at any time. It is exact once a path is satisfiable, because the bound of a
+//! path without a nogood is its cost.
 //!
-//! The components and the minimum packet sizes are separate objectives that share their nogoods
-//! ("throughput guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit rates by
-//! cost / `s`. It contains the paths that no nogood excludes for packets of `s` bytes. New size
-//! lemmas create classes, and all classes compete in one queue.
+//! The search runs separately for each component and each minimum packet size, with the same
+//! nogoods ("throughput guarantees", § 5.3 and 5.4). A size class with least length `s` bounds bit
+//! rates by cost / `s`. It contains the paths that no nogood excludes for packets of `s` bytes. New
+//! size lemmas create classes, and all classes compete in one queue.
 
 mod branching;
 mod early_path;
@@ -43,14 +44,15 @@ use std::ops::Range;
 pub enum Metric {
     /// Packets per second.
     PacketRate,
-    /// Bits per second; each path counts with its shortest packet.
+    /// Bits per second. The rate of each path is computed for its shortest packet.
     BitRate,
     /// Work per packet on this component, regardless of the other components.
     Component(usize),
 }
 
 impl Metric {
-    /// Returns the components whose cost counts; `all` is the number of components.
+    /// Returns the numbers of the components that the metric takes into account. `all` is the
+    /// number of components.
     fn components(self, all: usize) -> Range<usize> {
         match self {
             Metric::PacketRate | Metric::BitRate => 0..all,
@@ -62,29 +64,31 @@ impl Metric {
 /// A bound on all paths that the search has not reported yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Slowness, in seconds per packet or seconds per byte.
+    /// Upper bound for the slowness of the remaining paths, in seconds per packet or seconds per
+    /// byte.
     pub slowness: Slowness,
     /// Component that causes this slowness.
     pub component: usize,
     /// Least packet length of the size class, in bytes.
     pub length: u32,
-    /// Cost that corresponds to the bound, including overhead. On `component`, an upper bound for
-    /// all remaining paths; on other components, the cost of `path`.
+    /// Cost that corresponds to the bound, including the fixed cost per packet. On `component`, it
+    /// is an upper bound for all remaining paths; on other components, it is the cost of `path`.
     pub cost: CostVector,
-    /// A path with at least this cost, as an example. It need not be satisfiable.
+    /// An example of a path that costs at least this much on `component`. Possibly no packet takes
+    /// it.
     pub path: Vec<ArcId>,
 }
 
 /// Result of one step of the search.
 #[derive(Debug)]
 pub enum Event {
-    /// Nothing to report yet.
+    /// The search continues; this step found nothing to report.
     Working,
     /// A tighter bound on the paths that have not been reported yet.
     Bound(Bound),
     /// A satisfiable path before the slowest one is known ([`Search::request_early_path`]).
     EarlyPath(Box<FoundPath>),
-    /// The slowest satisfiable path that was not reported earlier.
+    /// The slowest satisfiable path among those that were not reported before.
     Path(Box<FoundPath>),
     /// All satisfiable paths have been reported.
     Complete,
@@ -99,7 +103,7 @@ pub struct Statistics {
     pub candidates: u64,
     /// Number of satisfiable paths.
     pub satisfiable: u64,
-    /// Number of paths found unsatisfiable for their packet size.
+    /// Number of checked paths that no packet of the considered size takes.
     pub unsatisfiable: u64,
     /// Number of program runs by input enumeration.
     pub runs: u64,
@@ -110,14 +114,15 @@ pub struct Search<S> {
     unrolled: Unrolled,
     /// Graph of all paths with their costs.
     costs: CostGraph,
-    /// Graph without the paths that folded nogoods exclude.
+    /// Graph without the paths that contain folded nogoods.
     folded: Folded,
     target: Target,
     metric: Metric,
     options: SearchOptions,
     checker: PathChecker<S>,
     nogoods: Nogoods,
-    /// Lagrange multipliers for each component and each length of a size class.
+    /// Lagrange multipliers for each component and each size class, which is given by its least
+    /// length.
     ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
@@ -126,7 +131,7 @@ pub struct Search<S> {
     max_packet: u32,
     /// Paths found so far.
     known: HashSet<Vec<ArcId>>,
-    /// Tightest bound so far. Classes that are created later start with looser bounds.
+    /// Tightest bound so far. Size classes that are created later start with looser bounds.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
@@ -139,7 +144,7 @@ pub struct Search<S> {
     enumeration: Option<Enumeration>,
     /// Schedule of input enumeration.
     turns: Schedule,
-    /// State of the search for an early path.
+    /// State of the separate search for an early path.
     descent: EarlyPathSearch<S>,
 }
 
@@ -269,19 +274,19 @@ impl<S: Solver> Search<S> {
         })
     }
 
-    /// Returns the components whose cost counts.
+    /// Returns the numbers of the components that the metric takes into account.
     fn components(&self) -> Range<usize> {
         let all = self.metric.components(self.costs.components());
         self.options.only_component.map_or(all, |only| only..only + 1)
     }
 
-    /// Returns the cost of a path, overhead included.
+    /// Returns the cost of a path, including the fixed cost per packet.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         self.costs.path_cost(path)
     }
 
-    /// Returns the slowness of a cost for packets of `length` bytes, and the component that causes
-    /// it.
+    /// Returns the slowness of a path with this cost for packets of `length` bytes, and the number
+    /// of the component that causes it.
     pub fn slowness(&self, cost: &CostVector, length: u32) -> (usize, Slowness) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         self.components()
@@ -290,10 +295,12 @@ impl<S: Solver> Search<S> {
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) of a path that was found.
-    /// Replaces the path's model by the model of a run that relies on nothing else.
+    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) that suffices for taking a path
+    /// found by the search. Replaces the path's model by the model of a run that relies on nothing
+    /// else.
     ///
     /// # Errors
+    ///
     /// Fails if execution or the solver fails.
     pub fn reliances(
         &mut self,
@@ -302,10 +309,12 @@ impl<S: Solver> Search<S> {
         self.checker.reliances(&mut self.unrolled, found)
     }
 
-    /// Replaces the model of a path that was found by a run that starts with the values in
-    /// `wanted`. Returns false if no such run was found.
+    /// Tries to find a run of a reported path that starts with the values in `wanted`, given as
+    /// pairs of a term and its value. If such a run is found, replaces the model of `found` by it
+    /// and returns true.
     ///
     /// # Errors
+    ///
     /// Fails if the solver fails.
     pub fn try_start_values(
         &mut self,
@@ -321,10 +330,11 @@ impl<S: Solver> Search<S> {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Processes one subproblem. After [`enumerate_all`](Self::enumerate_all), processes one arc of
-    /// the enumeration instead.
+    /// Runs one step of the search and returns its result. A step examines one set of paths. After
+    /// [`enumerate_all`](Self::enumerate_all), a step follows one arc of the enumeration instead.
     ///
     /// # Errors
+    ///
     /// Fails if execution or the solver fails.
     pub fn step(&mut self) -> Result<Event, SearchError> {
         let event = self.advance();
@@ -456,8 +466,8 @@ impl<S: Solver> Search<S> {
         Ok(event)
     }
 
-    /// Stores nogoods, folds them into the graph as far as possible, and creates size classes for
-    /// size lemmas.
+    /// Adds nogoods, and folds as many of them as possible into the graph. Creates a size class for
+    /// each new length in a size lemma.
     fn learn(&mut self, mut found: Vec<Nogood>) {
         let (mut foldable, mut arcs) = (Vec::new(), Vec::new());
         for (index, nogood) in found.iter().enumerate() {

@@ -1,9 +1,11 @@
-//! A bound without unrolling: the heaviest path through each loop body, times its iterations.
+//! Computes a bound without unrolling: for each loop, the cost of its most expensive iteration
+//! times the number of iterations.
 //!
 //! This is the tree-based calculation of worst-case execution times (Puschner and Koza,
 //! "Calculating the maximum execution time of real-time programs", 1989). Costs of loops are added
 //! up from the innermost loop outwards, in time linear in the number of blocks and the nesting
-//! depth. If a cost depends on preceding work, the largest cost in any possible context counts.
+//! depth. If a cost depends on preceding work, the bound uses the largest cost in any possible
+//! context.
 
 use crate::SearchError;
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program};
@@ -11,13 +13,14 @@ use slowpath_stop::Stop;
 use slowpath_target::{Context, CostModel, CostVector};
 use std::collections::BTreeMap;
 
-/// Returns an upper bound for the cost of any run on each component, overhead included. Returns
-/// `None` if no path leaves the program.
+/// Returns an upper bound for the cost of any run on each component, including the fixed cost per
+/// packet. Returns `None` if no path leaves the program.
 ///
-/// For each loop of `flow`, `iterations` has the maximum number of executions of the loop's header
-/// per entry into the loop.
+/// For each loop of `flow`, `iterations` contains the maximum number of times that the loop's
+/// header runs each time the loop is entered.
 ///
 /// # Errors
+///
 /// Fails when `stop` holds.
 pub fn structural_bound(
     program: &Program,
@@ -48,13 +51,14 @@ pub fn structural_bound(
     }))
 }
 
-/// Returns an upper bound for the cost, on each component, of a run that executes `instructions`
-/// instructions, overhead included.
+/// Returns an upper bound, on each component, for the cost of a run that executes `instructions`
+/// instructions. The bound includes the fixed cost per packet.
 ///
 /// The cost of a block is divided evenly among its instructions. If a block has a cost but no
 /// instructions, the bound is infinite (saturated).
 ///
 /// # Errors
+///
 /// Fails when `stop` holds.
 pub fn instructions_bound(
     program: &Program,
@@ -82,12 +86,13 @@ pub fn instructions_bound(
     Ok(bound)
 }
 
-/// Cost of a loop, counted from its entry.
+/// Cost of running a loop once, from entering it to leaving it.
 #[derive(Default)]
 struct LoopCost {
-    /// Highest cost of an iteration that another iteration follows.
+    /// Highest cost of one iteration, among iterations that are followed by another one.
     iteration: Option<CostVector>,
-    /// Highest total cost of all iterations, for each destination after the loop.
+    /// For each place to which a run can leave the loop, the highest cost of all iterations
+    /// together.
     ways: BTreeMap<LoopExit, CostVector>,
 }
 
@@ -101,7 +106,8 @@ enum LoopExit {
 struct Structural<'a> {
     program: &'a Program,
     flow: &'a FlowGraph,
-    /// Highest cost of each block together with each of its edges; `None` if unreachable.
+    /// For each edge of each block, the highest cost of the block and the edge together; `None` if
+    /// unreachable.
     edges: Vec<[Option<CostVector>; 2]>,
     nothing: CostVector,
     /// Costs of the loops that have been processed.
@@ -109,8 +115,8 @@ struct Structural<'a> {
 }
 
 impl Structural<'_> {
-    /// Returns the heaviest paths through one iteration of a loop, or, without a loop, through the
-    /// program.
+    /// Computes the costs of the most expensive paths through one iteration of a loop. If `scope`
+    /// is `None`, computes them for the whole program.
     fn walk(&self, scope: Option<LoopId>) -> LoopCost {
         let (blocks, header) = match scope {
             Some(id) => {
@@ -157,7 +163,7 @@ impl Structural<'_> {
         found
     }
 
-    /// Returns the loop whose parent is `scope` and whose header is `block`.
+    /// Returns the loop that is directly inside `scope` and begins with `block`.
     fn child(&self, scope: Option<LoopId>, block: BlockId) -> Option<LoopId> {
         let mut inner = self.flow.innermost[block.index()];
         while let Some(id) = inner.filter(|_| inner != scope) {
@@ -170,7 +176,7 @@ impl Structural<'_> {
         None
     }
 
-    /// Returns true if the block is part of the loop `scope`; without a loop, always true.
+    /// Returns true if the block is part of the loop `scope`, or if `scope` is `None`.
     fn is_inside(&self, block: BlockId, scope: Option<LoopId>) -> bool {
         let mut around = self.flow.innermost[block.index()];
         while around != scope {
@@ -181,8 +187,8 @@ impl Structural<'_> {
     }
 }
 
-/// Returns the highest cost of each block together with each of its edges, over all reachable
-/// contexts.
+/// Returns, for each edge of each block, the highest cost of the block and the edge together in any
+/// context that a run can reach.
 fn heaviest_edges(
     program: &Program,
     model: &CostModel,
@@ -216,7 +222,7 @@ fn heaviest_edges(
     Ok(heaviest)
 }
 
-/// Multiplies a cost by `count`, saturating.
+/// Multiplies a cost by `count`. Results that are too large become the maximum number.
 fn times(cost: CostVector, count: u64) -> CostVector {
     let mut product = cost;
     for (component, &ticks) in cost.as_slice().iter().enumerate() {

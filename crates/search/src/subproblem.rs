@@ -1,4 +1,5 @@
-//! Subproblems of the branch and bound: decisions about arcs, and the longest remaining path.
+//! Sets of paths in the branch and bound. A set is described by decisions about arcs: which ones
+//! its paths must take, and which ones they must not take.
 
 use slowpath_exec::ArcId;
 use slowpath_target::{CostVector, Slowness};
@@ -8,7 +9,7 @@ use std::rc::Rc;
 /// Status of an arc in a subproblem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArcStatus {
-    /// Undecided.
+    /// Paths may take the arc or not.
     Free,
     /// Every path must take the arc.
     Required,
@@ -16,18 +17,18 @@ pub enum ArcStatus {
     Forbidden,
 }
 
-/// A decision about an arc, linked to the preceding decisions.
+/// A decision about an arc, with a link to the earlier decisions.
 #[derive(Debug)]
 pub struct Decision {
     /// Arc that the decision is about.
     pub arc: ArcId,
     /// True if paths must take the arc, false if they must not take it.
     pub required: bool,
-    /// Earlier decisions.
+    /// The decisions that were made earlier.
     pub before: Decisions,
 }
 
-/// A list of decisions, latest first, that can share its tail with other lists.
+/// A list of decisions, latest first. Lists can share their earlier decisions.
 pub type Decisions = Option<Rc<Decision>>;
 
 /// Returns `before` with one more decision.
@@ -56,7 +57,7 @@ impl Drop for Decision {
 /// A set of paths that may contain the slowest path, with a bound on their slowness.
 #[derive(Clone, Debug)]
 pub struct Subproblem {
-    /// Upper bound on `component` for the slowness of the paths, for packets of at least `length`
+    /// Upper bound for the slowness of the paths on `component`, for packets of at least `length`
     /// bytes.
     pub slowness: Slowness,
     /// Least packet length of the size class, in bytes.
@@ -65,14 +66,16 @@ pub struct Subproblem {
     pub component: usize,
     /// Decisions that define the set.
     pub decisions: Decisions,
-    /// Longest path of the set, which may contain unfolded nogoods; empty if it has not been
-    /// computed.
+    /// Longest path of the set; empty if it has not been computed. The path may contain nogoods
+    /// that are not folded into the graph.
     pub path: Vec<ArcId>,
     /// Cost of `path`.
     pub cost: CostVector,
-    /// Upper bound for the cost on `component` of all paths in the set without a nogood, in ticks.
+    /// Upper bound for the cost on `component` of the paths in the set that contain no nogood, in
+    /// ticks.
     pub ticks: u64,
-    /// Order among equally slow subproblems: later ones come first, for a depth-first search.
+    /// Decides between equally slow subproblems: the one with the larger number comes first, so
+    /// that the search goes deep.
     pub serial: u64,
 }
 

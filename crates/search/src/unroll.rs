@@ -1,4 +1,5 @@
-//! Unrolling: symbolic execution of all paths together. Each instance of a block is a node.
+//! Unrolls a program: executes all its paths symbolically and makes a separate node for each copy
+//! of a block.
 //!
 //! A loop ends when the facts on the path rule out its back edges. The kernel's verifier finds loop
 //! bounds in the same way (`kernel/bpf/verifier.c`, `is_branch_taken` and `check_cond_jmp_op`).
@@ -13,17 +14,19 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Maximum numbers of iterations, for loops whose bound cannot be derived or is too high.
+/// Maximum numbers of iterations that the user states. They serve for loops whose bound the
+/// analysis cannot derive, or whose bound is too high.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
-    /// Limit of every loop that is not listed in `at` and whose bound cannot be derived.
+    /// Limit for every loop that is not listed in `at` and for which the analysis cannot derive a
+    /// bound.
     pub every: Option<u32>,
     /// Pairs of an instruction in a loop and a limit. The limit applies to the innermost loop
     /// around the instruction, and to all inlined copies of this loop. It also cuts loops whose
     /// derived bound is higher.
     pub at: Vec<(u32, u32)>,
-    /// Instructions in loops whose bound is known to be underivable, so that the analysis does not
-    /// try to derive it.
+    /// Instructions in loops for which the analysis is known to find no bound. It does not try to
+    /// find one for these loops.
     pub underivable: Vec<u32>,
 }
 
@@ -52,22 +55,22 @@ pub fn stated_limits(
     Ok(limits.iter().map(stated).collect())
 }
 
-/// Maximum number of nodes; larger programs are rejected.
+/// Maximum number of nodes. The analysis rejects programs that need more.
 const MAX_NODES: usize = 1_000_000;
 /// Number of iterations after which a loop without a limit is considered unbounded.
 const MAX_ITERATIONS: u32 = 10_000;
 
 /// An unrolled program with the terms of its execution.
 pub struct Unrolled {
-    /// Graph of block instances.
+    /// The graph of nodes and arcs.
     pub dag: Dag,
     /// Symbolic executor, which owns the terms of the conditions.
     pub executor: Executor,
-    /// State at each arc that leaves the program.
+    /// For each arc that leaves the program, the state of registers and memory there.
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// The entries of `assumptions` about loops whose derived bound is higher than the limit.
+    /// Those entries of `assumptions` that are about loops with a derived bound above the limit.
     pub cuts: Vec<String>,
 }
 
@@ -128,7 +131,7 @@ pub fn unroll_from(
     }
 }
 
-/// The reason for cutting a loop at its limit.
+/// The reason why a loop is cut at its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutReason {
     /// No bound could be derived.
@@ -137,18 +140,19 @@ enum CutReason {
     Requested(u32),
 }
 
-/// Limit and state of one loop.
+/// The limit of one loop, and whether it has to be applied.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
     count: Option<u32>,
     /// True if the user stated the limit for this particular loop; it then overrides a derived
     /// bound.
     explicit: bool,
-    /// Reason to apply the limit; `None` as long as a derived bound may suffice instead.
+    /// Reason for applying the limit; `None` as long as a derived bound may make the limit
+    /// unnecessary.
     cut: Option<CutReason>,
 }
 
-/// The reason for ending unrolling early.
+/// The reason why unrolling ends early.
 enum UnrollAbort {
     Error(SearchError),
     /// This loop must be cut.
@@ -227,7 +231,7 @@ struct Unroller<'a> {
 }
 
 impl Unroller<'_> {
-    /// Unrolls the blocks of one loop iteration once, or, without a loop, of the whole program.
+    /// Unrolls the blocks of one iteration of a loop, or of the whole program if `scope` is `None`.
     fn scope(&mut self, scope: Option<LoopId>) -> Result<(), UnrollAbort> {
         let flow = Rc::clone(&self.flow);
         let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
@@ -248,8 +252,8 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the loop whose parent is `scope` and which contains the loop `inner` or is `inner`
-    /// itself.
+    /// Returns the loop that is directly inside `scope` and that contains the loop `inner` or is
+    /// equal to it.
     fn child(&self, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
         let mut current = inner?;
         loop {
@@ -302,7 +306,8 @@ impl Unroller<'_> {
         }
     }
 
-    /// Records that a limit cuts a loop; only one entry for all iterations of an outer loop.
+    /// Records that a limit cuts a loop. A loop that runs in several iterations of an outer loop is
+    /// recorded once.
     fn note(&mut self, location: u32, count: u32, why: CutReason) {
         let sentence = match why {
             CutReason::Unlimited => {
@@ -321,10 +326,10 @@ impl Unroller<'_> {
         }
     }
 
-    /// Returns the loop to cut after unrolling failed, if a limit can help. An unbounded loop is
-    /// cut itself if it has reached its limit and the limit is not applied yet. Otherwise, the
-    /// outermost running loop that has reached its limit is cut, because an inner loop may fail
-    /// only because this loop repeats it.
+    /// Selects the loop to be cut after unrolling failed; `None` if no limit can help. If a loop
+    /// without a bound has reached its limit, and the limit is not applied yet, this loop is cut.
+    /// Otherwise, the outermost running loop that has reached its limit is cut, because an inner
+    /// loop may fail only because this loop repeats it.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
@@ -388,8 +393,9 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the possible successors of a block: index of the edge, state, and condition. The
-    /// condition is `None` unless both edges are possible.
+    /// Returns the ways in which a run can continue after a block. Each way contains the number of
+    /// the edge, the state, and the condition for taking the edge. The condition is `None` unless
+    /// both edges are possible.
     fn ways(
         &self,
         state: SymbolicState,
@@ -408,7 +414,7 @@ impl Unroller<'_> {
         ways
     }
 
-    /// Removes the arcs without a target, which limits have cut, from the graph.
+    /// Removes the arcs that limits have cut, because they lead nowhere.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
         let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;

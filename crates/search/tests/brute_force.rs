@@ -1,4 +1,5 @@
-//! Compares the search with enumeration of every path, on random small programs.
+//! Tests the search on small random programs by comparing its paths with an enumeration of every
+//! path.
 
 use crate::common;
 
@@ -21,7 +22,7 @@ fn unrolled(program: &Program) -> Unrolled {
     unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Runs the witness of a path; the run must take this path at this cost.
+/// Runs the program on the witness of a path. The run must take this path and cost the same.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let executor = &unrolled.executor;
     let program = executor.program();
@@ -125,7 +126,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     }
 }
 
-/// Generates a schedule of input enumeration.
+/// Generates a choice of when inputs are enumerated.
 fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
     prop_oneof![
         Just(InputEnumeration::Never),

@@ -1,4 +1,5 @@
-//! Compares the cost automaton with pricing each path event by event.
+//! Tests that the cost automaton yields the same cost for a path as pricing the path event by
+//! event.
 
 use crate::common;
 

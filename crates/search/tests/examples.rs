@@ -1,5 +1,5 @@
-//! Compares the search with enumeration on the example programs. If a program has few paths, the
-//! slowest path of the search must be the slowest of all paths, each checked separately.
+//! Tests the search on the example programs. If a program has few paths, the slowest path of the
+//! search must be the slowest of all paths, each checked separately.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -16,10 +16,11 @@ use slowpath_target::Target;
 
 /// Minimum and maximum packet length, in bytes.
 const PACKETS: (u32, u32) = (14, 190);
-/// Maximum number of paths of an enumerated program; programs with more paths are skipped.
+/// Maximum number of paths of a program whose paths are enumerated. Programs with more paths are
+/// skipped.
 const AFFORDABLE: u64 = 400;
 
-/// Returns the example programs with the names of their objects.
+/// Returns the example programs, each with the name of its object file.
 fn programs() -> Vec<(String, Lifted)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("examples: {e}"));

@@ -1,5 +1,5 @@
-//! Compares input enumeration with concrete runs on every input. Also programs with 16 input bits
-//! that only input enumeration can decide.
+//! Tests input enumeration by running programs concretely on every input. Also tests programs with
+//! 16 input bits that only input enumeration can decide.
 
 use crate::common;
 use crate::structured;
@@ -20,11 +20,11 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
 
-/// Maximum number of runs of a program. Programs that draw values in every iteration of a loop
-/// exceed it and are skipped.
+/// Maximum number of concrete runs of a program. Programs that draw values in every iteration of a
+/// loop need more and are skipped.
 const MOST_RUNS: usize = 3_000;
 
-/// Cost and minimum packet length of each path, in bytes.
+/// For each path, its cost and the length of its shortest packet in bytes.
 type Paths = BTreeMap<Vec<ArcId>, (CostVector, u32)>;
 
 fn model(program: &Program) -> (Target, CostModel) {
@@ -37,7 +37,7 @@ fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
     unroll(Rc::new(program.clone()), limits, &slowpath_stop::Stop::never()).expect("unrolls")
 }
 
-/// Returns the arcs of a run, or `None` if a limit has cut one of them.
+/// Returns the arcs that a run takes, or `None` if a limit has removed one of them from the graph.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -137,7 +137,7 @@ fn cond() -> impl Strategy<Value = Cond> {
     ]
 }
 
-/// Generates a statement that draws values only outside loops, where each draw is a single input.
+/// Generates a statement. It draws values only outside loops, where each draw is a single input.
 fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     let value = || 0..VALUES;
     let draw = move |dst| match loops {
@@ -155,7 +155,7 @@ fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     ]
 }
 
-/// Generates statements that only read and mix values.
+/// Generates a list of statements that only read and combine values.
 fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     let leave = cond().prop_map(|cond| Stmt::Leave { cond });
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
@@ -180,7 +180,7 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 1..most).boxed()
 }
 
-/// Returns the number of statements that draw.
+/// Returns the number of statements that draw a value.
 fn draws(statements: &[Stmt]) -> usize {
     let of = |statement: &Stmt| match statement {
         Stmt::Element(Element::Draw { .. }) => 1,
@@ -203,8 +203,9 @@ fn searched(
     Search::with_options(start, &model, target, metric, shape.packets, solver, options)
 }
 
-/// Compares the paths of a search with the paths of the runs. Unless `exhaust` is set, the slowest
-/// paths must come first. Returns the number of runs of the trial if it tried all inputs.
+/// Compares the paths that a search reports with the paths of all concrete runs. Unless `exhaust`
+/// is set, the search must report the slowest paths first. Returns the number of program runs by
+/// the trial if it tried all inputs.
 fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Option<u64> {
     let mut missing = expected.clone();
     // Number of missing paths for each slowness.
@@ -308,7 +309,8 @@ proptest! {
     }
 }
 
-/// Number of steps after which a search counts as endless; most steps are turns of a trial.
+/// Maximum number of steps of a search; a search that takes more is considered endless. Most steps
+/// are turns of a trial.
 const PATIENCE: usize = 2_000;
 
 /// Checks that the slowest path found costs as much as the slowest run over all packets.

@@ -1,4 +1,5 @@
-//! Many slow paths that are unsatisfiable for the same few reasons.
+//! Tests the search on programs with many slow paths that are unsatisfiable for the same few
+//! reasons.
 
 use crate::common;
 
@@ -10,12 +11,12 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Cost of one counter step: five events of two cycles.
+/// Cost events of one counting step: five events of two cycles each.
 const WORK: [usize; 5] = [1; 5];
 
-/// Returns a program with one step for each of the lowest `bits` bits of r0; a step counts if its
-/// bit is set. A last step counts `bits` times if r0 is zero. No packet counts in both parts, so
-/// 2^bits - 1 unsatisfiable paths are slower than any satisfiable path.
+/// Returns a program with one step for each of the lowest `bits` bits of r0. A step does work if
+/// its bit is set. A last step does as much work as all others together if r0 is zero. No packet
+/// does work in both parts, so 2^bits - 1 unsatisfiable paths are slower than any satisfiable path.
 fn explosion(bits: u8) -> Vec<BlockSpec> {
     let block = |ops, end, costs: &[usize]| BlockSpec {
         ops,

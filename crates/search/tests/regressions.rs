@@ -1,4 +1,5 @@
-//! Programs for which the search failed in the past, or for which it could fail.
+//! Tests the search on programs for which it once gave a wrong result, or for which it easily
+//! could.
 
 use crate::common;
 use crate::structured;

@@ -1,4 +1,5 @@
-//! Compares the structural bound with the longest path of the unrolled program.
+//! Tests that the bound without unrolling is not below the cost of the longest path of the unrolled
+//! program.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Compares the search on random structured programs with enumeration of every path and with
-//! concrete runs of random packets. The bounds must be valid at any time.
+//! Tests the search on random structured programs. Compares it with an enumeration of every path,
+//! and with concrete runs on random packets. The bounds must be valid at any time.
 
 use crate::common;
 use crate::structured;
@@ -71,7 +71,8 @@ fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     environment
 }
 
-/// Returns a random packet, stack and map, in which small values are more frequent.
+/// Returns an environment with a random packet, stack and map, and the packet's length. Small
+/// values are more frequent.
 fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u32) {
     let mut environment = Environment::with_fill(program, rng.random());
     let length = rng.random_range(shape.packets.0..=shape.packets.1);
@@ -106,7 +107,7 @@ fn cost_of(run: &Run, model: &CostModel) -> CostVector {
     cost
 }
 
-/// Returns the arcs of a run, or `None` if a step of the run has no arc.
+/// Returns the arcs that a run takes, or `None` if the graph has no arc for a step of the run.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -239,8 +240,8 @@ fn rounds() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)]
 }
 
-/// Returns a separate limit for each loop, because a common limit does not cut loops with a derived
-/// bound.
+/// Returns limits with a separate entry for each loop. A common limit would not cut loops whose
+/// bound the analysis can derive.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");
     let header = |inside: &Loop| program.block(inside.header).first.0;

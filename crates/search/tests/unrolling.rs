@@ -1,4 +1,4 @@
-//! Loop bounds: derived, stated by the user, and missing.
+//! Tests loop bounds that the analysis derives, that the user states, and that are missing.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ fn unrolled(specs: &[BlockSpec], limits: UnrollLimits) -> Result<Unrolled, Searc
     unroll(Rc::new(program(specs)), &limits, &Stop::never())
 }
 
-/// Returns the number of instances of a block.
+/// Returns the number of copies of a block in the unrolled program.
 fn instances(unrolled: &Unrolled, block: u32) -> usize {
     unrolled.dag.nodes.iter().filter(|node| node.block.0 == block).count()
 }

@@ -1,4 +1,5 @@
-//! Branch and bound: splits subproblems, propagates decisions, and computes longest paths.
+//! Splits sets of paths into smaller sets, rules out arcs in them, and computes their longest
+//! paths.
 
 use super::{Metric, Search};
 use crate::dag::Head;
@@ -10,8 +11,8 @@ use slowpath_target::{CostVector, Slowness};
 use std::collections::BTreeSet;
 
 impl<S: Solver> Search<S> {
-    /// Queues a subproblem again with a better bound, if an attempt is due and Lagrange multipliers
-    /// yield such a bound. Returns true if the subproblem was queued.
+    /// Tries to lower the bound of a subproblem with Lagrange multipliers, if the schedule permits
+    /// it. On success, queues the subproblem again with the lower bound and returns true.
     pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
         // Reduced costs are signed, so components with very large costs get no multipliers.
         if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
@@ -40,7 +41,8 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Queues all paths of a size class with a trivial bound. Most classes need no better bound.
+    /// Adds a size class to the queue, with all its paths and a bound that needs no computation.
+    /// Most classes never need a better bound.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -72,14 +74,14 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Splits a subproblem so that no part contains a path with all of `arcs`. Arcs that occur in
-    /// most nogoods come first, because decisions about them have the greatest effect.
+    /// Splits a subproblem so that no part contains a path with all of `arcs`. Decides first about
+    /// the arcs that occur in most nogoods, because they have the greatest effect.
     pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
         self.split(subproblem, &arcs);
     }
 
-    /// Splits a subproblem so that its parts contain all paths except its current path.
+    /// Splits a subproblem into parts that together contain all its paths except its longest path.
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
         let mut arcs = subproblem.path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
@@ -104,7 +106,8 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Queues a set of paths unless it is empty. `limit` is the bound of a set that contains it.
+    /// Adds a set of paths to the queue unless it is empty. `limit` is the bound of a larger set
+    /// that contains it.
     pub(super) fn add(
         &mut self,
         length: u32,
@@ -143,8 +146,8 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Computes the arcs that the decisions allow for packets of `length` bytes, from each nogood
-    /// separately. Returns false if no path can be left.
+    /// Determines the arcs that paths can still take after the decisions, for packets of `length`
+    /// bytes. Applies each nogood separately. Returns false if no path can remain.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
@@ -174,8 +177,8 @@ impl<S: Solver> Search<S> {
         true
     }
 
-    /// Allows the arcs of paths that take all required arcs. Nodes are in topological order, so
-    /// such a path cannot skip the tail of a required arc.
+    /// Allows only arcs of paths that take all required arcs. Nodes are in topological order, so
+    /// such a path cannot skip a node that a required arc leaves.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
         // Number of required arcs whose tail comes before each node.

@@ -1,10 +1,10 @@
-//! An early path: a satisfiable path that is reported before the slowest path is found. Its cost is
-//! a lower bound while the search continues.
+//! Looks for an early path: a satisfiable path that is reported before the slowest path is found.
+//! Its cost is a lower bound for the slowest path.
 //!
-//! The descent is a depth-first search that follows the heavier arc of each node first. It skips an
-//! arc if no packet that reaches the node takes it. Every prefix is satisfiable, so the first
-//! descent ends with a path. The descent has its own solver and nogoods and thus does not affect
-//! the results of the search.
+//! This search is called the descent. It runs depth-first and follows the most expensive arc of
+//! each node first. It skips an arc if no packet that reaches the node takes it. Every prefix is
+//! satisfiable, so the first descent ends with a path. The descent has its own solver and nogoods
+//! and thus does not affect the results of the search.
 
 use super::early_path_search::{EarlyPathSearch, Going};
 use super::{Event, Search};
@@ -16,13 +16,13 @@ use crate::nogood::Nogoods;
 use slowpath_smt::Solver;
 
 impl<S: Solver> Search<S> {
-    /// Requests an early satisfiable path ([`Event::EarlyPath`]), in case the search checks
-    /// `checked` paths without finding a satisfiable path. Only the descent uses `solver`.
+    /// Asks for an early path ([`Event::EarlyPath`]). The descent starts when the search has
+    /// checked `checked` paths without finding a satisfiable one. Only the descent uses `solver`.
     pub fn request_early_path(&mut self, solver: S, checked: u64) {
         self.descent = EarlyPathSearch::Waiting(solver, checked);
     }
 
-    /// Runs one step of the descent, if the descent gets this turn.
+    /// Runs one step of the descent if it is the descent's turn. Returns `None` otherwise.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
             self.descent = EarlyPathSearch::Over;

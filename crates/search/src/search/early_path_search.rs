@@ -1,11 +1,11 @@
-//! State of the descent, which looks for any satisfiable path while the main search looks for the
+//! State of the descent. It looks for any satisfiable path while the main search looks for the
 //! slowest one.
 
 use crate::check::PathChecker;
 use crate::enumerate::Enumeration;
 use crate::nogood::Nogoods;
 
-/// Phase of the descent.
+/// State of the descent.
 pub(super) enum EarlyPathSearch<S> {
     /// The descent was not requested, or it has ended.
     Over,
@@ -15,7 +15,7 @@ pub(super) enum EarlyPathSearch<S> {
     Going(Box<Going<S>>),
 }
 
-/// A descent in progress.
+/// A running descent.
 pub(super) struct Going<S> {
     pub enumeration: Enumeration,
     pub checker: PathChecker<S>,

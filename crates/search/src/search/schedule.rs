@@ -1,4 +1,4 @@
-//! Order in which the search and the trial of inputs take turns.
+//! Decides when the search and the trial of inputs take turns.
 //!
 //! The length of a turn is measured in steps, so results are reproducible. Neither search nor trial
 //! takes much more than twice the time that it would take alone. If the solver cannot decide a path
@@ -8,11 +8,11 @@
 use crate::inputs::{EnumeratedPath, Trial};
 use slowpath_target::{CostVector, Slowness};
 
-/// Effort of the search between two turns of the trial.
+/// Effort that the search spends between two turns of the trial.
 pub(super) const TURN: u64 = 16;
-/// Effort of the search before the first turn of the trial.
+/// Effort that the search spends before the first turn of the trial.
 const HEAD_START: u64 = 8 * TURN;
-/// Effort that counts for one check of a path, and for each solver call.
+/// Effort charged for checking a path, and additionally for each solver call.
 const CHECK: u64 = TURN;
 
 /// A satisfiable path with its cost.
@@ -26,10 +26,10 @@ pub(super) struct Priced {
     pub length: u32,
 }
 
-/// Phase of the trial.
+/// State of the trial.
 #[derive(Debug)]
 pub(super) enum TrialPhase {
-    /// Not yet estimated whether only few inputs matter.
+    /// The number of relevant inputs has not been estimated yet.
     Unplanned,
     /// No trial: too many inputs matter, or the trial took too long.
     Never,
@@ -39,17 +39,17 @@ pub(super) enum TrialPhase {
     Trying(Box<Trial>),
     /// The trial is complete; the costs of its paths are being computed.
     Pricing { trial: Box<Trial>, found: std::vec::IntoIter<EnumeratedPath>, priced: Vec<Priced> },
-    /// All remaining paths are known, slowest first.
+    /// The costs of all remaining paths are known. The paths are sorted, slowest first.
     Closed { trial: Box<Trial>, left: std::vec::IntoIter<Priced> },
 }
 
-/// Phase of the trial, and the schedule of turns.
+/// State of the trial, and the schedule that decides whose turn is next.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub closing: TrialPhase,
-    /// Effort of the search since the last turn of the trial.
+    /// Effort that the search has spent since the last turn of the trial.
     pub effort: u64,
-    /// Effort after which the trial gets its next turn.
+    /// Effort that the search may spend before the next turn of the trial.
     pub allowance: u64,
     /// True if the search waits until the trial ends.
     pub trial_only: bool,
@@ -65,7 +65,7 @@ impl Schedule {
         }
     }
 
-    /// Returns true if the trial gets the next turn.
+    /// Returns true if it is the trial's turn.
     pub fn due(&self) -> bool {
         match self.closing {
             TrialPhase::Unplanned | TrialPhase::Never => false,
@@ -76,7 +76,7 @@ impl Schedule {
         }
     }
 
-    /// Returns true if it has not been estimated yet whether only few inputs matter.
+    /// Returns true if the number of relevant inputs has not been estimated yet.
     pub fn is_unplanned(&self) -> bool {
         matches!(self.closing, TrialPhase::Unplanned)
     }
@@ -87,12 +87,12 @@ impl Schedule {
         self.trial_only
     }
 
-    /// Returns true if the trial is running or has yet to begin.
+    /// Returns true if the trial is running or may still begin.
     pub fn trying(&self) -> bool {
         matches!(self.closing, TrialPhase::Promising | TrialPhase::Trying(_))
     }
 
-    /// Adds the effort of a path check that made `questions` solver calls.
+    /// Charges the search for checking a path with `questions` solver calls.
     pub fn checked(&mut self, questions: u64) {
         self.effort += CHECK * (1 + questions);
     }

@@ -1,4 +1,4 @@
-//! Completion of a search by input enumeration: runs turns of the trial, and uses its result.
+//! Runs the turns of the trial, which tries all inputs, and reports the paths that the trial finds.
 
 use super::schedule::{Priced, TURN, TrialPhase};
 use super::{Bound, Event, Search};
@@ -12,11 +12,12 @@ use std::cmp::Reverse;
 
 /// Number of operations per turn of the trial. A turn takes some milliseconds.
 const SLICE: u64 = 1 << 21;
-/// Number of arcs of paths that one step prices.
+/// Number of arcs of the paths whose costs are computed in one step.
 const PRICED: usize = 1 << 18;
 
 impl<S: Solver> Search<S> {
-    /// Estimates whether only few inputs matter, unless this was done before.
+    /// Estimates whether the program has few relevant inputs. Does nothing if this was estimated
+    /// before.
     pub(super) fn plan(&mut self) {
         if !self.turns.is_unplanned() {
             return;
@@ -28,12 +29,14 @@ impl<S: Solver> Search<S> {
         self.checker.set_brief(self.turns.trying());
     }
 
-    /// Returns true if all relevant inputs have been tried. All remaining paths are then known.
+    /// Returns true if all combinations of relevant inputs have been tried. All remaining paths are
+    /// then known.
     pub fn has_tried_all(&self) -> bool {
         matches!(self.turns.closing, TrialPhase::Closed { .. })
     }
 
-    /// Runs a turn of the trial if one is due, or reports a path that the trial found.
+    /// Runs a turn of the trial if it is the trial's turn. Once the trial is complete, reports a
+    /// path that it found. Returns `None` if the search continues instead.
     pub(super) fn run_trial(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;
@@ -119,8 +122,8 @@ impl<S: Solver> Search<S> {
         Event::Working
     }
 
-    /// Returns the bound on the remaining paths if all of them are known, else `None`. The inner
-    /// `None` means that no path remains.
+    /// Returns the bound on the remaining paths if the trial has found all of them, else `None`.
+    /// The inner option is `None` if no path remains.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {
         let TrialPhase::Closed { trial, left } = &self.turns.closing else { return None };
         Some(left.as_slice().first().map(|next| {
@@ -131,7 +134,8 @@ impl<S: Solver> Search<S> {
         }))
     }
 
-    /// Returns the event that reports a path of the trial, with a verified packet.
+    /// Checks the packet of a path that the trial found, and returns the event that reports the
+    /// path.
     fn possible(&mut self, trial: &Trial, priced: &Priced) -> Result<Event, SearchError> {
         let mut path = Vec::new();
         trial.arcs(&priced.possible, &mut path);

@@ -1,4 +1,4 @@
-//! Random small programs, and a small target that prices them.
+//! Generates small random programs, and defines a small target that prices them.
 
 // Each test file uses only some of these items.
 
@@ -9,12 +9,12 @@ use slowpath_ir::{
     RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
-/// Minimum and maximum packet length of the programs, in bytes.
+/// Minimum and maximum length of the programs' packets, in bytes.
 pub const PACKETS: (u32, u32) = (60, 68);
 /// Number of general registers of the programs, 8 bits each.
 const REGISTERS: usize = 4;
 
-/// A target with context-dependent prices, like the real targets.
+/// A target in which the price of some work depends on the work before it, as on the real targets.
 pub const TARGET: &str = r#"
 schema = 1
 name = "test"
@@ -180,7 +180,8 @@ struct Registers {
     length: Reg,
 }
 
-/// Builds a program. Each block has one instruction, with the block's number.
+/// Builds a program from descriptions of its blocks. Each block has one instruction, whose number
+/// is the block's number.
 pub fn program(specs: &[BlockSpec]) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: &str, width| {

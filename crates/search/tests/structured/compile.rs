@@ -1,4 +1,4 @@
-//! Compiler from statements to IR programs.
+//! Compiles the statements of random programs to the IR.
 
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
@@ -49,7 +49,8 @@ pub(super) struct Compiler {
 
 const CLASSES: [&str; 5] = ["plain", "marks", "sensitive", "spaced", "far"];
 
-/// Builds the program. Each block has one instruction, with the block's number.
+/// Compiles statements to a program. Each block has one instruction, whose number is the block's
+/// number.
 pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: String, width| {
@@ -121,8 +122,8 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     program
 }
 
-/// Returns the prologue. It loads values from the packet, sets pointers to the packet and the
-/// stack, and spills the pointers to their slots.
+/// Returns the operations of the prologue. They load values from the packet, set pointers to the
+/// packet and the stack, and store the pointers in their stack slots.
 fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec<OriginOp> {
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(regs, &mut ops, InsnIdx(0));
@@ -160,7 +161,7 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     ops
 }
 
-/// Returns the address of a spill slot, which other stores cannot reach.
+/// Returns the address of a stack slot for spilled pointers. Other stores cannot reach the slot.
 fn slot(build: &mut BlockBuilder<'_>, registers: &Registers, index: u8) -> Operand {
     let offset = Operand::constant(32, 64 + 4 * u64::from(index));
     build.binary(BinaryOp::Add, registers.stack, offset)
@@ -183,8 +184,8 @@ impl Compiler {
         (BlockBuilder::new(&mut self.regs, &mut self.ops, insn), &self.registers)
     }
 
-    /// Ends the current block. Without `cond`, jumps to `target`; otherwise branches to `target` or
-    /// the block `next`.
+    /// Ends the current block and begins the block `next`. Without `cond`, the old block jumps to
+    /// `target`; otherwise it branches to `target` or `next`.
     pub(super) fn finish(&mut self, cond: Option<Reg>, target: Destination, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
@@ -250,7 +251,7 @@ impl Compiler {
         temp
     }
 
-    /// Counts an iteration, and then repeats or leaves the loop.
+    /// Counts an iteration, and then repeats the loop or leaves it.
     fn again(&mut self, inner: usize, next: usize) {
         let Loop { header, exit, times } = self.loops[inner];
         let (mut build, registers) = self.build();

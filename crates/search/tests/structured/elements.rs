@@ -1,5 +1,5 @@
-//! Statements on a hash map, on a table with known content, and on drawn values. The number of a
-//! key determines the address of its element.
+//! Statements of random programs that use a hash map, a table with known content, or drawn values.
+//! The number of a key determines the address of its element.
 
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
@@ -70,7 +70,8 @@ impl Compiler {
         }
     }
 
-    /// Branches to a new block if the pointer is null, and returns this block's number.
+    /// Ends the current block with a branch on whether the pointer is null. Returns the number of
+    /// the block at which both cases meet.
     fn unless_null(&mut self, handle: usize) -> usize {
         let (mut build, registers) = self.build();
         let handle = registers.handles[handle];

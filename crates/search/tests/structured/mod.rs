@@ -1,5 +1,5 @@
-//! Random structured programs. Their nested loops have several back edges and exits. They use
-//! several regions, multi-byte values, spilled pointers, hash maps and drawn values.
+//! Generates random programs with nested loops that have several back edges and exits. The programs
+//! use several regions, multi-byte values, spilled pointers, hash maps and drawn values.
 
 // Each test file uses only some of these items.
 
@@ -51,7 +51,7 @@ pub enum Stmt {
     ReadVia { dst: usize, pointer: usize, bytes: u8 },
     /// Writes 1 or 2 bytes through a pointer register.
     WriteVia { src: usize, pointer: usize, bytes: u8 },
-    /// Stores a pointer register in one of two stack slots.
+    /// Stores a pointer register in one of two stack slots (spilling).
     Spill { pointer: usize, slot: u8 },
     /// Loads a pointer register from one of the two stack slots.
     Fill { pointer: usize, slot: u8 },
@@ -75,7 +75,7 @@ pub enum Stmt {
     Break { cond: Cond, loops: usize },
     /// Continues with the next iteration if the condition holds.
     Continue { cond: Cond },
-    /// Leaves the program if the condition holds.
+    /// Exits the program if the condition holds.
     Leave { cond: Cond },
 }
 
@@ -158,8 +158,8 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 0..most).boxed()
 }
 
-/// Generates statements that write and read through a pointer into the packet or the stack. The
-/// region of the pointer is known only on single paths.
+/// Generates statements that write and read through a pointer into the packet or the stack. Only on
+/// a single path is it known into which of the two the pointer points.
 fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     let value = 0..VALUES;
     let parts = (cond(), value.clone(), cond(), simple(), simple(), list(0, 1));
