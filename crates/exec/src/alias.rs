@@ -1,12 +1,13 @@
-//! Alias analysis between a load and an earlier store or clearing, as precise as the terms of their
-//! addresses allow. Also computes the value that the load receives from the store.
+//! Determines whether a load reads bytes that an earlier operation wrote, and the value that it
+//! reads. The earlier operation either stores a value or sets bytes to zero ("clears" them). The
+//! result is as precise as the terms of the addresses allow.
 
 use crate::executor::Executor;
 use crate::memory::Location;
 use slowpath_smt::{Node, TermId};
 
 impl Executor {
-    /// Returns the effect of a store of `value` at `to` on a load of `bytes` bytes at `at`.
+    /// Returns how storing `value` at `to` affects a later load of `bytes` bytes at `at`.
     pub(crate) fn alias(&mut self, at: Location, to: Location, value: TermId, bytes: u8) -> Alias {
         if at.region != to.region {
             return Alias::No;
@@ -48,7 +49,7 @@ impl Executor {
         }
     }
 
-    /// Returns the effect of a store of `value` at `to` on a load of one byte at `at`.
+    /// Returns how storing `value` at `to` affects a later load of one byte at `at`.
     pub(crate) fn alias_byte(&mut self, at: Location, to: Location, value: TermId) -> ByteAlias {
         if at.region != to.region {
             return ByteAlias::No;
@@ -74,7 +75,7 @@ impl Executor {
         if possible.is_empty() { ByteAlias::No } else { ByteAlias::May(possible) }
     }
 
-    /// Returns the effect of clearing `count` bytes at `to` on a load of one byte at `at`.
+    /// Returns how setting `count` bytes at `to` to zero affects a later load of one byte at `at`.
     pub(crate) fn alias_cleared_byte(
         &mut self,
         at: Location,
@@ -94,8 +95,8 @@ impl Executor {
         }
     }
 
-    /// Returns the effect of clearing `count` bytes at `to` on a load of `bytes` bytes at `at`. The
-    /// load sees zero if all its bytes are certainly cleared.
+    /// Returns how setting `count` bytes at `to` to zero affects a later load of `bytes` bytes at
+    /// `at`. If the load certainly reads only such bytes, its value is zero.
     pub(crate) fn alias_cleared(
         &mut self,
         at: Location,
@@ -119,9 +120,9 @@ impl Executor {
         }
     }
 
-    /// Returns the condition that `at` is `byte` bytes behind `to`, where `distance` is `at - to`.
-    /// Offsets can have several parts, such as an element number and a position within the element.
-    /// Compares the parts separately if this yields a simpler condition.
+    /// Returns the condition that `at` lies `byte` bytes after `to`. `distance` is the term `at -
+    /// to`. Offsets can consist of several parts, such as an element number and a position within
+    /// the element. Compares the parts separately if this yields a simpler condition.
     fn at_distance(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
         let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
         let by_distance = self.pool.eq(distance, wanted);
@@ -143,26 +144,27 @@ impl Executor {
     }
 }
 
-/// Effect of a store on a load of several bytes.
+/// The way in which an earlier write affects a load of several bytes.
 pub(crate) enum Alias {
-    /// The load does not see the store.
+    /// The load reads none of the written bytes.
     No,
-    /// The load sees only the store: this value.
+    /// The load reads only written bytes, and its result is this value.
     Must(TermId),
-    /// If the condition holds, the load sees only the store, with this value; otherwise it does not
-    /// see the store.
+    /// If the condition holds, the load reads only written bytes, and its result is this value.
+    /// Otherwise it reads none of them.
     Guarded(TermId, TermId),
-    /// The load may see a part of the stored value, or different parts in different runs.
+    /// The load may read some of the written bytes together with others, or different bytes in
+    /// different runs.
     Partial,
 }
 
-/// Effect of a store on a load of one byte.
+/// The way in which an earlier write affects a load of one byte.
 pub(crate) enum ByteAlias {
-    /// The load does not see the store.
+    /// The load does not read a written byte.
     No,
-    /// The load sees the store: this value.
+    /// The load reads a written byte with this value.
     Must(TermId),
-    /// The load may see the store: each pair is a condition and the value that the load sees under
-    /// it.
+    /// The load may read a written byte. Each pair contains a condition and the value that the load
+    /// reads if the condition holds.
     May(Vec<(TermId, TermId)>),
 }

@@ -1,13 +1,12 @@
-//! Symbolic execution of all paths at once. Each phi becomes a choice between the values on its
-//! arcs, by the conditions under which the arcs are taken (gated single assignment: Ottenstein,
-//! Ballance and MacCabe, "The program dependence web", PLDI 1990).
+//! Computes terms that describe values on all paths of a program at once. Each phi becomes a choice
+//! between the values on its arcs, by the conditions under which the arcs are taken (gated single
+//! assignment: Ottenstein, Ballance and MacCabe, "The program dependence web", PLDI 1990).
 //!
-//! One term then describes a value on every path, so that a single query covers all of them. Terms
-//! are shared and stay about as large as the program. Memory is read byte by byte where no single
-//! store determines the value.
+//! A single query about such a term covers all paths. Terms are shared and stay about as large as
+//! the program. Memory is read byte by byte where no single store determines the value.
 //!
-//! The caller owns the graph. For each node, it states the incoming arcs and their conditions;
-//! omitted arcs count as impossible. A value is correct for every run that reaches its definition,
+//! The caller owns the graph. For each node, it states the incoming arcs and their conditions; arcs
+//! that it omits count as impossible. A value is correct for every run that reaches its definition,
 //! and meaningless for other runs.
 
 mod reading;
@@ -24,9 +23,10 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Smaller constants are null, or null plus the offset of a field; programs do not access them.
+/// Constants below this number are null, or null plus the offset of a field. Programs do not access
+/// memory there.
 const NULL_PAGE: u64 = 4096;
-/// Maximum number of possible targets of one access.
+/// Maximum number of locations that one access may have.
 const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
@@ -34,11 +34,11 @@ const TURNS: u32 = 32;
 /// Resolver that computes the values of terms on all paths together.
 #[derive(Debug)]
 pub struct AllPaths {
-    /// Incoming arcs of each node, with their conditions. Each condition presupposes that the run
-    /// reaches the node.
+    /// For each node, its incoming arcs with their conditions. A condition is meaningful only for
+    /// runs that reach the node.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// Results of reads; `None` if no single store wrote all bytes of the read.
+    /// Results of reads as one value; `None` if the bytes were not written by a single store.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
@@ -48,20 +48,20 @@ pub struct AllPaths {
 enum Need {
     /// The value of a term.
     Term(TermId),
-    /// A read of the given number of bytes as one value.
+    /// The value of this number of bytes at a location, read as one value.
     Read(MemId, Location, u8),
 }
 
-/// The effect of a write on memory.
+/// The effect of a write on the bytes that it writes.
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
-    /// Zeros; the term is the number of bytes.
+    /// The bytes become zero; the term is their number.
     Zeros(TermId),
 }
 
-/// Possible targets of an access, each with its condition. The last target applies if no condition
-/// holds.
+/// Possible locations of an access, each with its condition. If no condition holds, the last
+/// location applies.
 type Places = Vec<(TermId, Location)>;
 
 impl Default for AllPaths {
@@ -71,7 +71,7 @@ impl Default for AllPaths {
 }
 
 impl AllPaths {
-    /// Creates a resolver without any nodes.
+    /// Creates a resolver that knows no nodes yet.
     pub fn new() -> Self {
         AllPaths {
             arrivals: HashMap::default(),
@@ -81,27 +81,29 @@ impl AllPaths {
         }
     }
 
-    /// States the arcs into a node. Each arc has a resolved 1-bit condition: a run that reaches the
-    /// node takes the arc if the condition holds. The conditions must exclude each other. Call this
-    /// before resolving any term that depends on the node.
+    /// Tells the resolver the arcs into a node, each with a resolved 1-bit condition. A run that
+    /// reaches the node comes over the arc whose condition holds. At most one of the conditions may
+    /// hold. Call this before resolving any term that depends on the node.
     pub fn arrive(&mut self, node: NodeId, arcs: Vec<(ArcId, TermId)>) {
         self.arrivals.insert(node, arcs);
     }
 
-    /// Returns the value of `term` on all paths.
+    /// Returns a term for the value of `term` on all paths.
     ///
     /// # Errors
-    /// [`ExecError::UnknownRegion`] if the term of an address does not show the region of an
-    /// access.
+    ///
+    /// [`ExecError::UnknownRegion`] if the region of an access cannot be seen from the term of its
+    /// address.
     pub fn resolve(&mut self, executor: &mut Executor, term: TermId) -> Result<TermId, ExecError> {
         self.find(executor, Need::Term(term))?;
         Ok(self.resolved[&term])
     }
 
-    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region at a resolved offset,
-    /// or `None` if the region has no address.
+    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region, from a resolved
+    /// offset on. Returns `None` if the region has no address.
     ///
     /// # Errors
+    ///
     /// As [`resolve`](Self::resolve).
     pub fn content(
         &mut self,
@@ -126,10 +128,12 @@ impl AllPaths {
         }
     }
 
-    /// Returns the instructions that may be the last to write the byte of a region at a resolved
-    /// offset, in ascending order. The flag is true if the byte may still have its initial value.
+    /// Returns the instructions that may have written the current value of a byte, in ascending
+    /// order. The byte is given by its region and a resolved offset. The flag is true if the byte
+    /// may still have its initial value.
     ///
     /// # Errors
+    ///
     /// As [`resolve`](Self::resolve).
     pub fn writers(
         &mut self,
@@ -187,7 +191,7 @@ impl AllPaths {
         Ok((writers.into_iter().collect(), initial))
     }
 
-    /// Returns the possible targets of an access, after resolving its address.
+    /// Resolves an address and returns the possible locations that it points to.
     fn place_of(
         &mut self,
         executor: &mut Executor,
@@ -199,7 +203,7 @@ impl AllPaths {
         places.ok_or_else(off_path)
     }
 
-    /// Computes a value, and first all values that it depends on.
+    /// Computes a value, after computing all values that it depends on.
     fn find(&mut self, executor: &mut Executor, root: Need) -> Result<(), ExecError> {
         let mut work = vec![root];
         while let Some(&need) = work.last() {
@@ -243,8 +247,8 @@ impl AllPaths {
         }
     }
 
-    /// Computes the value of a term if all values that it depends on are known. Otherwise adds the
-    /// unknown ones to `work`.
+    /// Computes the value of a term if the values that it depends on are known. Otherwise adds the
+    /// missing ones to `work` and returns `None`.
     fn term(
         &mut self,
         executor: &mut Executor,
@@ -281,7 +285,7 @@ impl AllPaths {
     }
 
     /// Returns the value of the first pair whose condition holds, or of the last pair if no
-    /// condition holds. Adds unknown values to `work`.
+    /// condition holds. Adds missing values to `work`.
     fn choose(
         &self,
         executor: &mut Executor,
@@ -319,8 +323,8 @@ impl AllPaths {
         Ok(choice(executor, &values))
     }
 
-    /// Reads consecutive bytes: as one value if a single store wrote them all, otherwise byte by
-    /// byte.
+    /// Reads consecutive bytes. If a single store wrote them all, reads them as one value,
+    /// otherwise byte by byte.
     fn together(
         &mut self,
         executor: &mut Executor,
@@ -351,8 +355,8 @@ impl AllPaths {
         Ok(value.filter(|_| work.len() == before))
     }
 
-    /// Returns the possible targets of an access. If the value of the address is not known yet,
-    /// adds it to `work`.
+    /// Returns the possible locations of an access. If the value of the address is not known yet,
+    /// adds it to `work` and returns `None`.
     fn places(
         &mut self,
         executor: &mut Executor,
@@ -398,7 +402,8 @@ impl AllPaths {
     }
 }
 
-/// Returns the error for a value whose definition no taken arc reaches; a defect of the caller.
+/// Returns the error for a value that is not defined on any of the taken arcs. This is a defect of
+/// the caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }
@@ -412,8 +417,8 @@ fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId
     Some(first.iter().rev().fold(last, over))
 }
 
-/// Returns the condition and both addresses if an address is a choice, possibly plus an offset. The
-/// offset is added to both addresses.
+/// Splits an address that is a choice between two addresses, possibly plus an offset. Returns the
+/// condition and both addresses, with the offset added to each.
 fn alternatives(executor: &mut Executor, address: TermId) -> Option<(TermId, TermId, TermId)> {
     if let Node::Ite(condition, then, other) = *executor.pool.node(address) {
         return Some((condition, then, other));

@@ -1,5 +1,5 @@
-//! Concrete execution of one packet on one path. It replays every witness, so it shares no code
-//! with symbolic execution except the definition of the IR.
+//! Executes a program concretely, with one packet and one initial state. Every witness is replayed
+//! in this way. The code shares nothing with symbolic execution except the definition of the IR.
 
 mod arithmetic;
 mod environment;
@@ -26,14 +26,14 @@ pub struct Taken {
     pub edge: usize,
 }
 
-/// Result of a completed run.
+/// Result of running a program to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Executed blocks in order, each with the edge over which the run left it.
     pub path: Vec<Taken>,
-    /// Cost events, in order.
+    /// Cost events of the run, in order.
     pub costs: Vec<CostEvent>,
-    /// Number of the exit.
+    /// Number of the exit over which the run left the program.
     pub exit: u32,
     /// Final values of all bytes that the run wrote, by region and offset.
     pub written: ByteMap,
@@ -44,19 +44,19 @@ pub struct Run {
     pub regs: Vec<u64>,
     /// Pairs that were interned ([`BinaryOp::Intern`]), with their numbers.
     pub interned: HashMap<(u64, u64), u32>,
-    /// Number of executed [`Op::Unknown`] operations.
+    /// Number of [`Op::Unknown`] operations that the run executed.
     pub unknowns: usize,
-    /// Reliances of the run.
+    /// The reliances that the run depends on.
     pub relied: BTreeSet<RelianceId>,
-    /// True if the run ended in [`Destination::Never`]: the initial state contradicts a guarantee
-    /// of the device.
+    /// True if the run ended in [`Destination::Never`]. The initial state then contradicts
+    /// something that the device guarantees.
     pub impossible: bool,
 }
 
 /// The reason why a run could not be completed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConcreteError {
-    /// A load or store accesses an address outside of all regions.
+    /// A load or store uses an address that belongs to no region.
     #[error("instruction .{insn}: address {address:#x} is in no memory region")]
     Stray {
         /// Number of the instruction.
@@ -64,7 +64,7 @@ pub enum ConcreteError {
         /// The accessed address.
         address: u64,
     },
-    /// An operation clears more bytes than any device has.
+    /// An operation sets more bytes to zero than any device has.
     #[error("instruction .{insn} clears {bytes} bytes")]
     Cleared {
         /// Number of the instruction.
@@ -96,10 +96,11 @@ pub fn run(
     run_observed(program, environment, max_blocks, |_, _| {})
 }
 
-/// Runs a program like [`run`], and calls `entered` with each block and the registers before its
-/// first operation.
+/// Runs a program like [`run`]. Before the first operation of each block, calls `entered` with the
+/// block and the values of the registers.
 ///
 /// # Errors
+///
 /// See [`run`].
 pub fn run_observed(
     program: &Program,
@@ -172,14 +173,16 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
-    /// For each register that holds an address, the region that the address belongs to. The value
-    /// alone does not determine the region: offsets can exceed the distance between regions.
+    /// For each register that holds an address, the region into which the address points. The value
+    /// alone does not determine the region, because offsets can exceed the distance between
+    /// regions.
     points: Vec<Option<RegionId>>,
     written: ByteMap,
-    /// For each byte of memory that holds a part of an address, the region of this address.
+    /// For each byte of memory that is a part of a stored address, the region into which the
+    /// address points.
     spilled: FxHashMap<(RegionId, u64), RegionId>,
-    /// For each region, the width of its addresses and its base address, once the prologue has set
-    /// them.
+    /// For each region, the width and the value of its base address; `None` until the prologue has
+    /// set it.
     bases: Vec<Option<(u8, u64)>>,
     numbers: Numbers<'a>,
     /// Number of values that the run has drawn so far.
@@ -204,8 +207,8 @@ impl Core<'_> {
         }
     }
 
-    /// Returns the region that the result of an operation points to, or `None` if the result is not
-    /// an address. Does not handle loads.
+    /// Returns the region into which the result of an operation points, or `None` if the result is
+    /// not an address. Does not handle loads.
     fn result_points(&self, op: &Op) -> Option<RegionId> {
         match *op {
             Op::Copy { src, .. }
@@ -285,8 +288,8 @@ impl Core<'_> {
         Ok(())
     }
 
-    /// Returns the region of an address and the offset from its base. If the origin of the address
-    /// is unknown, the region is the one with the closest base.
+    /// Returns the region into which an address points, and the offset from the region's base. If
+    /// the origin of the address is unknown, selects the region with the closest base.
     fn place(&self, addr: Operand, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
         let (address, width) = self.value(addr);
         let known = self.bases.iter().enumerate();
@@ -309,7 +312,7 @@ impl Core<'_> {
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
 
-    /// Returns the initial value of a byte.
+    /// Returns the value that a byte has at the start of the run.
     fn initial(&self, key: (RegionId, u64)) -> u8 {
         match &self.program.regions[key.0.index()].content {
             Some(bytes) => {

@@ -15,7 +15,7 @@ pub enum ExecError {
         /// Number of the instruction.
         insn: u32,
     },
-    /// A register is read before it is written.
+    /// A program reads a register before writing it.
     #[error("instruction .{insn}: register {register} is read before it is written")]
     Undefined {
         /// Number of the instruction.
@@ -26,7 +26,7 @@ pub enum ExecError {
     /// Execution was interrupted.
     #[error("stopped: {0}")]
     Stopped(Reason),
-    /// A caller asked for a value on a path that does not pass its definition; a defect of
+    /// A caller asked for a value on a path on which the value is not defined. This is a defect of
     /// slowpath.
     #[error("internal error: {term} is not defined on this path")]
     OffPath {

@@ -1,10 +1,11 @@
-//! The symbolic step: executes blocks on registers and memory that hold terms.
+//! Executes blocks symbolically: registers and memory contain terms instead of numbers.
 //!
-//! Where paths meet, their states are merged. A register with different values becomes a new
-//! variable; each incoming arc determines its value (a gated phi, [`PathVariable::Phi`]). One pass
-//! over the unrolled graph therefore yields each condition as a term over inputs and phis.
-//! [`crate::Resolver`] chooses arcs and so turns these terms into the terms of one path. The
-//! analysis of all paths and the execution of single paths both use this module.
+//! Where paths meet, their states are merged. If a register has different values on them, it
+//! becomes a new variable, and each incoming arc determines the variable's value (a gated phi,
+//! [`PathVariable::Phi`]). One pass over the unrolled graph therefore yields each condition as a
+//! term over inputs and phis. [`crate::Resolver`] chooses arcs and so turns these terms into the
+//! terms of one path. The analysis of all paths and the execution of single paths both use this
+//! module.
 //!
 //! This module does not know costs and does not choose paths.
 
@@ -55,8 +56,8 @@ impl SymbolicState {
 pub(crate) enum PathVariable {
     /// A value that differs between the arcs into `node`; `incoming` has the value for each arc.
     Phi { node: NodeId, incoming: Vec<(ArcId, TermId)> },
-    /// A load whose region differs between paths, or that may read from a store whose region
-    /// differs.
+    /// A load for which no single value is valid on all paths. Its region differs between paths, or
+    /// it may read from a store whose region differs.
     Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
@@ -76,11 +77,11 @@ pub struct Executor {
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// See [`Start::volatile`].
     pub(crate) volatile: bool,
-    /// Cache of `locate_access`: the target of each address, or `None` if the term does not show
-    /// it.
+    /// Cache of `locate_access`: the location to which each address points, or `None` if the term
+    /// does not show it.
     pub(crate) located: HashMap<TermId, Option<Location>>,
-    /// Addresses whose target was not found, each with the maximum number of nested choices that
-    /// the failed lookup followed.
+    /// Addresses whose location was not found. Each has the maximum number of nested choices that
+    /// the failed attempt followed.
     pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
     /// Values drawn in the prologue, in order.
@@ -89,24 +90,25 @@ pub struct Executor {
     drawn: HashMap<NodeId, Vec<TermId>>,
     /// Values drawn in the block that is being executed.
     draws: Vec<TermId>,
-    /// Reliances of each block instance, with their conditions.
+    /// For each block instance, the reliances and the conditions under which a run relies on them.
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
     /// Reliances of the block that is being executed.
     reliances: Vec<(RelianceId, TermId)>,
-    /// Values that the next draws return, instead of new unknowns.
+    /// Values that the next draws return. If there are none, draws return new unknowns.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
     /// Registers that are live at the end of each block.
     live_out: Vec<Vec<Reg>>,
-    /// Registers of the block that is being executed.
+    /// Values of the registers in the block that is being executed.
     pub(crate) regs: Vec<Option<TermId>>,
     /// Registers that have a value in `regs`.
     held: Vec<Reg>,
     ticker: Ticker,
 }
 
-/// Returns the registers that successors of a block read, in ascending order.
+/// Returns the registers whose values a block must keep because its successors read them, in
+/// ascending order.
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
         Destination::Block(next) => Some(next),
@@ -119,7 +121,8 @@ fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
 }
 
 impl Executor {
-    /// Sets up the program's inputs and regions and executes its prologue.
+    /// Creates an executor for a program, with new unknowns for inputs and memory, and executes the
+    /// prologue.
     pub fn new(program: Rc<Program>) -> Result<(Self, SymbolicState), ExecError> {
         Executor::from_start(program, Start::default())
     }
@@ -190,8 +193,8 @@ impl Executor {
         Ok((executor, state))
     }
 
-    /// Records the base address of each region whose base register has just been written. The rest
-    /// of the prologue may then access the region.
+    /// Records the base address of each region whose base register the prologue has just written.
+    /// The rest of the prologue may then access the region.
     fn find_bases(&mut self) {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
@@ -221,27 +224,28 @@ impl Executor {
         self.arrays[region.index()]
     }
 
-    /// Returns the variables drawn in the block instance at `node` ([`Op::Unknown`]), in order of
-    /// execution. A draw with only one possible value is a constant.
+    /// Returns the variables that the block instance at `node` drew ([`Op::Unknown`]), in order of
+    /// execution. If only one value is possible, the variable is a constant.
     pub fn unknowns(&self, node: NodeId) -> &[TermId] {
         self.drawn.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the reliances of the block instance at `node` ([`Op::Rely`]), each with a 1-bit term
+    /// Returns the reliances of the block instance at `node` ([`Op::Rely`]). Each has a 1-bit term
     /// that is 1 if the run relies on it.
     pub fn reliances(&self, node: NodeId) -> &[(RelianceId, TermId)] {
         self.relied.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the variables drawn in the prologue, in order of execution.
+    /// Returns the variables that the prologue drew, in order of execution.
     pub fn prologue_unknowns(&self) -> &[TermId] {
         &self.drawn_first
     }
 
-    /// Executes the instance of a block at a node. Returns the branch condition if the block ends
-    /// in a branch.
+    /// Executes the block at a node and updates `state`. Returns the branch condition if the block
+    /// ends in a branch.
     ///
     /// # Errors
+    ///
     /// See [`ExecError`].
     pub fn run_block(
         &mut self,
@@ -279,13 +283,14 @@ impl Executor {
         Ok(condition)
     }
 
-    /// Returns the current values of the registers in `live`.
+    /// Returns the registers in `live` with their current values.
     fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
         let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
         Rc::new(live.iter().filter_map(value).collect())
     }
 
-    /// Returns the state after a branch outcome, or `None` if the facts rule this outcome out.
+    /// Returns the state of runs in which a branch condition has the value `holds`. Returns `None`
+    /// if the facts rule this out.
     pub fn assume(
         &self,
         state: &SymbolicState,
@@ -297,7 +302,7 @@ impl Executor {
         Some(SymbolicState { facts, ..state.clone() })
     }
 
-    /// Merges the incoming states at the start of `block`.
+    /// Merges the states that arrive at the start of `block` over several arcs.
     pub fn merge(
         &mut self,
         node: NodeId,
@@ -347,8 +352,9 @@ impl Executor {
         Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 
-    /// Merges several values into one term: a phi, or the value itself if all are equal. Merged
-    /// pointers into the same region keep their base, so their region stays known.
+    /// Merges the values that arrive over several arcs into one term. The result is a phi, or the
+    /// value itself if all are equal. If all values are pointers into one region, the result keeps
+    /// its base, so the region stays known.
     pub(crate) fn merge_values(
         &mut self,
         node: NodeId,
@@ -390,7 +396,7 @@ impl Executor {
         }
     }
 
-    /// Returns the value of an operand, as a constant if the facts leave only one value.
+    /// Returns the term of an operand. If the facts leave only one value, the term is a constant.
     fn operand(&mut self, operand: Operand, facts: &Facts) -> Result<TermId, ExecError> {
         let reg = match operand {
             Operand::Const { value, width } => return Ok(self.pool.constant(width, value)),
@@ -507,7 +513,7 @@ impl Executor {
         }
     }
 
-    /// Returns the next expected value if its domain lies within `domain`, else a new unknown.
+    /// Returns the next expected value if its domain lies within `domain`, otherwise a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
         // A value outside of this draw's domain belongs to another draw.
         if let Some(next) = self.expected.pop_front()

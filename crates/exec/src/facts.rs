@@ -1,5 +1,5 @@
-//! Facts about terms that follow from branch conditions: intervals and known bits, each with the
-//! conditions that it follows from.
+//! Derives facts about terms from branch conditions: the interval and the known bits of each term.
+//! Each fact names the conditions that it follows from.
 //!
 //! Facts reveal most contradictions without a solver, and name the few conditions that cause each
 //! contradiction. They also give the minimum packet length that a path needs. Facts are incomplete
@@ -22,8 +22,8 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Maximum number of different terms that a merged value may stand for. With more terms, none is
-/// tracked.
+/// Maximum number of different values on the arcs of a merge that are remembered for the merged
+/// value. If there are more, none is.
 const MAX_ARMS: usize = 4;
 
 /// A set of facts about terms that hold together.
@@ -33,7 +33,7 @@ pub struct Facts {
     history: Option<Rc<Change>>,
 }
 
-/// A fact that was added, with a link to the previous change.
+/// A change in a history of facts: one added fact, with a link to the previous change.
 #[derive(Debug)]
 struct Change {
     term: TermId,
@@ -41,8 +41,8 @@ struct Change {
     after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
-    /// An earlier change. Jumps reach any depth in a logarithmic number of steps (Myers, "An
-    /// applicative random-access stack", 1983).
+    /// A link to an earlier change. From any change, few such links lead to any earlier one (Myers,
+    /// "An applicative random-access stack", 1983).
     jump: Option<Rc<Change>>,
 }
 
@@ -87,13 +87,13 @@ impl Facts {
         self.history = Some(Rc::new(Change { term, after, depth, before, jump }));
     }
 
-    /// Returns the value of `term` if the facts leave only one value.
+    /// Returns the value of `term` if the facts leave only one possible value.
     pub fn constant(&self, term: TermId) -> Option<u64> {
         let fact = self.get(term)?;
         (fact.lo == fact.hi).then_some(fact.lo)
     }
 
-    /// Returns the minimum of `term` with the reasons for this minimum.
+    /// Returns the smallest value that the facts leave for `term`, and the reasons for this bound.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();
         match self.get(term) {
@@ -102,7 +102,7 @@ impl Facts {
         }
     }
 
-    /// Returns a superset of the values that the facts leave for `term`.
+    /// Returns a set that contains all values that the facts leave for `term`.
     pub fn domain(&self, pool: &TermPool, term: TermId) -> Domain {
         let plain = pool.domain(term);
         let Some(fact) = self.get(term) else { return plain };
@@ -111,7 +111,7 @@ impl Facts {
         Domain::reduced(plain.width(), zeros, ones, lo, hi).unwrap_or(plain)
     }
 
-    /// Returns the truth value of a 1-bit term, if the facts decide it.
+    /// Returns the truth value of a 1-bit term if the facts determine it.
     pub fn decide(&self, pool: &TermPool, condition: TermId) -> Option<bool> {
         let possible = |value| {
             let mut overlay = Overlay::new(&self.map);
@@ -124,10 +124,12 @@ impl Facts {
         }
     }
 
-    /// Adds the fact that the 1-bit `condition` has `value`, with the reason `tag`.
+    /// Adds the fact that the 1-bit `condition` has `value`. The number `tag` names this condition
+    /// in contradictions.
     ///
     /// # Errors
-    /// The conditions, including `tag`, that contradict each other.
+    ///
+    /// The tags of conditions that contradict each other.
     pub fn assume(
         &mut self,
         pool: &TermPool,
@@ -144,8 +146,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds the fact that `merged` is one of the `values`. Each value has the bounds from the facts
-    /// of its path in `ways`.
+    /// Adds the fact that `merged` equals one of the `values`. The i-th value comes from the path
+    /// with the i-th facts in `ways`.
     pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
         if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
             return;
@@ -200,7 +202,7 @@ fn depth(history: &Option<Rc<Change>>) -> u32 {
     history.as_ref().map_or(0, |change| change.depth)
 }
 
-/// Returns the latest change that two histories share.
+/// Returns the latest change that is part of both histories.
 fn common<'a>(
     mut a: Option<&'a Rc<Change>>,
     mut b: Option<&'a Rc<Change>>,

@@ -1,8 +1,9 @@
-//! Footprints: over-approximated sets of bytes that a store may write or a load may read. To stay
-//! small, a footprint stores word numbers modulo 64 for each region (a Bloom filter with one hash).
+//! Footprints: sets that contain at least the bytes that a store may write or a load may read. To
+//! stay small, a footprint stores word numbers modulo 64 for each region (a Bloom filter with one
+//! hash).
 //!
-//! A footprint can prove that a write does not touch a byte. This module knows regions and ranges
-//! of offsets, but no terms.
+//! If two footprints have no word in common, the write does not change the bytes that are read.
+//! This module knows regions and ranges of offsets, but no terms.
 
 use slowpath_ir::RegionId;
 use slowpath_smt::Domain;
@@ -10,16 +11,16 @@ use std::rc::Rc;
 
 /// Number of bytes that one bit of a footprint stands for.
 const WORD: u64 = 8;
-/// Number of words after which bits are reused.
+/// Number of words after which the same bits are used again.
 const WORDS: u64 = u64::BITS as u64;
 
-/// A superset of the bytes that an access writes or reads.
+/// A set that contains at least the bytes that an access writes or reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Footprint {
     /// All bytes of all regions.
     Anywhere,
-    /// For some regions, in ascending order, a set of words. Bit `i` stands for all words whose
-    /// number is `i` modulo 64.
+    /// For each region, a set of words; regions are in ascending order. Bit `i` stands for all
+    /// words whose number is `i` modulo 64.
     Words(Rc<[(RegionId, u64)]>),
 }
 

@@ -1,5 +1,5 @@
-//! Access to results of symbolic execution: why a value depends on the path, and registers, stores
-//! and memory content at the end of a path.
+//! Lets callers look at results of symbolic execution: registers, stores and memory content at the
+//! end of a path, and the reasons why values depend on the path.
 
 use crate::executor::{Executor, PathVariable, SymbolicState};
 use crate::facts::Facts;
@@ -10,10 +10,10 @@ use slowpath_smt::{Node, TermId};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A store on a path.
+/// A store that a path executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Target of the store; `None` if the term of the address does not show it.
+    /// Location to which the store writes; `None` if the term of the address does not show it.
     pub location: Option<Location>,
     /// Number of bytes written.
     pub bytes: u8,
@@ -21,12 +21,12 @@ pub struct Stored {
     pub insn: u32,
 }
 
-/// A store or clearing on a path.
+/// A write that a path executes: a store, or an operation that sets bytes to zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Location of the first byte written; `None` if the term of the address does not show it.
     pub location: Option<Location>,
-    /// Stored value; `None` if the bytes were cleared.
+    /// Stored value; `None` if the operation sets bytes to zero.
     pub value: Option<TermId>,
     /// Number of the instruction.
     pub insn: u32,
@@ -42,13 +42,14 @@ pub enum Varying<'a> {
         /// Arcs into the node, with the value that arrives over each.
         incoming: &'a [(ArcId, TermId)],
     },
-    /// A load that may read from different stores or regions on different paths.
+    /// The variable is the result of a load that may read from different stores or regions on
+    /// different paths.
     Deferred,
 }
 
 impl Executor {
-    /// Returns the reason that a variable's value depends on the path. Returns `None` for all other
-    /// terms, such as inputs and drawn values.
+    /// Returns the reason why a variable's value depends on the path. Returns `None` for terms that
+    /// do not depend on the path by themselves, such as inputs and drawn values.
     pub fn path_dependence(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
         Some(match self.path_variables.get(&var)? {
@@ -57,7 +58,7 @@ impl Executor {
         })
     }
 
-    /// Returns the value of a register after the last executed prologue or block.
+    /// Returns the value that a register had after the prologue or block that was executed last.
     pub fn register(&self, reg: Reg) -> Option<TermId> {
         self.regs[reg.index()]
     }
@@ -67,14 +68,14 @@ impl Executor {
         self.bases[region.index()]
     }
 
-    /// Returns the target of an address if the term shows it. Ignores null among the pointers that
-    /// the address chooses between.
+    /// Returns the location to which an address points, if the term shows it. If the address is a
+    /// choice between pointers, ignores null among them.
     pub fn location(&mut self, address: TermId) -> Option<Location> {
         self.locate_access(address)
     }
 
-    /// Returns the stores on the path to a state, oldest first, or `None` if paths merge or bytes
-    /// are cleared on the way.
+    /// Returns the stores on the path to a state, oldest first. Returns `None` if paths meet on the
+    /// way, or if an operation sets bytes to zero there.
     pub fn stores(&self, state: &SymbolicState) -> Option<Vec<Stored>> {
         let mut stores = Vec::new();
         let mut memory = state.memory;
@@ -92,8 +93,8 @@ impl Executor {
         Some(stores)
     }
 
-    /// Returns the stores and clearings on the path to a state, oldest first, or `None` if paths
-    /// merge on the way.
+    /// Returns the stores and the operations that set bytes to zero on the path to a state, oldest
+    /// first. Returns `None` if paths meet on the way.
     pub fn written(&self, state: &SymbolicState) -> Option<Vec<Written>> {
         let mut written = Vec::new();
         let mut memory = state.memory;
@@ -113,8 +114,9 @@ impl Executor {
         Some(written)
     }
 
-    /// Returns the value of `bytes` bytes of a region (1 to 8, little-endian). The term may have to
-    /// be resolved ([`crate::Resolver`]). Returns `None` if the region has no address.
+    /// Returns the value of `bytes` bytes of a region (1 to 8, little-endian), from `offset` on.
+    /// The term may depend on the path; [`crate::Resolver`] then resolves it. Returns `None` if the
+    /// region has no address.
     pub fn content(
         &mut self,
         state: &SymbolicState,
@@ -146,8 +148,9 @@ impl Executor {
         SymbolicState { regs: Rc::default(), memory, facts }
     }
 
-    /// Sets the values that the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead
-    /// of new unknowns. A value whose width or domain does not fit the draw is not used.
+    /// Sets the values that the next draws ([`slowpath_ir::Op::Unknown`]) return, in order, instead
+    /// of new unknowns. If the width or domain of a value does not fit a draw, the draw returns a
+    /// new unknown.
     pub fn expect_draws(&mut self, terms: impl IntoIterator<Item = TermId>) {
         self.expected = terms.into_iter().collect::<VecDeque<TermId>>();
     }

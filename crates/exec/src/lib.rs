@@ -1,5 +1,6 @@
-//! Execution of the IR: symbolic execution of all paths at once and along one path; and concrete
-//! execution, which shares no code with symbolic execution.
+//! Executes programs in the IR: symbolically, on all paths at once or along one path, and
+//! concretely, with one packet. The concrete execution shares no code with the symbolic one, so it
+//! can check its results.
 //!
 //! This crate knows terms and their meaning, but no costs, devices or search order. The caller owns
 //! the unrolled graph and numbers its nodes and arcs.

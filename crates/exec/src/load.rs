@@ -1,4 +1,4 @@
-//! Reads of symbolic memory, from the newest store to the oldest.
+//! Reads symbolic memory. A read visits the stores before it, from the newest to the oldest.
 
 use crate::alias::{Alias, ByteAlias};
 use crate::executor::{Executor, PathVariable};
@@ -9,8 +9,8 @@ use crate::read::{Missing, Read};
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
-/// Maximum number of stores that one read may or may not see. Beyond this number, the read is
-/// resolved for each path separately.
+/// Maximum number of stores that one read may possibly have to take into account. If there are
+/// more, the read is resolved for each path separately.
 const MAX_CANDIDATES: usize = 8;
 /// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
@@ -45,7 +45,8 @@ impl Executor {
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
-    /// Returns the footprint of an access to `bytes` bytes at a location.
+    /// Returns a set that contains at least the bytes that an access to `bytes` bytes at a location
+    /// touches.
     pub(crate) fn footprint(&self, at: Location, bytes: u8) -> Footprint {
         Footprint::at(at.region, &self.pool.domain(at.offset), bytes)
     }
@@ -66,11 +67,12 @@ impl Executor {
         term
     }
 
-    /// Reads one byte, or several bytes as one term if one store wrote them on every path. A
-    /// pointer that was reassembled from single bytes would lose its region.
+    /// Reads one byte, or several bytes as one term if on every path a single store wrote all of
+    /// them. A pointer that was reassembled from single bytes would lose its region.
     ///
-    /// Values that arrive at a merge are read before the merge itself. Uses a work list instead of
-    /// recursion, because a path can contain as many merges as block instances.
+    /// Where paths meet, the values on the arcs are read first and then merged. Uses a work list
+    /// instead of recursion, because a path can meet others as many times as it has block
+    /// instances.
     fn read(&mut self, memory: MemId, at: Location, read: Read) -> Result<TermId, Missing> {
         let footprint = self.footprint(at, read.bytes());
         let memory = self.memory.skip(memory, &footprint);
@@ -212,8 +214,8 @@ impl Executor {
         Found::Value(self.fold(guarded, value))
     }
 
-    /// Combines the oldest value with the values of later stores, newest first, that may have
-    /// overwritten it.
+    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if none
+    /// holds. The pairs contain the values of stores that may have written the bytes, newest first.
     pub(crate) fn fold(&mut self, guarded: Vec<(TermId, TermId)>, oldest: TermId) -> TermId {
         guarded
             .into_iter()
@@ -221,7 +223,7 @@ impl Executor {
             .fold(oldest, |older, (condition, byte)| self.pool.ite(condition, byte, older))
     }
 
-    /// Returns the initial value of a byte.
+    /// Returns the value that a byte has at the start of the program.
     pub(crate) fn initial(&mut self, region: RegionId, offset: TermId) -> TermId {
         match &self.initial[region.index()] {
             Some(given) => given(&mut self.pool, offset),
@@ -229,7 +231,7 @@ impl Executor {
         }
     }
 
-    /// Returns the initial value of several bytes.
+    /// Returns the value that several bytes have at the start of the program.
     pub(crate) fn initial_slice(&mut self, at: Location, bytes: u8) -> TermId {
         let mut value = self.initial(at.region, at.offset);
         for byte in 1..u32::from(bytes) {
@@ -241,11 +243,12 @@ impl Executor {
     }
 }
 
-/// Result of visiting stores from the newest to the oldest.
+/// The point at which a read ends that visits stores from the newest to the oldest.
 enum Found {
     Value(TermId),
     Missing(Missing),
-    /// A merge: the value depends on the arc, unless one of the stores in `guarded` wrote it.
+    /// Paths meet here, so the value depends on the arc, unless one of the stores in `guarded`
+    /// wrote it.
     Merge {
         node: NodeId,
         incoming: Vec<(ArcId, MemId)>,

@@ -1,4 +1,5 @@
-//! Finds the target of an address. A pointer contains a region's base address among its addends.
+//! Finds the region and offset to which an address points. A pointer contains a region's base
+//! address among its addends.
 //!
 //! Accesses ignore null: `found ? pointer : 0` is treated as `pointer`, because a program that the
 //! verifier accepted does not access memory through null. The concrete replay would detect a
@@ -10,12 +11,12 @@ use rustc_hash::FxHashSet as HashSet;
 use slowpath_ir::RegionId;
 use slowpath_smt::{Node, TermId};
 
-/// Smaller constants are null, or null plus the offset of a field.
+/// Constants below this number are null, or null plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
 /// Maximum number of choices between an address and its pointer. Each helper call that moves the
 /// packet's start adds one choice, and so does each later merge of paths.
 const MAX_CHOICES: u32 = 48;
-/// Maximum number of alternative pointers of one address, and maximum nesting of sums around a
+/// Maximum number of alternative pointers of one address. Also the maximum nesting of sums around a
 /// pointer.
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
@@ -65,8 +66,8 @@ impl Executor {
         None
     }
 
-    /// Returns the offset of an address from a base that concatenates a term and a constant. The
-    /// constant may have been merged with the offset.
+    /// Returns the offset of an address from a base that concatenates a term with a constant. In
+    /// the address, the constant may have been combined with the offset.
     fn behind_known(
         &mut self,
         base: TermId,
@@ -90,9 +91,8 @@ impl Executor {
         None
     }
 
-    /// Returns the target of an access. Unlike [`locate`](Self::locate), ignores null, and accepts
-    /// choices between addresses in one region.
-    /// through choices between places in one region.
+    /// Returns the location of an access. Unlike [`locate`](Self::locate), ignores null, and
+    /// accepts choices between addresses in one region.
     pub(crate) fn locate_access(&mut self, address: TermId) -> Option<Location> {
         if let Some(&known) = self.located.get(&address) {
             return known;
@@ -138,8 +138,8 @@ impl Executor {
         None
     }
 
-    /// Returns the condition and both values if a term is a choice. A zero-extended choice between
-    /// low halves, as in addresses stored in 32 bits, also counts.
+    /// Splits a term that is a choice: returns the condition and both values. A zero-extended
+    /// choice between low halves, as in addresses stored in 32 bits, also counts as a choice.
     fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
         let (zeros, low) = match *self.pool.node(term) {
             Node::Ite(condition, then, other) => return Some((condition, then, other)),
@@ -159,8 +159,8 @@ impl Executor {
         None
     }
 
-    /// Returns the target of a choice between two pointers into one region, or between a pointer
-    /// and null.
+    /// Returns the location of an address that is a choice between two pointers into one region, or
+    /// between a pointer and null.
     fn locate_branches(
         &mut self,
         condition: TermId,
@@ -183,8 +183,8 @@ impl Executor {
         })
     }
 
-    /// Returns the regions that an access may go to, or `None` if the region of some possible
-    /// pointer is unknown.
+    /// Returns the regions that an access may touch. Returns `None` if an address of the access may
+    /// belong to an unknown region.
     pub(crate) fn regions(&mut self, address: TermId) -> Option<Vec<RegionId>> {
         self.regions_within(address, MAX_NESTED)
     }
@@ -217,7 +217,7 @@ impl Executor {
         (!regions.is_empty()).then_some(regions)
     }
 
-    /// Returns the possible values of a choice or phi.
+    /// Returns the values that a choice or phi may have, or `None` for other terms.
     fn alternatives(&self, pointer: TermId) -> Option<Vec<TermId>> {
         match *self.pool.node(pointer) {
             Node::Ite(_, then, other) => Some(vec![then, other]),

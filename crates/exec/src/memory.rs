@@ -1,4 +1,5 @@
-//! Symbolic memory: a chain of stores with merges, shared by all regions.
+//! Symbolic memory: a chain of stores, shared by all regions, in which states merge where paths
+//! meet.
 //!
 //! An address whose region is known is a region and an offset. In programs that the verifier
 //! accepts, all regions are known (the segmented memory model of "throughput guarantees", § 5.5).
@@ -15,14 +16,14 @@ use slowpath_ir::RegionId;
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// A memory state.
+/// A memory state: the content of all memory at one point of the execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemId(pub(crate) u32);
 
-/// Target of an address.
+/// The place to which an address points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The region.
+    /// The region that contains the place.
     pub region: RegionId,
     /// Offset from the region's first byte, as wide as an address.
     pub offset: TermId,
@@ -31,25 +32,25 @@ pub struct Location {
 /// The operation that produced a memory state.
 #[derive(Clone, Debug)]
 pub(crate) enum MemNode {
-    /// The unknown content at the start.
+    /// No operation: memory has its initial content.
     Initial,
-    /// `prev` after `value` is stored, little-endian.
+    /// `value` was stored in the state `prev`, little-endian.
     Store {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Target of the address if it is known and equal on every path.
+        /// Location to which the address points, if it is known and equal on every path.
         location: Option<Location>,
         value: TermId,
         /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// `prev` after `bytes` bytes are set to zero.
+    /// `bytes` bytes of the state `prev` were set to zero.
     Clear {
         prev: MemId,
         /// The address as a term.
         address: TermId,
-        /// Target of the address if it is known and equal on every path.
+        /// Location to which the address points, if it is known and equal on every path.
         location: Option<Location>,
         /// Number of bytes, as wide as an address.
         bytes: TermId,
@@ -60,7 +61,7 @@ pub(crate) enum MemNode {
     Merge { node: NodeId, incoming: Rc<[(ArcId, MemId)]> },
 }
 
-/// A memory state and its place in the dominator tree.
+/// A memory state with its links in the dominator tree.
 #[derive(Debug)]
 struct Entry {
     node: MemNode,
@@ -69,7 +70,7 @@ struct Entry {
     dominator: MemId,
     /// Bytes written since the dominator.
     written: Footprint,
-    /// A dominator at least one level up, for fast searches.
+    /// A dominator at least one level up in the tree, for fast searches.
     jump: MemId,
     /// Bytes written since `jump`.
     jumped: Footprint,
@@ -96,7 +97,8 @@ impl MemPool {
         MemPool { entries: vec![initial] }
     }
 
-    /// Returns the state after a store that may write the bytes in `written`.
+    /// Returns the state after storing `value` in the state `prev`. `written` contains at least the
+    /// bytes that the store may write.
     pub fn store(
         &mut self,
         prev: MemId,
@@ -109,7 +111,8 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// Returns the state after a clearing that may write the bytes in `written`.
+    /// Returns the state after setting `bytes` bytes of the state `prev` to zero. `written`
+    /// contains at least the bytes that the operation may write.
     pub fn clear(
         &mut self,
         prev: MemId,
@@ -122,7 +125,8 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// Returns the state at a node where several states merge, given with their arcs.
+    /// Returns the state at a node where paths meet. `incoming` has the state that arrives over
+    /// each arc.
     pub fn merge(&mut self, node: NodeId, incoming: Rc<[(ArcId, MemId)]>) -> MemId {
         let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
         let mut written = Footprint::empty();
@@ -147,8 +151,8 @@ impl MemPool {
         MemId((self.entries.len() - 1) as u32)
     }
 
-    /// Returns the latest state on all paths to both `a` and `b`. Adds the bytes written since this
-    /// state, on the way to `a` or `b`, to `written`.
+    /// Returns the latest state that all paths to `a` and all paths to `b` pass. Adds the bytes
+    /// written since this state, on the way to `a` or `b`, to `written`.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
         // At equal depth, both jumps have equal length. If both lead to the same state, the common
         // dominator may be closer, so take a single step. Each step adds the writes that it passes.
@@ -171,8 +175,8 @@ impl MemPool {
         a
     }
 
-    /// Returns the latest state, at or before `memory`, whose write may have changed the bytes in
-    /// `read`.
+    /// Starting from `memory`, goes back over states whose writes cannot affect the bytes in
+    /// `read`. Returns the first state that may affect them.
     pub fn skip(&self, mut memory: MemId, read: &Footprint) -> MemId {
         loop {
             let entry = self.entry(memory);

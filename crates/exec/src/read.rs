@@ -1,11 +1,12 @@
-//! Reads of symbolic memory for all paths at once, and the reasons for failed reads.
+//! Describes reads of symbolic memory that must be valid on all paths, and the reasons why such
+//! reads fail.
 
-/// A kind of read.
+/// The way in which a read combines stored bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
-    /// The given number of bytes, all written by one store.
+    /// Reads this number of bytes as one value; one store must have written all of them.
     Slice(u8),
-    /// One byte, whichever store wrote it.
+    /// Reads one byte, whichever store wrote it.
     Byte,
 }
 
@@ -19,7 +20,7 @@ impl Read {
     }
 }
 
-/// The reason why a read has no value that is valid on all paths.
+/// The reason why no single value of a read is valid on all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
     /// Several stores, or none, wrote the bytes. A read of each single byte may still succeed.

@@ -1,5 +1,5 @@
-//! Execution along one path: replaces each phi in terms by the value that arrives over the path's
-//! arc.
+//! Computes the values of terms along one path: replaces each phi by the value that arrives over
+//! the path's arc.
 //!
 //! Paths with a common prefix share work. A value depends only on a prefix of the path, and stays
 //! known as long as this prefix does not change.
@@ -14,8 +14,8 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Number of leading arcs of the path that a resolved value depends on; 0 if it holds on every
-/// path.
+/// Length of the prefix of the path that a value depends on, in arcs; 0 if the value is the same on
+/// every path.
 type Level = u32;
 
 /// Number of terms resolved between checks of the stop condition.
@@ -27,18 +27,18 @@ pub struct Resolver {
     path: Vec<(ArcId, NodeId)>,
     position: HashMap<NodeId, u32>,
     resolved: HashMap<TermId, (TermId, Level)>,
-    /// Dependencies of resolved loads.
+    /// For each resolved load, the values and arcs that it depends on.
     loads: HashMap<TermId, Origin>,
     by_level: Vec<Vec<TermId>>,
     ticker: Ticker,
 }
 
-/// Everything that a load's value on the current path depends on.
+/// The values and arcs that a load depends on, on the current path.
 #[derive(Clone, Debug, Default)]
 struct Origin {
-    /// Addresses and stored values.
+    /// Terms of the addresses and of the stored values.
     terms: Vec<TermId>,
-    /// Positions of arcs on the path: the arcs over which memory states arrived.
+    /// Positions on the path of the arcs over which memory states arrived.
     positions: Vec<Level>,
 }
 
@@ -49,7 +49,7 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver without a path.
+    /// Creates a resolver; [`follow`](Self::follow) sets its path.
     pub fn new() -> Self {
         Resolver {
             path: Vec::new(),
@@ -61,8 +61,8 @@ impl Resolver {
         }
     }
 
-    /// Moves to a path, given as its arcs in order, each with its head node. Keeps results that
-    /// depend only on the common prefix with the previous path.
+    /// Sets the current path, given as its arcs in order, each with the node that it leads to.
+    /// Keeps results that depend only on the common prefix with the previous path.
     pub fn follow(&mut self, path: &[(ArcId, NodeId)]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         for (_, node) in self.path.drain(common..) {
@@ -201,8 +201,8 @@ impl Resolver {
         Ok((value.unwrap_or_else(|| executor.pool.constant(8, 0)), level))
     }
 
-    /// Reads several bytes as one value. One of several possible stores must have written all of
-    /// them; otherwise returns `None`.
+    /// Reads several bytes as one value. Returns `None` if a store may have written only some of
+    /// the bytes, or if no store wrote them.
     fn slice(
         &mut self,
         executor: &mut Executor,
@@ -275,7 +275,7 @@ impl Resolver {
         }
     }
 
-    /// Returns the target of a store on the current path.
+    /// Returns the location to which a store writes on the current path.
     fn location(
         &mut self,
         executor: &mut Executor,
@@ -287,8 +287,8 @@ impl Resolver {
         Ok((to, level))
     }
 
-    /// Returns the target of a clearing on the current path, and the number of bytes that it
-    /// clears.
+    /// Returns the location and the number of the bytes that an operation sets to zero on the
+    /// current path.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -301,7 +301,7 @@ impl Resolver {
         Ok((to, count, level.max(count_level)))
     }
 
-    /// Returns the memory state that arrives at a merge on the current path.
+    /// Returns the memory state that arrives over the current path at a node where paths meet.
     fn arriving_memory(
         &self,
         node: NodeId,
@@ -411,8 +411,9 @@ impl Resolver {
         arcs
     }
 
-    /// Returns the operands that alone determine a term's value on the current path. Examples are
-    /// the condition and chosen value of a choice, and a factor of zero.
+    /// Returns the operands that alone determine a term's value on the current path. For a choice,
+    /// these are the condition and the chosen value; for a product, a factor of zero suffices.
+    /// Returns `None` if all operands matter.
     fn decisive(&self, executor: &Executor, term: TermId) -> Option<Vec<TermId>> {
         let constant = |term: TermId| {
             let (value, _) = self.resolved.get(&term)?;

@@ -1,27 +1,27 @@
-//! Common start of two executions that will be compared: terms, inputs and memory.
+//! The initial state that two executions share if their results are to be compared.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{TermId, TermPool};
 use std::rc::Rc;
 
-/// Initial content of a region: a function from the offset of a byte, as wide as the region's
-/// addresses, to the term of the byte.
+/// Function that returns the initial content of a region. Its argument is the offset of a byte, as
+/// wide as the region's addresses. Its result is the term of this byte.
 pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 
-/// Term pool and known part of the initial state of an execution.
+/// Terms, inputs and memory content with which an execution starts.
 #[derive(Clone, Default)]
 pub struct Start {
-    /// The term pool. The executor owns it; callers can exchange
-    /// [`Executor::pool`](crate::Executor::pool) between executors that start from the same terms.
+    /// The term pool. The executor owns it. To execute two programs over the same terms, callers
+    /// exchange [`Executor::pool`](crate::Executor::pool) between the executors.
     pub pool: TermPool,
-    /// Values of inputs, with the width of the input and within its limits. All other inputs become
-    /// new unknowns.
+    /// Values of inputs. They must have the width of the input and lie within its limits. Inputs
+    /// that are not listed become new unknowns.
     pub inputs: HashMap<InputId, TermId>,
-    /// Initial content of regions. Other regions have the content that the program states, or
-    /// unknown content.
+    /// Initial content of regions. A region that is not listed has the content that the program
+    /// states, or unknown content.
     pub initial: HashMap<RegionId, InitialByte>,
-    /// True if other programs or CPUs may write to shared state at any time. Each load from shared
-    /// state, or from an unknown region, then returns a new unknown.
+    /// True if other programs or CPUs may change shared memory at any time. Each load from shared
+    /// memory, or from an unknown region, then returns a new unknown.
     pub volatile: bool,
 }

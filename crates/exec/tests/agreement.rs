@@ -1,5 +1,5 @@
-//! Symbolic execution under a model agrees with a concrete run in the same environment. The random
-//! programs look up keys in a hash map and access the result.
+//! Tests that symbolic execution yields the same values as a concrete run with the same inputs. The
+//! random programs look up keys in a hash map and use the results.
 
 use crate::straight;
 
@@ -139,7 +139,7 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
     })
 }
 
-/// Returns a model that assigns the environment's values to the terms of its inputs.
+/// Returns a model in which the executor's inputs have the values of the concrete environment.
 fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
     let pool = &executor.pool;

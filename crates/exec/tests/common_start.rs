@@ -1,4 +1,4 @@
-//! Two executions over the same terms: their common start, and the state at the end of a path.
+//! Tests two executions that start from the same terms, and the states at the end of their paths.
 
 use crate::straight;
 
@@ -15,8 +15,8 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, Symbo
     (executor, state)
 }
 
-/// Adds a packet byte and a drawn value. Writes the sum to a register and its low 16 bits to the
-/// packet.
+/// Adds operations to a program: a packet byte and a drawn value are added. The sum goes to a
+/// register, and its low 16 bits to the packet.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
     let drawn = build.unknown(DrawId(0), 64, 0, 255);

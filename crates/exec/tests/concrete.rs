@@ -1,4 +1,4 @@
-//! Concrete runs: interned pairs, drawn values, tables.
+//! Tests concrete runs with interned pairs, drawn values and tables.
 
 use crate::straight;
 
@@ -6,7 +6,7 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, InputId, Operand, Reg, RegionId};
 use straight::{CONTENT, HASH_REGION, TABLE, VALUES, element, k, look_up, program};
 
-/// Runs a program that sets the general registers to the values that `body` returns.
+/// Runs a program in which the general registers get the values that `body` returns.
 fn run<const N: usize>(
     environment: &Environment,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> [Operand; N],

@@ -1,5 +1,5 @@
-//! Soundness of facts: each contradiction follows from its reasons, and each derived bound holds.
-//! Compared with all assignments of two small variables.
+//! Tests that facts are correct: each contradiction follows from its reasons, and each bound holds.
+//! The tests try all assignments of two small variables.
 
 use proptest::prelude::*;
 use slowpath_exec::Facts;
@@ -109,7 +109,7 @@ impl Scene {
         }
     }
 
-    /// Returns all models within the variables' domains.
+    /// Returns all models in which the variables have values within their domains.
     fn models(&self) -> Vec<Model> {
         let var = |t| match *self.pool.node(t) {
             Node::Var(var) => var,

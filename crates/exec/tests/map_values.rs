@@ -1,5 +1,5 @@
-//! Addresses of map values: interned keys, null, choices between positions in an element. Also
-//! drawn values and tables.
+//! Tests addresses of map values: interned keys, null, and choices between positions in an element.
+//! Also tests drawn values and tables.
 
 use crate::straight;
 
@@ -11,7 +11,7 @@ use straight::{
     COND, HASH, HASH_REGION, PACKET, POINT, TABLE, element, execute, k, look_up, packet, program,
 };
 
-/// Returns the condition of a program that compares the result of `body` with `wanted`.
+/// Returns the branch condition of a program that compares the value from `body` with `wanted`.
 fn compared(
     wanted: Operand,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,

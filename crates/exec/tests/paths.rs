@@ -1,4 +1,4 @@
-//! Tests of merged states, and of their values on single paths.
+//! Tests states that merge where paths meet, and the values in them on single paths.
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -18,7 +18,7 @@ const COND: Reg = Reg(5);
 
 type Body = fn(&mut BlockBuilder<'_>);
 
-/// Returns a diamond: block 0 branches to blocks 1 and 2, which both lead to block 3.
+/// Returns a program in which block 0 branches to blocks 1 and 2, which both lead to block 3.
 fn diamond(bodies: [Body; 4]) -> Program {
     let reg = |name: &str, width| RegInfo { name: name.into(), width };
     let mut regs = vec![
@@ -72,7 +72,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
     program
 }
 
-/// Executes the diamond. Returns the executor and the condition at its end.
+/// Executes such a program. Returns the executor and the condition at the end of the program.
 fn execute(program: Program) -> (Executor, TermId) {
     let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;

@@ -1,5 +1,5 @@
-//! Memory reads on all paths. A read visits the stores that may have written the bytes, newest
-//! first, each with its condition, and ends at the initial content.
+//! Reads memory on all paths at once. A read visits the stores that may have written the bytes,
+//! newest first, each with its condition. It ends at the initial content.
 
 use super::{AllPaths, Need, Places, choice, off_path};
 use crate::ExecError;
@@ -65,8 +65,8 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Reads several bytes as one value. One of several possible stores must have written all of
-    /// them; otherwise the inner result is `None`.
+    /// Reads several bytes as one value. The inner result is `None` if a store may have written
+    /// only some of the bytes, or if no store wrote them.
     pub(super) fn slice(
         &mut self,
         executor: &mut Executor,
@@ -145,8 +145,8 @@ impl AllPaths {
         Ok(self.fold(executor, guarded, oldest, work)?.map(Some))
     }
 
-    /// Reads bytes at a merge of memory states. The inner result is `None` if the bytes must be
-    /// read one by one.
+    /// Reads bytes where memory states of several paths meet. The inner result is `None` if the
+    /// bytes must be read one by one.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -176,8 +176,8 @@ impl AllPaths {
         Ok((work.len() == before).then(|| choice(executor, &values)))
     }
 
-    /// Combines the oldest value with the values of later stores, newest first, that may have
-    /// overwritten it. Resolves the stored values.
+    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if none
+    /// holds. The pairs contain the values of stores, newest first. Resolves these values.
     fn fold(
         &mut self,
         executor: &mut Executor,
@@ -199,7 +199,8 @@ impl AllPaths {
         Ok((work.len() == before).then(|| executor.fold(guarded, oldest)))
     }
 
-    /// Returns the possible targets of a clearing, and the number of bytes that it clears.
+    /// Returns the possible locations of an operation that sets bytes to zero, and the number of
+    /// these bytes.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -217,8 +218,9 @@ impl AllPaths {
     }
 }
 
-/// Applies a store with several possible targets to a read of one byte. Returns the byte if the
-/// store certainly wrote it; otherwise adds the possible values to `guarded`.
+/// Applies a store with several possible locations to a read of one byte. If the store certainly
+/// wrote the byte, returns its value. Otherwise adds the possible values with their conditions to
+/// `guarded`.
 fn passed(
     executor: &mut Executor,
     places: &Places,

@@ -1,4 +1,4 @@
-//! Writes on all paths that lead to a state.
+//! Lists the writes on all paths from one state to another.
 
 use super::{AllPaths, off_path};
 use crate::ExecError;
@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 
 impl AllPaths {
     /// Returns all writes on any path from one state to another, in no particular order. A write
-    /// with several possible targets has one entry for each. Targets are resolved, values are not.
+    /// with several possible locations is listed once for each of them. Locations are resolved,
+    /// values are not.
     ///
     /// # Errors
+    ///
     /// As [`resolve`](Self::resolve).
     pub fn written(
         &mut self,

@@ -1,4 +1,4 @@
-//! Operators on concrete values.
+//! Computes the results of operators on concrete values.
 
 use slowpath_ir::BinaryOp;
 

@@ -1,34 +1,36 @@
-//! Inputs of a concrete run: its initial state and the values that it draws.
+//! Inputs of a concrete run: the initial state and the values that the program draws.
 
 use rustc_hash::FxHashMap;
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use std::collections::HashMap;
 
-/// Bytes by region and offset. A run looks up every byte that it accesses, so hashing must be
-/// cheap.
+/// Bytes of memory by region and offset. A run looks up every byte that it accesses, so hashing
+/// must be cheap.
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
-/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`; unlisted
-/// inputs and draws have their minimum.
+/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`. Inputs and
+/// drawn values that are not listed have their minimum.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// Values of inputs.
+    /// Values of the program's inputs.
     pub inputs: HashMap<InputId, u64>,
-    /// Initial bytes by region and offset (modulo the width of addresses), for regions whose
-    /// content the program does not state.
+    /// Initial bytes by region and offset (modulo the width of addresses). Used only for regions
+    /// whose content the program itself does not state.
     pub memory: ByteMap,
-    /// Value of all bytes of these regions that `memory` does not list.
+    /// Value of all bytes in these regions that `memory` does not list.
     pub fill: u8,
     /// Values that [`Op::Unknown`](slowpath_ir::Op::Unknown) draws, in order of execution over the
     /// whole run. Further draws yield the minimum of the operation.
     pub unknowns: Vec<u64>,
-    /// Numbers of interned pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)); different
-    /// pairs must have different numbers. Any other pair gets an unused number.
+    /// Numbers of interned pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)). Different
+    /// pairs must have different numbers. A pair that is not listed gets a number that no other
+    /// pair has.
     pub interned: HashMap<(u64, u64), u32>,
-    /// If set, all numbers in [`Environment::interned`] are below this limit. A run that interns
-    /// many pairs then need not search for an unused number.
+    /// Optional upper limit of the numbers in [`Environment::interned`]: all of them are smaller.
+    /// New pairs then get numbers from this limit on, without a search for unused numbers.
     pub unnumbered: Option<u32>,
-    /// Regions whose loads the run records ([`Run::read`](super::Run::read)).
+    /// Regions that the run watches: it records each load from them in
+    /// [`Run::read`](super::Run::read).
     pub watched: Vec<RegionId>,
 }
 

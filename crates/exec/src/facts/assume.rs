@@ -1,11 +1,11 @@
-//! Adds a condition to the facts, with its consequences for terms and their parts.
+//! Adds a condition to the facts, and draws conclusions for the terms in it and their parts.
 
 use super::fact::{BitsFact, Contradiction, Fact, Implication, Limit, Reasons, union};
 use super::interval::overflows;
 use super::overlay::Overlay;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 
-/// Maximum depth of parts to which a fact about a term is applied.
+/// Maximum nesting of operators through which a fact about a term is passed to its parts.
 const DEPTH: u32 = 6;
 
 /// Maximum number of implications per condition; further ones are dropped.
@@ -53,8 +53,9 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds the fact that at least one of two conditions holds. If the facts refute one condition,
-    /// assumes the other one; otherwise records implications for later facts.
+    /// Adds the fact that at least one of two conditions holds. If the facts refute one of them,
+    /// the other one must hold. Otherwise records implications, which apply as soon as one is
+    /// refuted.
     fn one_of(
         &mut self,
         pool: &TermPool,
@@ -148,7 +149,7 @@ impl Overlay<'_> {
         self.check_not_empty(pool, term)
     }
 
-    /// Adds `a + gap <= b`, where `gap` is 0 or 1, with the reasons `why`.
+    /// Adds the fact `a + gap <= b`, where `gap` is 0 or 1, with the reasons `why`.
     fn less(
         &mut self,
         pool: &TermPool,
@@ -173,7 +174,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds a restriction to a term, and its consequences for the term's parts.
+    /// Restricts the values of a term, and draws conclusions for the term's parts.
     fn constrain(
         &mut self,
         pool: &TermPool,
@@ -312,8 +313,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Passes bounds on a sum that cannot overflow to its summands. Sums nest to the left; all
-    /// summands of such a nest count as one level of depth.
+    /// Restricts the summands of a sum that cannot overflow, given a restriction of the sum. Sums
+    /// nest to the left; all summands of such a nest count as one level of depth.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -346,8 +347,8 @@ impl Overlay<'_> {
     }
 }
 
-/// Moves the ends of an interval inwards past excluded values. Returns the new ends with all
-/// reasons, or `None` if neither end is excluded.
+/// Narrows an interval whose ends are excluded values. Returns the new ends with all reasons, or
+/// `None` if neither end is excluded.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -360,8 +361,8 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
-/// Returns the restriction on one summand that follows from `limit` on the sum and the fact about
-/// the other summand.
+/// Computes the restriction of one summand from the restriction `limit` of the sum and the fact
+/// about the other summand.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);
     let hi = limit.hi.saturating_sub(other.lo);

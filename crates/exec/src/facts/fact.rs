@@ -1,5 +1,5 @@
-//! Facts about one term: an interval and known bits. Each names the conditions that it follows
-//! from, so that a contradiction can name them.
+//! A fact about one term: an interval and known bits. Each part names the conditions that it
+//! follows from, so that a contradiction can name them too.
 
 use archery::RcK;
 use rpds::HashTrieMap;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Maximum number of excluded values in one interval; further ones are dropped.
+/// Maximum number of excluded values in one interval. Further excluded values are forgotten.
 const MAX_HOLES: usize = 256;
 
-/// Conditions that a fact follows from, as tags that the caller chose; in ascending order, without
-/// duplicates.
+/// Tags that name the conditions from which a fact follows, in ascending order and without
+/// duplicates. The caller chooses the tags.
 pub type Reasons = Vec<u32>;
 
 /// Returns the union of two sets of reasons.
@@ -50,27 +50,29 @@ pub(super) struct Fact {
     pub implies: Vec<Implication>,
     /// Excluded values between `lo` and `hi`; both ends are allowed values.
     pub holes: Holes,
-    /// The terms that this value may stand for, if it is a merged value.
+    /// If the term is a merged value, the terms that it may be equal to.
     pub arms: Option<Rc<[Arm]>>,
 }
 
 /// Excluded values with their reasons; `None` in most facts.
 pub(super) type Holes = Option<Rc<BTreeMap<u64, Reasons>>>;
 
-/// A term that a merged value may stand for, with its bounds on the path to the merge.
+/// A term that arrives at a merge, with its bounds on the path to the merge.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
     /// Base of the term (see [`base`](super::remaining_values::base)), with its bounds on the same
-    /// path. Bounds on `n - 1` alone are useless if `n` may be zero.
+    /// path. The bounds of the term alone can be useless; for example, `n - 1` wraps around if `n`
+    /// is zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,
 }
 
-/// A consequence of an undecided condition: if the condition is `when`, the term `then` is `value`.
+/// A conclusion that becomes valid once a condition is decided: if it is `when`, the term `then` is
+/// `value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Implication {
     pub when: bool,
@@ -85,7 +87,7 @@ impl Implication {
     }
 }
 
-/// Bits that became known for the same reasons.
+/// Known bits that follow from the same conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BitsFact {
     pub mask: u64,
@@ -93,7 +95,7 @@ pub(super) struct BitsFact {
 }
 
 impl Fact {
-    /// Returns the strongest fact that both facts imply, without reasons.
+    /// Returns the strongest fact that follows from each of the two facts alone, without reasons.
     pub fn join(&self, other: &Fact) -> Fact {
         Fact {
             lo: self.lo.min(other.lo),
@@ -116,7 +118,8 @@ impl Fact {
         everywhere.map(|own| Implication { why: Reasons::new(), ..own.clone() }).collect()
     }
 
-    /// Returns the values within the joined interval that both facts exclude, without reasons.
+    /// Returns the values that both facts exclude and that lie within the interval of the joined
+    /// fact, without reasons.
     fn common_holes(&self, other: &Fact) -> Holes {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
         let excluded =
@@ -129,19 +132,19 @@ impl Fact {
         (!holes.is_empty()).then(|| Rc::new(holes))
     }
 
-    /// Returns true if the fact allows this value.
+    /// Returns true if the fact does not rule out this value.
     pub fn allows(&self, value: u64) -> bool {
         let inside = self.lo <= value && value <= self.hi;
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
     }
 
-    /// Returns the reasons that exclude this single value, or `None` if `holes` does not contain
+    /// Returns the reasons why this single value is excluded, or `None` if `holes` does not contain
     /// it.
     pub fn hole(&self, value: u64) -> Option<&Reasons> {
         self.holes.as_ref()?.get(&value)
     }
 
-    /// Excludes a value within the interval.
+    /// Excludes a value that lies within the interval.
     pub fn exclude(&mut self, value: u64, why: &Reasons) {
         let holes = Rc::make_mut(self.holes.get_or_insert_default());
         if holes.len() < MAX_HOLES {
@@ -156,14 +159,14 @@ impl Fact {
         holes.chain(bits).fold(union(&self.lo_why, &self.hi_why), |all, why| union(&all, why))
     }
 
-    /// Returns the reasons of the lowest known bit in `mask`.
+    /// Returns the reasons why the lowest known bit in `mask` is known.
     pub fn why_one_bit(&self, mask: u64) -> Reasons {
         let bit = mask & mask.wrapping_neg();
         let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);
         behind.map(|bits| bits.why.clone()).unwrap_or_default()
     }
 
-    /// Returns the reasons of all known bits in `mask`.
+    /// Returns the reasons why the known bits in `mask` are known.
     pub fn why_bits(&self, mask: u64) -> Reasons {
         let behind = self.bits.iter().filter(|bits| bits.mask & mask != 0);
         behind.fold(Reasons::new(), |all, bits| union(&all, &bits.why))

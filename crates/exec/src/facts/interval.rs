@@ -1,16 +1,16 @@
-//! Intervals of terms from facts about their parts, for sums and concatenations.
+//! Computes the interval of a term from facts about its parts, for sums and concatenations.
 
 use super::fact::{Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of operators visited for one term.
+/// Maximum number of operators that are visited for one term.
 const MAX_PARTS: usize = 4_096;
 
 /// Maximum depth of choices and extractions that the analysis follows.
 const DEPTH: u32 = 3;
 
-/// An interval with the reasons for its ends.
+/// An interval, and the reasons for its lower and upper end.
 pub(super) struct Interval {
     pub lo: u64,
     pub lo_why: Reasons,
@@ -19,8 +19,8 @@ pub(super) struct Interval {
 }
 
 impl Overlay<'_> {
-    /// Returns the interval of `term` from the facts about the term and its parts. Splits only sums
-    /// that can never overflow.
+    /// Returns the interval of `term` that follows from the facts about the term and its parts. The
+    /// parts of a sum are used only if the sum can never overflow.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
         let mut all = self.own(pool, term);
         let mut parts = Interval::without_reasons(0, 0);
@@ -52,14 +52,15 @@ impl Overlay<'_> {
         all
     }
 
-    /// Returns the interval from the fact about the term itself, ignoring its parts.
+    /// Returns the interval that follows from the fact about the term itself, without its parts.
     fn own(&self, pool: &TermPool, term: TermId) -> Interval {
         let fact = self.fact(pool, term);
         Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
     }
 
-    /// Returns the interval of a term, optionally under the assumption that a condition has the
-    /// given truth value. Follows concatenations, extractions and choices down to `depth`.
+    /// Returns the interval of a term. If a condition with a truth value is given, the interval
+    /// holds if the condition has this value. Uses the parts of concatenations, extractions and
+    /// choices down to the given depth.
     fn leaf(
         &self,
         pool: &TermPool,
@@ -145,8 +146,8 @@ impl Interval {
     }
 }
 
-/// Returns the interval of `term` if `condition`, a comparison of the term with a constant, has
-/// `value`.
+/// Returns the interval of `term` if `condition` has the given value. The condition compares the
+/// term with a constant.
 fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
     let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
     match *pool.node(condition) {

@@ -1,11 +1,11 @@
-//! Tentative changes of facts: if an added condition contradicts the facts, the original facts stay
-//! unchanged.
+//! Collects changes of facts without applying them. If an added condition contradicts the facts,
+//! the original facts stay unchanged.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{TermId, TermPool};
 
-/// A set of facts in which some facts are replaced.
+/// A set of facts, together with replacements for some of them.
 pub(super) struct Overlay<'a> {
     pub base: &'a FactMap,
     pub changed: HashMap<TermId, Fact>,
@@ -16,12 +16,14 @@ impl<'a> Overlay<'a> {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// Returns the terms that a merged value may stand for, or `None` for other terms.
+    /// Returns the terms that a merged value may be equal to, or `None` if `term` is not a merged
+    /// value.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }
 
-    /// Returns the facts about a term; if none are recorded, the term's bounds without conditions.
+    /// Returns the fact about a term. If none is recorded, returns the bounds that always hold for
+    /// the term.
     pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
         if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(&term)) {
             return fact.clone();

@@ -1,5 +1,5 @@
-//! Checks that a merged value still has possible values. If each term that it may stand for has few
-//! values, excluding single values can leave none.
+//! Checks whether a merged value still has possible values. Where each term that arrives at the
+//! merge has few values, excluding single values can leave none.
 
 use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
@@ -8,20 +8,20 @@ use slowpath_smt::{Node, TermId, TermPool};
 /// Maximum number of values of one term that are enumerated.
 const MANY: u64 = 256;
 
-/// Maximum number of nested merges that the check follows.
+/// Maximum nesting of merges that the check follows.
 const DEPTH: u32 = 2;
 
 /// Maximum number of operations with constants between a term and its base.
 const STEPS: usize = 4;
 
 /// Returns the base of a term: the operand that remains after removing additions of constants,
-/// constant high bits, and flips of constant bits. Each value of the base yields one value of the
-/// term.
+/// constant high bits, and flips of constant bits. Different values of the base yield different
+/// values of the term.
 pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
     (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
 }
 
-/// Returns the operand of an operation that [`base`] removes.
+/// Returns the operand of an operation that [`base`] removes, or `None` for other terms.
 fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     match *pool.node(term) {
         Node::Concat(high, low) if pool.as_const(high).is_some() => Some(low),
@@ -30,7 +30,7 @@ fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     }
 }
 
-/// Returns the value of a term if its base has the given value.
+/// Returns the value that a term has if its base has the given value.
 fn computed(pool: &TermPool, term: TermId, base: TermId, value: u64) -> Option<u64> {
     if term == base {
         return Some(value);
@@ -62,8 +62,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns true if a term may have a value that satisfies `wanted`. If not, adds the reasons
-    /// that exclude all such values to `reasons`.
+    /// Returns true if a term may still have a value that satisfies `wanted`. If not, adds the
+    /// reasons for this to `reasons`.
     fn any_left(
         &self,
         pool: &TermPool,
