@@ -4,8 +4,8 @@ use crate::domain::Domain;
 use crate::pool::{Array, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of table bytes that are joined for the domain of a read. Larger ranges of indices
-/// get the full domain.
+/// Maximum number of bytes of a table that are examined to determine the possible values of a read.
+/// If the index has more possible values, every byte value counts as possible.
 const MAX_JOINED: u64 = 4096;
 
 impl TermPool {
@@ -33,26 +33,28 @@ impl TermPool {
         (&array.name, array.index_width)
     }
 
-    /// Returns the first bytes of an array with known content, or `None` for an unconstrained
-    /// array. All later bytes are zero.
+    /// Returns the bytes of an array with known content, from index zero on. All bytes after them
+    /// are zero. Returns `None` for an unconstrained array.
     pub fn array_content(&self, array: ArrayId) -> Option<&[u8]> {
         self.arrays[array.index()].content.as_deref()
     }
 
-    /// Returns the byte at an index of a table; `content` is its first bytes.
+    /// Returns the byte of a table at an index. `content` contains the bytes from index zero on;
+    /// all later bytes are zero.
     pub(crate) fn table_byte(content: &[u8], index: u64) -> u8 {
         usize::try_from(index).ok().and_then(|index| content.get(index)).copied().unwrap_or(0)
     }
 
-    /// Returns the byte of `array` at `index`, which must be as wide as the array's indices. The
-    /// term is a constant if the content is known and equal at every possible index.
+    /// Returns a term for the byte of `array` at `index`, which must be as wide as the array's
+    /// indices. The term is a constant if the array has known content with the same byte at every
+    /// possible index.
     pub fn select(&mut self, array: ArrayId, index: TermId) -> TermId {
         debug_assert_eq!(self.width(index), self.arrays[array.index()].index_width);
         let domain = self.select_domain(array, self.domain(index));
         self.store(Node::Select { array, index }, domain)
     }
 
-    /// Returns the join of the bytes of an array at all indices of a domain.
+    /// Returns a set that contains the bytes of an array at all indices in a domain.
     pub(crate) fn select_domain(&self, array: ArrayId, index: Domain) -> Domain {
         let Some(content) = self.array_content(array) else { return Domain::full(8) };
         if let Some(index) = index.as_constant() {

@@ -1,6 +1,6 @@
-//! The crate's own solver back end: terms become circuits, circuits become clauses (`engine`), and
-//! a SAT solver decides the clauses. The back end needs no external library, and its setup cannot
-//! fail.
+//! The crate's own solver. It translates terms into circuits and circuits into clauses (`engine`).
+//! A SAT solver then decides whether the clauses can hold. The solver needs no external library,
+//! and its setup cannot fail.
 
 mod blast;
 mod circuits;
@@ -18,7 +18,8 @@ use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 pub(crate) use engine::Engine;
 
-/// A solver that decides conditions by bit-blasting.
+/// A solver that translates conditions into Boolean formulas and decides them with a SAT solver
+/// (bit-blasting).
 #[derive(Debug)]
 pub struct BitSolver {
     layers: Layered<Engine>,
@@ -36,7 +37,7 @@ impl BitSolver {
         Self::default()
     }
 
-    /// Creates a solver that reports its events to `trace`.
+    /// Creates a solver that reports its steps to `trace`, for example to check them.
     #[cfg(feature = "proof")]
     pub fn traced(trace: Box<dyn crate::Trace>) -> Self {
         let hook = crate::sat::Hook { trace: Some(trace) };

@@ -1,5 +1,5 @@
-//! A solver for tests that compares two solvers. It returns the answers of the first solver, and
-//! fails if the second solver contradicts an answer.
+//! A solver for tests that passes every check to two solvers. It returns the answer of the first
+//! one, and fails if the second one contradicts it.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use crate::pool::TermPool;
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 
-/// A solver that returns the answers of `first` and compares them with `second`. It fails if one
-/// solver finds a model and the other answers "unsatisfiable". It also fails if `second` finds a
-/// model of the core from `first`. An answer "unknown" contradicts nothing.
+/// A solver that returns the answers of `first` and compares them with `second`. A check fails if
+/// one of them finds a model and the other answers "unsatisfiable". It also fails if `second` finds
+/// a model for the conditions that contradict each other according to `first`. An answer "unknown"
+/// contradicts nothing.
 #[derive(Debug)]
 pub struct CrossCheck<A, B> {
     /// Solver whose answers are returned.

@@ -1,12 +1,13 @@
-//! Terms as text for messages and tests: infix notation, with operator names as in SMT-LIB.
+//! Converts terms to text for messages and tests: infix notation, with operator names as in
+//! SMT-LIB.
 
 use std::fmt::Write;
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Approximate maximum length in bytes. The text repeats shared subterms, so it can be
-/// exponentially larger than the term.
+/// Approximate maximum length of the text in bytes. Shared subterms are repeated, so the text can
+/// be exponentially larger than the term.
 const MAX_LENGTH: usize = 4_000;
 
 /// An item on the stack of text that is still to be written.

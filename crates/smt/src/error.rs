@@ -1,4 +1,4 @@
-//! Failures of a solver. A check that ends undecided is an answer, not a failure.
+//! Errors of solvers. A check that reaches a limit is not an error.
 
 /// A failure of a solver back end. A check that reaches a limit does not fail; its answer is
 /// [`Outcome::Unknown`](crate::Outcome::Unknown).
@@ -38,17 +38,17 @@ pub enum SolverError {
         if *satisfiable { "yes" } else { "no" }
     )]
     Disagreement {
-        /// True if the first solver found a model.
+        /// True if the first solver found a model; false if it answered "unsatisfiable".
         satisfiable: bool,
         /// Conditions of the check, one per line.
         conditions: String,
     },
-    /// The answer of the back end lacks the model or value that it should contain.
+    /// The back end answered, but the answer lacks a part that it should contain.
     #[error("internal error: {backend} answered without {missing}")]
     Incomplete {
         /// Name of the back end.
         backend: &'static str,
-        /// The missing part.
+        /// Name of the missing part.
         missing: &'static str,
     },
 }

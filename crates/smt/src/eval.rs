@@ -1,5 +1,5 @@
-//! Traversals of terms without recursion: evaluation under a model, and lists of subterms. Terms
-//! can be a hundred thousand levels deep; recursion would exhaust the stack.
+//! Evaluates terms under a model, and lists their subterms. The code uses no recursion: terms can
+//! be a hundred thousand levels deep, so recursion would exhaust the stack.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -19,7 +19,7 @@ pub struct Evaluator<'a> {
     values: HashMap<TermId, u64, Hasher>,
 }
 
-/// Values of terms under one model, for later evaluators of this model.
+/// Values of terms under one model. They can be passed to a later evaluator for the same model.
 #[derive(Debug, Default)]
 pub struct EvaluatorCache(HashMap<TermId, u64, Hasher>);
 
@@ -39,8 +39,8 @@ impl<'a> Evaluator<'a> {
         EvaluatorCache(self.values)
     }
 
-    /// Creates an evaluator in which the terms of `known` have the given values, whatever their
-    /// operands are.
+    /// Creates an evaluator that uses the given values for the terms in `known` instead of
+    /// computing them.
     pub(crate) fn with_values(
         pool: &'a TermPool,
         model: &'a Model,

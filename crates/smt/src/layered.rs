@@ -45,23 +45,23 @@ use refinement::Answer;
 use session::Session;
 use view::View;
 
-/// A layered solver that uses an engine.
+/// A solver that tries cheap methods first and uses an engine for the remaining conditions.
 pub(crate) struct Layered<E> {
     /// Session in which opaque terms are unknowns.
     coarse: Session<E>,
-    /// Session without opaque terms; created on first use.
+    /// Session without opaque terms; `None` until it is needed.
     exact: Option<Session<E>>,
     inputs: Inputs,
-    /// Arrays for which the models of two groups assigned different values to a byte.
+    /// Arrays for which the models of two groups once contained different values for the same byte.
     conflicting_arrays: BTreeSet<ArrayId>,
     cache: QueryCache,
     concretiser: Concretiser,
-    /// Opaque terms of conditions that the exact session has decided. Checks with these terms skip
-    /// the quick coarse attempt.
+    /// Opaque terms in conditions that had to be decided in the exact session. Checks with these
+    /// terms skip the quick attempt with opaque terms as unknowns.
     decided_exactly: FastSet<TermId>,
     time_limit: Option<Duration>,
     step_limit: Option<u64>,
-    /// True to give up on conditions that cannot be decided quickly.
+    /// True if checks should give up when the conditions cannot be decided quickly.
     brief: bool,
     statistics: SolverStatistics,
 }
@@ -126,7 +126,8 @@ impl<E: Engine> Layered<E> {
         })
     }
 
-    /// Decides distinct, non-constant conditions, one independent group after another.
+    /// Decides whether all conditions can hold. They are distinct and not constant. Independent
+    /// groups are decided one after another.
     fn decide_groups(
         &mut self,
         pool: &mut TermPool,
@@ -163,7 +164,7 @@ impl<E: Engine> Layered<E> {
         }
     }
 
-    /// Decides the conditions of one group.
+    /// Decides whether the conditions of one group can hold.
     fn decide_group(
         &mut self,
         pool: &mut TermPool,
@@ -193,8 +194,8 @@ impl<E: Engine> Layered<E> {
         Ok(outcome)
     }
 
-    /// Decides conditions with the engine. Coarse checks with concretisation and exact checks
-    /// alternate, each time with more effort.
+    /// Decides conditions with the engine. Alternates between attempts with opaque terms and
+    /// attempts without them, each time with more effort.
     fn search(
         &mut self,
         pool: &mut TermPool,
@@ -239,8 +240,9 @@ impl<E: Engine> Layered<E> {
         Ok(Outcome::Unknown("gave up".to_owned()))
     }
 
-    /// Tries to decide conditions with opaque terms as unknowns. If the model is wrong, tries a few
-    /// concrete values for the inputs of opaque terms. Returns `None` if both fail.
+    /// Tries to decide conditions while opaque terms are unknowns. If the engine's model is wrong,
+    /// tries a few concrete values for the inputs of opaque terms. Returns `None` if no attempt
+    /// decides the conditions.
     fn search_coarsely(
         &mut self,
         pool: &mut TermPool,
@@ -265,7 +267,7 @@ impl<E: Engine> Layered<E> {
     }
 }
 
-/// Converts the answer of a session without opaque terms.
+/// Converts the answer of a session without opaque terms into the solver's answer.
 fn decided(answer: Answer) -> Outcome {
     match answer {
         // If the model violates a condition, `verify` reports this.

@@ -1,9 +1,9 @@
 //! Bit-vector terms of 1 to 64 bits, and solvers for conditions over them.
 //!
-//! Terms are hash-consed in a [`TermPool`] and simplified on construction. The pool knows the
-//! possible values of each term as known bits and an interval ([`Domain`]), which decide most
-//! conditions in the executor. All other conditions go to a [`Solver`]: [`BitSolver`] needs no
-//! other library; `Z3Solver` (feature `z3`) serves for comparison.
+//! Terms are created in a [`TermPool`], which simplifies them and stores equal terms only once. The
+//! pool knows the possible values of each term as known bits and an interval ([`Domain`]). For most
+//! conditions of the executor, this suffices. All other conditions go to a [`Solver`]:
+//! [`BitSolver`] needs no other library; `Z3Solver` (feature `z3`) serves for comparison.
 //!
 //! The semantics of operators are those of SMT-LIB's `QF_BV`, as in `slowpath-ir`. Two extensions
 //! are bytes of arrays (unconstrained, or with known content) and unique numbers for pairs of

@@ -1,6 +1,5 @@
-//! Local search for a model close to a given model. For each violated condition, the search
-//! computes backwards from the required value to an input that can produce it, and changes this
-//! input.
+//! Searches for a model close to a given model. For each violated condition, the search computes
+//! backwards from the required value to an input that can produce it, and changes this input.
 //!
 //! After Niemetz, Preiner and Biere, "Propagation based local search for bit-precise reasoning"
 //! (FMSD 2017), but deterministic and with few rounds. The search suits models that violate few
@@ -23,10 +22,10 @@ use std::collections::BTreeSet;
 /// Minimum number of rounds, even if few conditions are violated.
 const FEW_ROUNDS: usize = 16;
 
-/// Returns a model of all `conditions` (1-bit terms) that differs little from `start` and assigns
-/// each input of the conditions. `domain` returns a superset of the permitted values of an unknown
-/// or a byte of an array. If `start` does not assign an input a value in this set, the search
-/// begins with the least member.
+/// Tries to find a model of all `conditions` (1-bit terms) by changing few values of `start`. The
+/// result assigns each input of the conditions. `domain` returns a set that contains the permitted
+/// values of an unknown or a byte of an array. For inputs without a value in this set, the search
+/// begins with the smallest member.
 ///
 /// Returns `None` if no model is found within the number of rounds, or if the pool's stop condition
 /// holds. The running time is linear in the size of the conditions. Each change also takes time

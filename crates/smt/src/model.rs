@@ -1,13 +1,14 @@
-//! Models: concrete values of unknowns and of bytes of arrays, and concrete numbers of pairs.
+//! Models: concrete values for the unknowns and the bytes of arrays, and concrete numbers for pairs
+//! of values.
 
 use std::collections::BTreeMap;
 
 use crate::term::{ArrayId, VarId};
 
-/// Values of unknowns and of bytes of unconstrained arrays, and numbers of pairs. Unassigned
-/// unknowns and bytes are evaluated as zero. The number of an unassigned pair depends on the pair,
-/// and differs from all numbers that the model assigns. Two unassigned pairs have the same number
-/// only if their 32-bit hashes collide.
+/// Assigns values to unknowns and to bytes of unconstrained arrays, and numbers to pairs of values.
+/// Unassigned unknowns and bytes are evaluated as zero. The number of an unassigned pair depends on
+/// the pair, and differs from all numbers that the model assigns. Two unassigned pairs have the
+/// same number only if their 32-bit hashes collide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     vars: BTreeMap<VarId, u64>,
@@ -81,13 +82,13 @@ impl Model {
         self.vars.iter().map(|(&var, &value)| (var, value))
     }
 
-    /// Returns all assigned bytes by array and index.
+    /// Returns all assigned bytes, ordered by array and index.
     pub fn bytes(&self) -> impl Iterator<Item = (ArrayId, u64, u8)> + '_ {
         self.bytes.iter().map(|(&(array, index), &value)| (array, index, value))
     }
 }
 
-/// Mixes all bits of a value, as the finaliser of MurmurHash3 does. Different values have different
+/// Mixes all bits of a value, as the last step of MurmurHash3 does. Different values have different
 /// results.
 pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

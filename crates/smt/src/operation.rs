@@ -1,11 +1,11 @@
-//! Operators that read their operands from a table, for evaluating the same terms thousands of
-//! times.
+//! Operators prepared for fast evaluation: operands are positions in a table. This suits callers
+//! that evaluate the same terms thousands of times.
 
 use crate::pool::TermPool;
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId};
 
-/// An operator, and the table positions of its operands.
+/// An operator whose operands are given as positions in a table of values.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     node: Node,

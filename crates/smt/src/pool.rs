@@ -1,5 +1,5 @@
-//! The term pool: storage, hash-consing and lookups. Equal nodes get equal ids. A term with only
-//! one possible value becomes a constant. All other simplification is in `simplify`.
+//! The term pool creates and stores terms. Terms with equal operators and operands get equal ids. A
+//! term with only one possible value becomes a constant. All other simplification is in `simplify`.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -33,7 +33,7 @@ pub(crate) struct Array {
     pub(crate) content: Option<Vec<u8>>,
 }
 
-/// All terms of one analysis. The constructors simplify. Ids are stable, and terms are never
+/// All terms of one analysis. The constructors simplify terms. Ids are stable, and terms are never
 /// removed.
 ///
 /// Operands of a constructor must come from this pool and have the widths that the constructor's
@@ -44,7 +44,7 @@ pub struct TermPool {
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
     pub(crate) arrays: Vec<Array>,
-    /// Cached results of constructors, for nodes that are not in normal form.
+    /// Cached results of constructors, for operators that are replaced by a simpler term.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     /// Current nesting depth of simplifying constructors; see `simplify`.
     pub(crate) depth: u32,
@@ -92,7 +92,7 @@ impl TermPool {
         &self.entries[t.index()].node
     }
 
-    /// Returns a superset of the values that the term can have, computed without a solver.
+    /// Returns a set that contains all values that the term can have. No solver is used.
     pub fn domain(&self, t: TermId) -> Domain {
         self.entries[t.index()].domain
     }
@@ -123,9 +123,9 @@ impl TermPool {
         self.constant(1, u64::from(value))
     }
 
-    /// Creates an unknown. It differs from all earlier unknowns, even from unknowns with the same
-    /// name. If `domain` has a single member, returns this constant; models still assign the
-    /// unknown.
+    /// Creates an unknown with a value in `domain`. It differs from all earlier unknowns, even from
+    /// unknowns with the same name. If `domain` has a single member, returns this constant; models
+    /// still assign the unknown.
     pub fn var(&mut self, name: &str, domain: Domain) -> TermId {
         let id = VarId(self.unknowns.len() as u32);
         self.unknowns.push(Unknown { name: name.to_owned(), domain });
@@ -149,7 +149,7 @@ impl TermPool {
         self.store(node, domain)
     }
 
-    /// Stores a node whose value is known to lie in `domain`.
+    /// Stores a node whose value is known to be in `domain`.
     pub(crate) fn store(&mut self, node: Node, domain: Domain) -> TermId {
         // Simplification rules match only on `Const`, so each term with one possible value is
         // stored as `Const`.
@@ -170,7 +170,7 @@ impl TermPool {
         id
     }
 
-    /// Returns the cached result of the constructors for this node.
+    /// Returns the term that the constructors returned for this node before, if any.
     pub(crate) fn cached_simplification(&self, node: &Node, width: u8) -> Option<TermId> {
         self.simplified.get(&(*node, width)).copied()
     }
@@ -190,7 +190,7 @@ impl TermPool {
         semantics::apply(node, width, &operands)
     }
 
-    /// Computes the domain of a node with the transfer function of its operator.
+    /// Computes the possible values of a node from the possible values of its operands.
     pub(crate) fn transfer(&self, node: &Node, width: u8) -> Domain {
         let d = |t: TermId| self.domain(t);
         match *node {
@@ -232,8 +232,8 @@ pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<NodeHasher>>;
 /// A set of small tuples of program-generated integers, such as terms.
 pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<NodeHasher>>;
 
-/// A hasher that multiplies and rotates. Keys are small tuples of integers that this program
-/// generates, so protection against chosen collisions has no benefit.
+/// A hasher that multiplies and rotates. Keys are small tuples of integers from this program, not
+/// from an attacker. So protection against chosen collisions is not needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeHasher(u64);
 

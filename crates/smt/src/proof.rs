@@ -1,4 +1,4 @@
-//! Proofs of the SAT solver's "unsatisfiable" answers, for tests and benchmarks (feature `proof`).
+//! Verifies the SAT solver's "unsatisfiable" answers, in tests and benchmarks (feature `proof`).
 //!
 //! A [`Trace`] receives the solver's events: given, learnt and forgotten clauses, checks and
 //! answers. [`Proof`] provides traces that verify every event with a [`Checker`], which shares no
@@ -28,7 +28,7 @@ pub use event::{Event, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A proof for any number of solvers, with counts of the verified steps.
+/// Verifies the steps of any number of solvers, and counts the verified steps.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     counts: Arc<Counts>,
@@ -41,13 +41,13 @@ struct Counts {
 }
 
 impl Proof {
-    /// Creates a proof without verified steps.
+    /// Creates a proof in which no steps have been verified yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns a trace for a new solver. The trace panics at the first step that does not follow
-    /// from earlier steps.
+    /// Returns a trace to be passed to a new solver. The trace panics at the first step that does
+    /// not follow from earlier steps.
     pub fn trace(&self) -> Box<dyn Trace> {
         Box::new(Checked { checker: Checker::new(), proof: self.clone() })
     }

@@ -1,4 +1,4 @@
-//! Substitution in terms.
+//! Replaces parts of terms by other terms.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// Applies the operator of `t` to `children` through the simplifying constructors. `children`
+    /// Returns a term with the operator of `t` and the operands `children`, simplified. `children`
     /// must match [`children`](TermPool::children) of `t` in number and widths. Constants and
     /// variables have no children and are returned unchanged; the child of a `Select` is its index.
     pub fn rebuild(&mut self, t: TermId, children: &[TermId]) -> TermId {
@@ -41,8 +41,8 @@ impl TermPool {
         }
     }
 
-    /// Replaces every subterm of `t` that is a key of `map` by its value there, and simplifies the
-    /// result. Adds all results to `map`, so later calls reuse them.
+    /// Returns `t` with every subterm that is a key of `map` replaced by its value in `map`,
+    /// simplified. Adds the results for all subterms to `map`, so later calls reuse them.
     pub fn substitute(&mut self, t: TermId, map: &mut HashMap<TermId, TermId>) -> TermId {
         let mut stack = vec![t];
         let mut children = Vec::new();

@@ -1,6 +1,6 @@
-//! Translation of terms into bits, lowest bit first. Each term is translated once. Opaque terms of
-//! the engine's view become inputs within the term's domain. Bits that a domain determines become
-//! constants.
+//! Translates terms into Boolean literals, one for each bit, lowest bit first. Each term is
+//! translated once. A term that is opaque in the engine's view becomes an unknown with values in
+//! the term's domain. If a domain determines a bit, the bit becomes a constant.
 
 use slowpath_stop::{Reason, Stop, Ticker};
 
@@ -15,7 +15,7 @@ use crate::term::{Node, TermId};
 /// Number of terms translated between two polls of the stop condition. One circuit can take a
 /// millisecond.
 const NODES: u32 = 8;
-/// Entry of `places` for terms that have not been translated.
+/// Marks terms in `places` that have not been translated.
 const ABSENT: u32 = u32::MAX;
 
 /// A translator for the terms of one pool.
@@ -40,20 +40,20 @@ impl Blaster {
         }
     }
 
-    /// Returns the bits of a term, or `None` if it has not been translated.
+    /// Returns the literals for the bits of a term, or `None` if the term has not been translated.
     pub(super) fn known(&self, term: TermId) -> Option<&[Lit]> {
         let place = self.places.get(term.index()).copied().filter(|&place| place != ABSENT)?;
         let width = usize::from(self.widths[term.index()]);
         self.bits.get(place as usize..place as usize + width)
     }
 
-    /// Translates a term and returns its bits.
+    /// Translates a term and returns the literals for its bits.
     pub(super) fn bits(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Vec<Lit> {
         self.bits_unless(pool, view, term, &Stop::never()).unwrap_or_default()
     }
 
-    /// Translates a term and returns its bits; fails when `stop` holds. Terms that have been
-    /// translated by then are kept.
+    /// Translates a term and returns the literals for its bits. Fails when `stop` holds; the terms
+    /// translated until then stay translated.
     pub(super) fn bits_unless(
         &mut self,
         pool: &TermPool,
@@ -151,7 +151,7 @@ impl Blaster {
         bits
     }
 
-    /// Replaces bits that the domain determines by constants.
+    /// Replaces those bits by constants that have the same value in all members of the domain.
     fn fix(&self, bits: &mut [Lit], domain: Domain) {
         for (place, bit) in bits.iter_mut().enumerate() {
             if domain.zeros() >> place & 1 == 1 {
@@ -162,7 +162,7 @@ impl Blaster {
         }
     }
 
-    /// Creates inputs that represent any member of a domain.
+    /// Creates new literals for an unknown that can have any value in a domain.
     fn unknown(&mut self, domain: Domain) -> Vec<Lit> {
         let width = domain.width();
         let mut bits = self.gates.number(usize::from(width), domain.ones());
@@ -220,8 +220,9 @@ impl Blaster {
     }
 }
 
-/// Returns the operands of a term's circuit. A difference needs only one subtractor, so the
-/// subtrahend is translated without its negation.
+/// Returns the terms from which a term's circuit is built. These are usually its operands. For a
+/// difference, which is stored as the sum with a negation, they are minuend and subtrahend, because
+/// a single subtractor suffices.
 fn operands(pool: &TermPool, term: TermId) -> [Option<TermId>; 3] {
     let node = pool.node(term);
     let Node::Add(x, y) = *node else { return node.operands() };

@@ -1,5 +1,5 @@
-//! Circuits of bit-vector operators, lowest bit first. [`Node`](crate::Node) defines widths and
-//! semantics.
+//! Builds Boolean circuits for the operators on bit-vectors. Bits are ordered from the lowest to
+//! the highest. [`Node`](crate::Node) defines widths and semantics.
 
 use super::gates::Gates;
 use crate::sat::Lit;
@@ -10,7 +10,7 @@ impl Gates {
         (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
     }
 
-    /// Returns the number that the bits represent, or `None` unless all bits are constant.
+    /// Returns the number that the literals represent, or `None` unless all of them are constant.
     pub(super) fn as_number(&self, bits: &[Lit]) -> Option<u64> {
         let mut number = 0;
         for (place, &bit) in bits.iter().enumerate() {
@@ -158,7 +158,8 @@ impl Gates {
         self.choose(condition, &negated, a)
     }
 
-    /// Shifts right and fills with `fill`. If the bits are in reverse order, this is a left shift.
+    /// Shifts right and fills the highest bits with `fill`. If the bits are passed in reverse
+    /// order, this is a left shift.
     fn shift_down(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
         let mut bits = a.to_vec();
         // Number of low bits of the amount that suffice for shifts by less than the width.

@@ -1,6 +1,6 @@
-//! Bit-blasting engine: conditions are assumptions of one SAT solver. The clauses of gates define
-//! both values of an output, so conditions need no guard variables. All clauses are kept for later
-//! checks, including learnt clauses.
+//! Decides conditions with one SAT solver for all checks: conditions become assumptions of the SAT
+//! solver. The clauses of gates define both values of an output, so conditions need no guard
+//! variables. All clauses are kept for later checks, including learnt clauses.
 
 use super::blast::Blaster;
 use crate::error::SolverError;
@@ -12,8 +12,8 @@ use crate::sat::{Answer, Hook, Lit};
 use crate::term::TermId;
 use slowpath_stop::{Reason, Stop};
 
-/// Maximum number of assignments of the SAT solver in a check of limited effort. An assignment
-/// takes some tens of nanoseconds.
+/// Maximum number of variables that the SAT solver assigns in a check of limited effort. An
+/// assignment takes some tens of nanoseconds.
 const QUICK: u64 = 1_000_000;
 const LONGER: u64 = 20_000_000;
 
@@ -22,7 +22,7 @@ const LONGER: u64 = 20_000_000;
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Steps of the SAT solver that have been charged to a budget.
+    /// Number of the SAT solver's steps that were already charged to a budget.
     spent: u64,
     /// Literal of each translated condition.
     conditions: FastMap<TermId, Lit>,
@@ -57,7 +57,8 @@ impl Engine {
         Ok(lit)
     }
 
-    /// Charges a budget with the steps since the last call of this function.
+    /// Charges a budget with the steps that the SAT solver took since the last call of this
+    /// function.
     fn spend(&mut self, budget: &Budget) {
         let steps = self.blaster.gates.sat.steps();
         budget.spend(steps - self.spent);

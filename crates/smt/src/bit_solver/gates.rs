@@ -1,11 +1,12 @@
-//! Gates over Boolean variables. Gates are hash-consed, and constants are folded. The clauses of a
-//! gate make its output equal to the gate's function of its operands (Tseitin 1968). So either
-//! value of an output can be assumed.
+//! Creates gates over Boolean variables. Equal gates are created only once, and constants are
+//! folded. The clauses of a gate make its output equal to the gate's function of its operands
+//! (Tseitin 1968). So either value of an output can be assumed.
 
 use crate::pool::FastMap;
 use crate::sat::{Hook, Lit, Sat};
 
-/// Definition of a variable. The functions that create gates bring operands to a normal form.
+/// The way in which a variable is defined. Operands are in a normal form, so that equal gates have
+/// equal definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Gate {
     /// An input, not computed by a gate.
@@ -239,7 +240,8 @@ impl Gates {
         !self.all(&negated)
     }
 
-    /// Returns the variables that the `roots` depend on, including the variables of the roots.
+    /// Returns the variables from which the `roots` are computed, directly or indirectly, and the
+    /// variables of the roots themselves.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
         self.visited.resize(self.gates.len(), 0);

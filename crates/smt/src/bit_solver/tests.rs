@@ -1,4 +1,4 @@
-//! Compares circuits with the semantics of the operators.
+//! Tests that circuits compute the same results as the operators on concrete values.
 
 use proptest::prelude::*;
 
@@ -30,8 +30,8 @@ const BINARIES: [Binary; 18] = [
     TermPool::sle,
 ];
 
-/// Returns the value of a term's bits if its inputs have the assumed values. No variable is
-/// decided, so the value follows by propagation alone.
+/// Returns the value of a term's bits if its inputs have the given values. No variable is decided,
+/// so the value follows by propagation alone.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
     let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();

@@ -1,5 +1,5 @@
-//! Budget of one check: a stop condition, and a limit on engine steps. Unlike time, a step limit
-//! has the same effect in every run.
+//! The budget of one check: a condition that ends it, and a maximum number of engine steps. Unlike
+//! a time limit, a step limit has the same effect in every run.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget with a stop condition and an optional step limit.
+    /// Creates a budget from a stop condition and an optional maximum number of steps.
     pub(crate) fn new(stop: Stop, limit: Option<u64>) -> Self {
         Budget { stop, limit, spent: Cell::new(0) }
     }
@@ -24,7 +24,7 @@ impl Budget {
         &self.stop
     }
 
-    /// Charges steps to the budget.
+    /// Adds steps to the number of steps used.
     pub(crate) fn spend(&self, steps: u64) {
         self.spent.set(self.spent.get().saturating_add(steps));
     }
@@ -34,12 +34,12 @@ impl Budget {
         self.spent.get()
     }
 
-    /// Returns the number of remaining steps, or `None` without a limit.
+    /// Returns the number of steps that remain, or `None` if there is no limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_sub(self.spent()))
     }
 
-    /// Returns the reason to give up now, or `None` if the budget is not exhausted.
+    /// Returns the reason to give up if the budget is exhausted, otherwise `None`.
     pub(crate) fn exhausted(&self) -> Option<String> {
         let reason = self.stop.reason().map(|reason| reason.to_string());
         reason.or_else(|| (self.left() == Some(0)).then(|| "step limit reached".to_owned()))

@@ -1,5 +1,5 @@
-//! Independent groups of conditions: groups have no common input, so each is decided separately.
-//! Also combines the models of all groups.
+//! Splits conditions into groups that have no common input, so that each group can be decided
+//! separately. Also combines the models of all groups.
 //!
 //! Two bytes at unknown indices of one array may be the same byte. Groups ignore this at first. If
 //! the models of two groups assign different values to a byte, its array is conflicting. From then
@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// A reason why two conditions belong to one group.
+/// Something that two conditions have in common, so that they belong to one group.
 #[derive(PartialEq, Eq, Hash)]
 enum Shared {
     Input(TermId),
@@ -20,9 +20,10 @@ enum Shared {
     Array(ArrayId),
 }
 
-/// Returns the positions in `terms` of each group; groups and positions are in increasing order.
-/// All numbers of pairs are in one group, because different pairs need different numbers. All bytes
-/// of an array in `conflicting_arrays` are in one group.
+/// Splits `terms` into groups, and returns the positions of each group's terms. Groups and
+/// positions are in increasing order. Conditions with numbers of pairs form one group, because
+/// different pairs need different numbers. Conditions that read an array in `conflicting_arrays`
+/// also form one group for each such array.
 pub(super) fn split(
     pool: &TermPool,
     inputs: &mut Inputs,
@@ -72,7 +73,8 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
     parents[a.max(b)] = a.min(b);
 }
 
-/// Combines the models of all groups. Fails with the arrays that have conflicting bytes.
+/// Combines the models of all groups into one. If models contain different values for a byte, fails
+/// with the arrays of such bytes.
 pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
     let mut known: FastMap<(ArrayId, u64), u8> = FastMap::default();
     let mut joined = Model::new();

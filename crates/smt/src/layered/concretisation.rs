@@ -1,8 +1,9 @@
-//! Concretisation: the inputs of opaque terms get concrete values. Almost any input value satisfies
-//! the conditions on hashes and checksums. Only the remaining conditions are then checked, for
-//! example conditions on the content of the chosen map elements. Concolic execution treats
-//! functions that solvers cannot invert in the same way (Godefroid, Klarlund and Sen, "DART", PLDI
-//! 2005).
+//! Replaces inputs of opaque terms by concrete values (concretisation).
+//!
+//! Opaque terms are hashes and checksums. Almost any input value satisfies the conditions on them.
+//! With concrete values, only the remaining conditions must be checked, for example conditions on
+//! the content of the chosen map elements. Concolic execution treats functions that solvers cannot
+//! invert in the same way (Godefroid, Klarlund and Sen, "DART", PLDI 2005).
 //!
 //! Concretisation finds models, but never contradictions. It counts steps and draws values from a
 //! fixed sequence, so equal checks give equal answers.
@@ -22,22 +23,22 @@ use crate::term::TermId;
 use plan::Plan;
 pub(super) use tools::SolverContext;
 
-/// Number of start models; in each, opaque terms are unknowns.
+/// Number of models, with opaque terms as unknowns, from which the search starts.
 pub(super) const ROUNDS: u64 = 6;
-/// Number of samples of values that are evaluated for each start model.
+/// Number of combinations of values that are evaluated for each start model.
 const SAMPLES: u64 = 96;
-/// Maximum number of samples per start model that the engine checks.
+/// Maximum number of these combinations, for each start model, that the engine checks.
 const CHECKS: usize = 2;
 
-/// Concretisation with a memory of values that led to models.
+/// Searches for models with concrete inputs, and remembers values that led to models.
 #[derive(Debug, Default)]
 pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
 }
 
 impl Concretiser {
-    /// Searches for a model of `terms`. Only opaque terms have wrong values in the model `start`.
-    /// `rounds` is the part of `0..`[`ROUNDS`] to run.
+    /// Searches for a model of `terms`. The model `start` satisfies them if opaque terms are
+    /// unknowns, but these have wrong values. `rounds` is the part of `0..`[`ROUNDS`] to run.
     pub(super) fn model<E: Engine>(
         &mut self,
         tools: &mut SolverContext<'_, E>,
@@ -91,9 +92,9 @@ impl Concretiser {
         Ok(None)
     }
 
-    /// Returns values of the fixed inputs from a model. For inputs that occur only inside opaque
-    /// terms, or for all inputs if `all` is true, values of earlier successful choices take
-    /// precedence.
+    /// Returns values for the fixed inputs. They come from a model. Values from earlier successes
+    /// take precedence for inputs that occur only inside opaque terms, or for all inputs if `all`
+    /// is true.
     fn hinted(
         &self,
         pool: &TermPool,

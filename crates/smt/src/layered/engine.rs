@@ -1,5 +1,5 @@
-//! The engine interface: the part of a [`Layered`](super::Layered) solver that each back end
-//! implements.
+//! The interface between a [`Layered`](super::Layered) solver and the engine that decides its
+//! conditions.
 
 use super::budget::Budget;
 use super::view::View;
@@ -7,7 +7,7 @@ use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
 
-/// Effort limit of a check. Engines count it in steps of their own, so results are reproducible.
+/// Limit for the effort of a check. Each engine counts its own steps, so results are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Limit of some tens of milliseconds.
@@ -28,8 +28,8 @@ pub(crate) enum EngineAnswer {
     Unknown(String),
 }
 
-/// A constraint between bytes or numbers, which an engine treats as unknowns: an instance of
-/// functional consistency (`ackermann`).
+/// A constraint between unknowns that stand for bytes of arrays or for numbers of pairs: equal
+/// arguments give equal results (`ackermann`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lemma {
     /// Equal indices imply equal bytes.
@@ -52,9 +52,9 @@ pub(crate) trait Engine: Sized {
     /// Limits the effort of each later check.
     fn set_effort(&mut self, effort: Effort);
 
-    /// Decides whether all of `terms` can hold; each is a single bit and not constant. `leaves` are
-    /// the unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its steps to
-    /// the budget and respects its limits.
+    /// Decides whether all of `terms` can hold; each is a single bit and not constant. `leaves`
+    /// contains the unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its
+    /// steps to the budget and stops when the budget is exhausted.
     fn decide(
         &mut self,
         pool: &TermPool,
@@ -64,10 +64,11 @@ pub(crate) trait Engine: Sized {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError>;
 
-    /// Returns the value of a leaf after [`EngineAnswer::Sat`], until the next check or lemma.
+    /// Returns the value of a leaf after the answer [`EngineAnswer::Sat`]. Valid until the next
+    /// check or lemma.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
-    /// Adds a lemma that holds in all later checks.
+    /// Adds a constraint that all later checks must respect.
     fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma);
 
     /// Returns the number of distinct conditions that the engine has been asked about.

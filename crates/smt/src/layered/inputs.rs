@@ -1,5 +1,5 @@
-//! Inputs of terms: the unknowns, bytes and numbers among their subterms, including those inside
-//! opaque terms. Also builds models that assign all inputs.
+//! Lists the inputs of terms: the unknowns, bytes and numbers of pairs in them, including those
+//! inside opaque terms. Also builds models that assign all inputs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Mixing depth: measures how thoroughly a term mixes its inputs. Hash functions and checksums mix
+//! Measures how thoroughly a term mixes its inputs (mixing depth). Hash functions and checksums mix
 //! deeply. A SAT solver can take very long to invert such terms, although almost any input would
 //! satisfy the conditions.
 //!
@@ -7,7 +7,8 @@
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Minimum depth of opaque terms. The engine treats opaque terms as unknowns at first.
+/// Mixing depth from which on a term is opaque. The engine treats opaque terms as unknowns at
+/// first.
 const OPAQUE: u16 = 12;
 /// Minimum width of opaque terms in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
@@ -41,7 +42,8 @@ impl Mixing {
     }
 }
 
-/// Returns the depth that an operator adds: roughly the number of adders in a chain.
+/// Returns the depth that an operator adds to its operands: roughly the number of adders in a
+/// chain.
 fn cost(pool: &TermPool, term: TermId) -> u16 {
     let width = u16::from(pool.width(term));
     match *pool.node(term) {
@@ -56,8 +58,8 @@ fn cost(pool: &TermPool, term: TermId) -> u16 {
     }
 }
 
-/// Returns the minimum number of non-zero digits of a number in signed binary (digits -1, 0, 1). A
-/// multiplication by the number needs as many adders.
+/// Returns the smallest number of non-zero digits with which a number can be written in signed
+/// binary (digits -1, 0, 1). A multiplication by the number needs about as many adders.
 fn digits(factor: u64) -> u16 {
     let wide = u128::from(factor);
     ((wide ^ (3 * wide)).count_ones()) as u16

@@ -1,7 +1,7 @@
-//! The query cache stores outcomes of conditions independently of the names of inputs. An outcome
-//! for one loop iteration, or for one part of a path, then applies to equal conditions on other
-//! bytes. "Green" canonicalises slices of path conditions in the same way (Visser, Geldenhuys and
-//! Dwyer, FSE 2012).
+//! Stores the outcomes of earlier conditions in a form that does not depend on the names of inputs.
+//! An outcome for one loop iteration, or for one part of a path, then applies to equal conditions
+//! on other bytes. "Green" canonicalises slices of path conditions in the same way (Visser,
+//! Geldenhuys and Dwyer, FSE 2012).
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -13,11 +13,11 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of parts of one cached query, and of all cached queries together.
+/// Maximum size of one cached query, and of all cached queries together, in parts.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
 
-/// A part of a canonical query, usually a term; operands are the indices of earlier parts.
+/// A part of a canonical query, usually a term. Operands are given as indices of earlier parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     /// An unknown, or a byte that cannot coincide with another byte.
@@ -32,7 +32,7 @@ enum Part {
     Root(u32),
 }
 
-/// Conditions in a form that does not contain the names of inputs.
+/// Conditions in canonical form: without the names of inputs.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct CanonicalQuery(Vec<Part>);
 
@@ -45,7 +45,7 @@ enum Entry {
     Unsat(Vec<usize>),
 }
 
-/// A cached outcome, expressed in the inputs and positions of the current query.
+/// A cached outcome, translated to the inputs and positions of the current conditions.
 #[derive(Debug)]
 pub(super) enum CachedOutcome {
     Sat(Model),
@@ -60,8 +60,8 @@ pub(super) struct QueryCache {
 }
 
 impl QueryCache {
-    /// Returns the cached outcome for conditions with this canonical form, as a model of these
-    /// inputs.
+    /// Returns the cached outcome for conditions with this canonical form, if there is one. A model
+    /// assigns values to `inputs`, which are the inputs in canonical order.
     pub(super) fn look_up(
         &self,
         pool: &TermPool,
@@ -91,7 +91,7 @@ impl QueryCache {
         self.insert(query, Entry::Sat(values));
     }
 
-    /// Stores the positions of conditions that cannot hold together.
+    /// Stores that the conditions at some positions cannot hold together.
     pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
         self.insert(query, Entry::Unsat(core.to_vec()));
     }
@@ -157,17 +157,17 @@ pub(super) fn canonicalise(
     Some((CanonicalQuery(parts), order))
 }
 
-/// State of a canonicalisation.
+/// Working state while conditions are brought into canonical form.
 struct Canonicaliser<'a> {
     pool: &'a TermPool,
     symbolically_indexed: FastSet<ArrayId>,
-    /// Number of each array that is read at an unknown index, in order of first appearance.
+    /// For each array that is read at an unknown index, a number in the order of first appearance.
     arrays: FastMap<ArrayId, u64>,
     numbers: FastMap<TermId, u32>,
 }
 
 impl Canonicaliser<'_> {
-    /// Returns true if the term is an input that is described by its domain alone.
+    /// Returns true if the term is an input of which only the domain matters.
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
             Node::Var(_) => true,

@@ -1,4 +1,4 @@
-//! Abstraction refinement over the set of conditions (after Clarke et al., "Counterexample-guided
+//! Checks large sets of conditions step by step (after Clarke et al., "Counterexample-guided
 //! abstraction refinement", CAV 2000). If there are many conditions on few inputs, a check starts
 //! with some of the conditions, and adds only conditions that a model violates. Most conditions
 //! follow from a few others, or hold by chance.
@@ -18,13 +18,13 @@ use crate::term::TermId;
 
 /// Number of conditions in the first check.
 const FIRST: usize = 32;
-/// Minimum number of conditions per input for which conditions are added step by step.
+/// Number of conditions per input from which on conditions are added step by step.
 const MANY: usize = 4;
 
 /// Answer of a session to a set of conditions.
 pub(super) enum Answer {
-    /// Values for all inputs, and the positions of conditions that they violate because of opaque
-    /// terms.
+    /// Values for all inputs, and the positions of the conditions that are false with these values.
+    /// Such conditions contain opaque terms.
     Candidate(Model, Vec<usize>),
     /// Positions of conditions that cannot hold together.
     Unsat(Vec<usize>),
@@ -32,7 +32,7 @@ pub(super) enum Answer {
     Unknown(String),
 }
 
-/// Decides whether all of `terms` can hold in `session`; no term is constant.
+/// Decides in `session` whether all of `terms` can hold; no term is constant.
 pub(super) fn satisfy<E: Engine>(
     session: &mut Session<E>,
     inputs: &mut Inputs,
@@ -72,7 +72,8 @@ pub(super) fn satisfy<E: Engine>(
     }
 }
 
-/// Selects up to `count` of the conditions at `positions`: evenly spread, including the last one.
+/// Marks up to `count` of the conditions at `positions` in `asked`. They are evenly spread and
+/// include the last one.
 fn add(asked: &mut [bool], positions: &[usize], count: usize) {
     let count = count.min(positions.len());
     for n in 1..=count {

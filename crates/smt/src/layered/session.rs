@@ -1,4 +1,5 @@
-//! A session: an engine with its view of terms and the lemmas about bytes and numbers added so far.
+//! A session: an engine together with its view of terms, and the constraints on bytes and numbers
+//! of pairs that it has been given so far.
 //!
 //! A session with opaque terms decides a weaker problem. Its answer "unsatisfiable" holds for the
 //! original problem as well, but a model must be checked by evaluation.
@@ -13,16 +14,16 @@ use crate::pool::{FastMap, TermPool};
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// An engine with its view and lemmas.
+/// An engine, its view of terms, and the constraints that it has been given.
 pub(super) struct Session<E> {
     pub(super) engine: E,
     pub(super) view: View,
-    /// For each byte read from a table: the number of wrong values so far.
+    /// For each byte read from a table, how often the engine chose a wrong value for it.
     pub(super) table_misses: FastMap<TermId, u32>,
 }
 
 impl<E: Engine> Session<E> {
-    /// Creates a session without lemmas.
+    /// Creates a session in which the engine has no constraints yet.
     pub(super) fn new(engine: E, view: View) -> Self {
         Session { engine, view, table_misses: FastMap::default() }
     }

@@ -1,5 +1,5 @@
-//! Views of terms: in a view, terms that mix their inputs deeply can be opaque to the engine
-//! (`mixing`).
+//! A view decides which terms an engine treats as unknowns. In some views, these include terms that
+//! mix their inputs deeply (`mixing`).
 
 use std::rc::Rc;
 
@@ -7,10 +7,10 @@ use super::mixing::Mixing;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{Node, TermId};
 
-/// A view of the terms of one pool.
+/// Decides, for the terms of one pool, which terms an engine treats as unknowns.
 #[derive(Debug, Default)]
 pub(crate) struct View {
-    /// Classifier of opaque terms; `None` if no term is opaque.
+    /// Finds opaque terms; `None` if the view has no opaque terms.
     mixing: Option<Mixing>,
     /// Cache of the leaves of each term, in order of their ids. Leaves are unknowns, bytes, numbers
     /// and opaque terms.
@@ -18,7 +18,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Creates a view in which terms that mix their inputs are opaque.
+    /// Creates a view in which terms that mix their inputs deeply are opaque.
     pub(super) fn with_opaque_terms() -> Self {
         View { mixing: Some(Mixing::default()), ..View::default() }
     }
@@ -71,7 +71,7 @@ impl View {
     }
 }
 
-/// Returns true if every engine treats the term as an unknown.
+/// Returns true if the term is an unknown for every engine, whatever the view.
 pub(super) fn is_leaf(node: &Node) -> bool {
     matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
 }

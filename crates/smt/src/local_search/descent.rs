@@ -1,4 +1,5 @@
-//! Backward propagation from a violated condition to inputs whose change can satisfy it.
+//! Goes backwards from a violated condition to the inputs, to find a change of an input that
+//! satisfies the condition.
 
 use super::input::{Input, input_of};
 use super::network::Network;
@@ -9,18 +10,20 @@ use crate::term::{Node, TermId};
 /// Maximum number of operators that are visited between one condition and its inputs.
 const MAX_STEPS: usize = 4_096;
 
-/// A descent from a violated condition through operators to inputs.
+/// Searches backwards from a violated condition, through operators, for inputs to change.
 pub(super) struct Descent<'a, 'b> {
     pub pool: &'a TermPool,
     /// Returns the permitted values of an input.
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
-    /// Number of the attempt. If two operands can be changed, its parity selects one.
+    /// Number of the attempt. If either of two operands can be changed, odd and even attempts
+    /// choose different ones.
     pub attempt: usize,
 }
 
 impl Descent<'_, '_> {
-    /// Returns changes of inputs that set `condition` to 1, if no input occurs in it twice.
+    /// Returns changes of inputs, each with its new value. They set `condition` to 1 if no input
+    /// occurs in it twice. Returns `None` if no such change is found.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -49,8 +52,7 @@ impl Descent<'_, '_> {
         self.network.value_of(term).unwrap_or(0)
     }
 
-    /// Returns an operand of `term`, and the value of this operand for which `term` has the value
-    /// `wanted`.
+    /// Returns an operand of `term`, and a new value for it that gives `term` the value `wanted`.
     fn operand(&self, term: TermId, wanted: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(term));
         match *self.pool.node(term) {
@@ -99,8 +101,9 @@ impl Descent<'_, '_> {
         }
     }
 
-    /// Selects one of two operands and its new value. `inverse` computes the value that an operand
-    /// needs, from its current value and the other operand's value.
+    /// Selects the operand to change, out of two, and returns it with its new value. `inverse`
+    /// computes the value that an operand needs from its current value and the value of the other
+    /// operand.
     fn either(
         &self,
         a: TermId,
@@ -111,7 +114,7 @@ impl Descent<'_, '_> {
         self.first_possible([(a, inverse(x, y)), (b, inverse(y, x))])
     }
 
-    /// Returns one of two equal operands, with a new value that differs from the old value.
+    /// Selects one of two operands with equal values, and returns it with a different value.
     fn different(&self, a: TermId, b: TermId) -> Option<(TermId, u64)> {
         let now = self.value(a);
         let other = |term: TermId| {
@@ -123,8 +126,8 @@ impl Descent<'_, '_> {
         self.first_possible([(a, other(a)), (b, other(b))])
     }
 
-    /// Returns one operand, with a value that makes `a < b` true or false as `less` requires. The
-    /// operands are compared with the bits of `sign` inverted: no bit for unsigned numbers, the
+    /// Returns one of the operands, with a new value that makes `a < b` true or false as `less`
+    /// says. The comparison inverts the bits of `sign` first: no bit for unsigned numbers, the
     /// highest bit for signed numbers.
     fn ordered(&self, a: TermId, b: TermId, less: bool, sign: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(a));
@@ -137,8 +140,8 @@ impl Descent<'_, '_> {
         self.first_possible([(a, back(lower)), (b, back(raised))])
     }
 
-    /// Returns the first possible change, in the order of this attempt: the operand must not be
-    /// constant, and its domain must contain the new value.
+    /// Returns the first change that is possible: the operand must not be constant, and its domain
+    /// must contain the new value. The order of the two changes depends on the attempt.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
         if self.attempt % 2 == 1 {
             ways.reverse();
@@ -150,7 +153,8 @@ impl Descent<'_, '_> {
     }
 }
 
-/// Returns `x` with `x * factor == product` modulo `m + 1`, which is a power of two (or 2^64).
+/// Returns an `x` with `x * factor == product` modulo `m + 1`, which is a power of two (or 2^64).
+/// Returns `None` if there is none.
 pub(super) fn quotient(product: u64, factor: u64, m: u64) -> Option<u64> {
     if factor == 0 || product.trailing_zeros() < factor.trailing_zeros() {
         return None;

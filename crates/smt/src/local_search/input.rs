@@ -1,4 +1,4 @@
-//! Inputs: the unknowns and bytes that a model assigns.
+//! The inputs that a model assigns: unknowns and bytes of arrays.
 
 use crate::model::Model;
 use crate::pool::TermPool;

@@ -1,4 +1,4 @@
-//! Values of all terms in a set of conditions, updated incrementally when an input changes.
+//! Keeps the values of all terms in a set of conditions up to date while inputs change.
 
 use super::input::{Input, input_of};
 use crate::eval::node_value;
@@ -15,12 +15,14 @@ pub(super) struct Network<'a> {
     terms: Vec<TermId>,
     values: Vec<u64>,
     positions: HashMap<TermId, usize, BuildHasherDefault<NodeHasher>>,
-    /// Index in `parents` of each term's first user. One more entry marks the end.
+    /// For each term, the index in `parents` of its first user. One more entry marks the end.
     first_parent: Vec<u32>,
     parents: Vec<u32>,
-    /// For the position of a term: its positions in the list of conditions.
+    /// For the position of each condition's term, the positions of this term in the list of
+    /// conditions.
     conditions: HashMap<usize, Vec<usize>>,
-    /// For each input, the positions of terms that read it, or read it before their index changed.
+    /// For each input, the positions of the terms that read it. Terms that read it before their
+    /// index changed are kept too.
     inputs: HashMap<Input, Vec<usize>>,
     changed: BTreeSet<usize>,
 }

@@ -1,4 +1,4 @@
-//! The checker of proofs. It follows the solver's events and trusts only the given clauses.
+//! Checks a solver's events one by one. The checker trusts only the given clauses.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::event::Event;
 use super::propagation::{ClauseNumber, Propagation};
 
-/// A step of the solver that earlier steps do not justify.
+/// The reason why a step of the solver is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A learnt clause does not follow by unit propagation.
@@ -34,11 +34,12 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A checker for the events of one solver.
+/// Checks the events of one solver.
 #[derive(Debug, Default)]
 pub struct Checker {
     propagation: Propagation,
-    /// The learnt clauses in use: clause numbers by sorted literals.
+    /// The learnt clauses that the solver still uses. The keys are their sorted literals; equal
+    /// clauses have several numbers.
     learnt: HashMap<Vec<i32>, Vec<ClauseNumber>>,
     assumptions: Vec<i32>,
 }

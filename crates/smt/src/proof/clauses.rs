@@ -1,9 +1,11 @@
-//! The SAT solver without terms, for tests and comparisons with other SAT solvers.
+//! Gives access to the SAT solver without terms, for tests and for comparisons with other SAT
+//! solvers.
 
 use super::Trace;
 use crate::sat::{Answer, Hook, Lit, Sat};
 
-/// Solver for clauses of DIMACS literals. Learnt clauses are kept for later calls.
+/// A SAT solver for clauses whose literals are numbers, as in the DIMACS format. Learnt clauses are
+/// kept for later calls.
 #[derive(Debug)]
 pub struct ClauseSolver {
     sat: Sat,
@@ -22,7 +24,7 @@ impl ClauseSolver {
         Self::default()
     }
 
-    /// Creates a solver that reports its events to `trace`.
+    /// Creates a solver that reports its steps to `trace`.
     pub fn traced(trace: Box<dyn Trace>) -> Self {
         let mut solver = Self::default();
         solver.sat.hook = Hook { trace: Some(trace) };
@@ -35,8 +37,8 @@ impl ClauseSolver {
         self.sat.clause(&literals);
     }
 
-    /// Returns true if the assumptions can hold. Only the variables whose numbers are in `relevant`
-    /// are decided.
+    /// Returns true if all assumptions can hold together with the clauses. The solver decides only
+    /// the variables whose numbers are in `relevant`.
     pub fn solve(&mut self, assumptions: &[i32], relevant: &[i32]) -> bool {
         let assumptions: Vec<Lit> = assumptions.iter().map(|&lit| self.literal(lit)).collect();
         let relevant: Vec<usize> =
@@ -44,7 +46,7 @@ impl ClauseSolver {
         self.sat.solve(&assumptions, &relevant, None, &|| false) == Answer::Satisfiable
     }
 
-    /// Deletes the less useful learnt clauses at once, without waiting for the schedule.
+    /// Deletes the less useful learnt clauses now, without waiting for the schedule.
     #[cfg(test)]
     pub(super) fn forget(&mut self) {
         self.sat.forget();

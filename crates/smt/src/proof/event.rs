@@ -4,24 +4,25 @@
 /// with a minus sign for a negated variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A given clause, which holds in all later checks.
+    /// A clause was given to the solver. It holds in all later checks.
     Original(Vec<i32>),
-    /// A learnt clause. The solver claims that it follows from all clauses so far.
+    /// The solver learnt a clause. It claims that the clause follows from all clauses so far.
     Learnt(Vec<i32>),
-    /// A learnt clause that the solver no longer uses.
+    /// The solver stopped using a learnt clause.
     Deleted(Vec<i32>),
-    /// A check of assumptions. Only relevant variables are decided.
+    /// The solver was asked whether assumptions can hold. It decides only relevant variables.
     Query {
         /// Assumed literals.
         assumptions: Vec<i32>,
         /// Numbers of the relevant variables, in increasing order.
         relevant: Vec<i32>,
     },
-    /// The answer "satisfiable": the assumptions of the last check can hold.
+    /// The solver answered "satisfiable": the assumptions of the last check can hold.
     Sat,
-    /// The answer "unsatisfiable": these assumptions of the last check cannot hold together.
+    /// The solver answered "unsatisfiable": these assumptions of the last check cannot hold
+    /// together.
     Unsat(Vec<i32>),
-    /// The last check ended undecided.
+    /// The solver ended the last check undecided.
     Unknown,
 }
 
@@ -31,6 +32,6 @@ pub trait Trace: std::fmt::Debug + Send {
     fn event(&mut self, event: Event);
 
     /// Creates a trace for a second SAT solver with other clauses. A layered solver needs it for
-    /// checks without opaque terms.
+    /// its checks without opaque terms.
     fn fork(&self) -> Box<dyn Trace>;
 }

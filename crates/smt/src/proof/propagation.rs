@@ -1,4 +1,5 @@
-//! Unit propagation for the checker. Clauses can be added and removed.
+//! Unit propagation for the proof checker: derives the literals that follow from clauses. Clauses
+//! can be added and removed.
 //!
 //! Literals that follow from the clauses without assumptions stay assigned. This holds even after
 //! the removal of a clause that implied them, because the given clauses still imply them. Every
@@ -84,7 +85,8 @@ impl Propagation {
         contradiction
     }
 
-    /// Propagates all assigned literals. Returns true if a clause is violated.
+    /// Derives all literals that follow from the assigned ones. Returns true if this violates a
+    /// clause.
     fn propagate(&mut self) -> bool {
         while let Some(&lit) = self.trail.get(self.propagated) {
             self.propagated += 1;
@@ -106,7 +108,7 @@ impl Propagation {
         false
     }
 
-    /// Visits a clause whose watched literal `lost` has become false.
+    /// Updates the watches of a clause after its watched literal `lost` has become false.
     fn visit(&mut self, number: usize, lost: i32) -> Visit {
         let mut clause = std::mem::take(&mut self.clauses[number]);
         if clause[0] == lost {
@@ -140,7 +142,7 @@ impl Propagation {
         self.values[variable(lit)] * lit.signum() as i8
     }
 
-    /// Grows the tables so that they include the literal's variable.
+    /// Extends the tables so that they have an entry for the literal's variable.
     fn reserve(&mut self, lit: i32) {
         let count = variable(lit) + 1;
         if self.values.len() < count {
@@ -150,7 +152,7 @@ impl Propagation {
     }
 }
 
-/// Result of a visit: the clause still watches the literal, watches another one, or is violated.
+/// Result of visiting a clause: it still watches the literal, watches another one, or is violated.
 #[derive(PartialEq, Eq)]
 enum Visit {
     Stays,

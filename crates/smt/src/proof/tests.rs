@@ -1,4 +1,5 @@
-//! The checker accepts only steps that follow: proofs of the solver pass, damaged proofs fail.
+//! Tests that the checker accepts only steps that follow from earlier ones. Real proofs of the
+//! solver must pass, damaged proofs must fail.
 
 use proptest::prelude::*;
 
@@ -31,8 +32,8 @@ fn asked(assumptions: &[i32]) -> Event {
     Event::Query { assumptions: assumptions.to_vec(), relevant: Vec::new() }
 }
 
-/// Generates clauses of random length. If `satisfied`, setting all variables to true satisfies
-/// them.
+/// Generates clauses of random length. If `satisfied` is true, an assignment of true to all
+/// variables satisfies them.
 fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     let literal = (1..=VARIABLES, any::<bool>())
         .prop_map(|(variable, negative)| if negative { -variable } else { variable });
@@ -45,7 +46,8 @@ fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     prop::collection::vec(clause, 3 * VARIABLES as usize..6 * VARIABLES as usize)
 }
 
-/// Runs one check after another, and adds clauses before each check. Returns the solver's events.
+/// Runs one check after another, and adds some of the clauses before each. Returns the solver's
+/// events.
 fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
     let record = Record::default();
     let mut solver = ClauseSolver::traced(Box::new(record.clone()));

@@ -1,4 +1,4 @@
-//! Plan of a concretisation: the inputs that get concrete values. Also tries such values.
+//! Decides for a set of conditions which inputs get concrete values, and tries such values.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of attempts. Each attempt omits the random values that contradicted conditions in
-/// the attempt before.
+/// Maximum number of attempts. Each attempt leaves out the random values that contradicted
+/// conditions in the attempt before.
 const CORRECTIONS: usize = 6;
 
 /// The inputs that get concrete values, for one set of conditions.
 pub(super) struct Plan {
     /// All inputs of the conditions.
     inputs: Vec<TermId>,
-    /// Inputs inside opaque terms that get concrete values: unknowns, and bytes at constant
-    /// indices.
+    /// The inputs inside opaque terms that get concrete values. These are unknowns, and bytes at
+    /// constant indices.
     pub(super) fixed: Vec<TermId>,
     /// Fixed inputs that also occur in conditions outside opaque terms.
     pub(super) shared: FastSet<TermId>,
@@ -31,9 +31,10 @@ pub(super) struct Plan {
     floating: FastSet<TermId>,
     /// Conditions that depend only on fixed inputs and floating bytes.
     determined: Vec<TermId>,
-    /// Conditions without opaque terms that depend only on fixed inputs, listed by input.
+    /// For each input, the conditions without opaque terms that contain it and depend only on fixed
+    /// inputs.
     limits: FastMap<TermId, Vec<TermId>>,
-    /// Fixed inputs of conditions without opaque terms that also depend on other inputs.
+    /// Fixed inputs in conditions that have no opaque terms and also depend on other inputs.
     bound: FastSet<TermId>,
 }
 
@@ -78,8 +79,8 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Samples new values of fixed inputs that are not bound. An input keeps its old value if the
-    /// new value would violate its limits.
+    /// Gives new pseudo-random values to the fixed inputs that are not bound. An input keeps its
+    /// old value if the new one would violate its limits.
     pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, sample);
@@ -108,8 +109,8 @@ impl Plan {
         self.determined.iter().all(|&term| evaluator.value(term) == 1)
     }
 
-    /// Returns a model of the conditions with opaque terms as unknowns. As many shared inputs as
-    /// possible have random values. Returns `None` if no such model is found.
+    /// Returns a model that satisfies the conditions if opaque terms are unknowns. As many shared
+    /// inputs as possible have random values. Returns `None` if no such model is found.
     pub(super) fn randomised_start<E: Engine>(
         &self,
         tools: &mut SolverContext<'_, E>,

@@ -1,4 +1,5 @@
-//! Samples pseudo-random values from a fixed sequence, and evaluates conditions with them.
+//! Generates pseudo-random values from a fixed sequence, and evaluates conditions with given
+//! values.
 
 use crate::domain::{Domain, mask};
 use crate::eval::Evaluator;
@@ -14,8 +15,9 @@ pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u
     terms.iter().all(|&term| evaluator.value(term) == 1)
 }
 
-/// Returns a pseudo-random member of a domain; it depends only on the input and the sample number.
-/// Some samples prefer the least member, because sizes and divisors tend to be small.
+/// Returns a pseudo-random member of a domain. It depends only on the domain, the input and the
+/// sample number. Some samples prefer the smallest member, because sizes and divisors tend to be
+/// small.
 pub(super) fn random(domain: Domain, input: TermId, sample: u64) -> u64 {
     let seed = mix(mix(sample + 1) ^ input.index() as u64);
     if seed >> 62 < sample % 4 {

@@ -1,4 +1,4 @@
-//! Examples of conditions, for tests of all engines.
+//! Conditions that tests of all engines use as examples.
 
 use crate::{Domain, TermId, TermPool};
 
@@ -15,8 +15,8 @@ pub(crate) fn contradiction(pool: &mut TermPool) -> Vec<TermId> {
     vec![first, second, third, fourth]
 }
 
-/// Returns conditions for factorising a product of two primes, which takes far longer than any test
-/// may run.
+/// Returns conditions that hold only for the factors of a product of two primes. Solving them takes
+/// far longer than any test may run.
 pub(crate) fn hard(pool: &mut TermPool) -> Vec<TermId> {
     let (p, q) = (pool.var("p", Domain::full(32)), pool.var("q", Domain::full(32)));
     let (wide_p, wide_q) = (pool.zext(p, 64), pool.zext(q, 64));

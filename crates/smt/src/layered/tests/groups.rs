@@ -1,4 +1,5 @@
-//! Tests of independent groups, the combination of their models, and the query cache.
+//! Tests that conditions are split into independent groups, that models of groups are combined, and
+//! that outcomes are cached.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Tests of opaque terms and of conditions that depend on hash functions.
+//! Tests conditions that depend on hash functions, which are opaque terms.
 
 use super::solver;
 use crate::layered::mixing::Mixing;
@@ -28,7 +28,8 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     state
 }
 
-/// Finds a model of conditions, and checks that no exact session was needed.
+/// Returns a model of the conditions. Also checks that the solver found it with opaque terms as
+/// unknowns.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
     let mut bits = solver();
     let outcome = bits.check(pool, conditions);

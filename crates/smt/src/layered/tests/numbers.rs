@@ -1,4 +1,4 @@
-//! Tests of numbers of pairs and of tables.
+//! Tests conditions with numbers of pairs, and with tables of known content.
 
 use super::solver;
 use crate::{ArrayId, Domain, Model, Outcome, Solver, TermId, TermPool};
@@ -14,7 +14,7 @@ fn unsat(pool: &mut TermPool, conditions: &[TermId]) {
     assert!(matches!(outcome, Ok(Outcome::Unsat(_))), "{outcome:?}");
 }
 
-/// Returns the index of byte `place` in the 16-byte element of the pair `a`, `b`.
+/// Returns the index of byte `place` within the 16-byte element for the pair `a`, `b`.
 fn element(pool: &mut TermPool, a: TermId, b: TermId, place: u64) -> TermId {
     let (zeros, number, low) = (pool.constant(28, 0), pool.intern(a, b), pool.constant(4, place));
     let rest = pool.concat(number, low);
