@@ -1,1 +1,1 @@
-"""Command `slowpath annotate`: cost of every line and instruction on the slowest path."""
+"""The command `slowpath annotate`, which shows the cost of each line on the slowest path."""

@@ -1,4 +1,4 @@
-"""The command line of `slowpath annotate`."""
+"""Declares the arguments and options of `slowpath annotate`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Annotated source code as text: costs on the left, code on the right.
+"""Prints annotated source code as text, with costs on the left and code on the right.
 
 The last row has the sum of the costs in all rows, including overhead and code without source lines.
 """

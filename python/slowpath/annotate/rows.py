@@ -1,4 +1,4 @@
-"""Costs of source lines and instructions on the slowest path, as data.
+"""Computes the cost of each source line and instruction on the slowest path.
 
 The costs come from the engine and add up to the cost of the path. This module combines them with
 the code off the path, and joins lines that are inlined into several functions.

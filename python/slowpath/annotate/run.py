@@ -1,4 +1,4 @@
-"""The command `slowpath annotate`."""
+"""Runs the command `slowpath annotate`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

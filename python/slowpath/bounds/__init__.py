@@ -1,1 +1,1 @@
-"""The command `bound`: guarantees of programs, and analyses for other commands."""
+"""The command `slowpath bound`, and the analyses that other commands use."""

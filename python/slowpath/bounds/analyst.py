@@ -1,4 +1,4 @@
-"""Analysis of programs, usually in a worker process.
+"""Analyses programs, usually in a worker process.
 
 If the process dies or has to be killed, its last reported bound is the result. A single small
 program is analysed on a thread of this process instead (`slowpath.core.jobs.thread_worker`).

@@ -1,4 +1,4 @@
-"""The function `slowpath.bound(...)`, its results, and their display in notebooks."""
+"""The Python function `slowpath.bound(...)`, and the types and display of its results."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Analysis of many programs in a pool of processes.
+"""Analyses many programs in a pool of processes.
 
 The calling process compiles C sources and reads the files of options, which workers may not have.
 """

@@ -1,4 +1,4 @@
-"""The command line of `slowpath bound`."""
+"""Declares the arguments and options of `slowpath bound`."""
 
 from argparse import Namespace
 

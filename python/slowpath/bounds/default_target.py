@@ -1,4 +1,7 @@
-"""The default target, and the calibrated target file of this machine."""
+"""Finds the target that commands use if the user names none.
+
+On a calibrated machine, this module also finds the target file of the calibration.
+"""
 
 import os
 import os.path

@@ -1,4 +1,4 @@
-"""Options that several commands share, with their help texts."""
+"""Command-line options that several commands share, with their help texts."""
 
 from argparse import Namespace
 from collections.abc import Sequence

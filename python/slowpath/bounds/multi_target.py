@@ -1,4 +1,7 @@
-"""Requests for several targets in one call, each with the options that apply to its target."""
+"""Splits a request for several targets into one request for each target.
+
+Each of these requests has only the options that apply to its target.
+"""
 
 import os.path
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Conversion of options, as users write them, into requests for analyses."""
+"""Converts command-line options and arguments of `slowpath.bound` into requests to the engine."""
 
 import os.path
 import time

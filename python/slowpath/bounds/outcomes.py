@@ -1,4 +1,4 @@
-"""Exit codes of analyses, and messages about failures on standard error."""
+"""Chooses the exit code after analyses, and prints failures on standard error."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Programs to analyse, each with its target and metric."""
+"""Lists the programs to analyse, each with its target and metric."""
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Progress on standard error.
+"""Shows the progress of long work on standard error.
 
 A terminal shows a live line with the current program, the stage and the finished amount of work. In
 addition, long work prints one permanent line with its state and the ways to end it. A command has

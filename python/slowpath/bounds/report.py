@@ -1,4 +1,4 @@
-"""Reporters of results, one for each output format.
+"""Classes that print results as they arrive, one class for each output format.
 
 Other modules format the texts; each of them is imported only when its format is requested.
 """

@@ -1,4 +1,4 @@
-"""Reports on programs for targets that count instructions or memory accesses.
+"""Prints results for targets that count instructions or memory accesses.
 
 The metric names the bounded count. Other counts are those of the path that sets the bound; other
 paths can have higher ones.

@@ -1,4 +1,4 @@
-"""Results as CSV, one row for each program."""
+"""Prints results as CSV, with one row for each program."""
 
 from slowpath.core.printable import csv_line
 from slowpath.core.schema.results import Bound, Result

@@ -1,4 +1,4 @@
-"""Reports on one path: source lines, repeated instructions, programs of a chain, estimates."""
+"""Prints details of one path: source lines, repeated instructions, programs, estimated time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reports on rates: a full report of one program, a table of several.
+"""Prints guaranteed rates: a full report for one program, or a table for several programs.
 
 The metric names the guaranteed rate. The other rate is that of the path that sets the guarantee;
 other paths can have a lower one.

@@ -1,4 +1,4 @@
-"""Requirements for guarantees (`--require`): reading them, and deciding whether they are met."""
+"""Reads the option `--require` and decides whether a guarantee meets the required value."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""The command `slowpath bound`; `bounds/api.py` has the Python function with the same results."""
+"""Runs the command `slowpath bound`.
+
+The Python function in `bounds/api.py` returns the same results.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,1 +1,1 @@
-"""Calibration: experiments on this machine, and the target file derived from them."""
+"""Calibration: runs experiments on this machine and derives a target file from their results."""

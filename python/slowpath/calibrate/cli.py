@@ -1,4 +1,4 @@
-"""The command line of `slowpath calibrate`."""
+"""Declares the arguments and options of `slowpath calibrate`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Derivation of the machine's target file from a run of experiments."""
+"""Derives this machine's target file from the measurements in a folder of experiments."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence

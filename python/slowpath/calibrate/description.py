@@ -1,4 +1,4 @@
-"""Parameters of the core model, text of a machine's target file, and quality of its calibration."""
+"""Writes the target file of a calibrated machine, with a note on how well the calibration fits."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

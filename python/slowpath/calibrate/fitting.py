@@ -1,4 +1,4 @@
-"""Fit of a core's parameters to measurements on the core.
+"""Fits the parameters of a core model to times that were measured on the core.
 
 The search first moves all parameters together, with a linear approximation of the model. It starts
 from default values, from the core of the built-in target, and from random points near the better

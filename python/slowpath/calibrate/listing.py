@@ -1,4 +1,4 @@
-"""Output of `slowpath calibrate --list`: test beds and experiments."""
+"""Prints the test beds and experiments for `slowpath calibrate --list`."""
 
 from collections.abc import Iterator, Sequence
 

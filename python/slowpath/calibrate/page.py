@@ -1,4 +1,4 @@
-"""Report of a calibration as an HTML page."""
+"""Writes the report of a calibration as an HTML page."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast

@@ -1,4 +1,4 @@
-"""Figures of experiments in the report page."""
+"""Draws the figures of experiments for the HTML report of a calibration."""
 
 import math
 from collections.abc import Iterator, Sequence

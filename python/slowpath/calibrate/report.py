@@ -1,4 +1,4 @@
-"""Results of a calibration as text."""
+"""Prints the results of a calibration as text."""
 
 from collections.abc import Iterator
 

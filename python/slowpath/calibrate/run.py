@@ -1,4 +1,4 @@
-"""Entry point of `slowpath calibrate`."""
+"""Runs the command `slowpath calibrate`."""
 
 import time
 from collections.abc import Sequence

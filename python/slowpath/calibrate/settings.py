@@ -1,4 +1,4 @@
-"""Checked settings of `slowpath calibrate`."""
+"""Checks the options of `slowpath calibrate`."""
 
 from argparse import Namespace
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Commands `slowpath chain`: programs that run one after another on the same packet."""
+"""The commands `slowpath chain`, for programs that process the same packet one after another."""

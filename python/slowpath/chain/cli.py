@@ -1,4 +1,4 @@
-"""The command line of `slowpath chain`."""
+"""Declares the arguments and options of `slowpath chain`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Text for facts about packets, the lines that establish them, and the changes they allow."""
+"""Describes facts about packets as text, with their origins and the changes that they allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

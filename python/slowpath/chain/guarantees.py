@@ -1,4 +1,4 @@
-"""Guarantees of programs before and after rewriting.
+"""Computes the guarantee of each program before and after the chain was rewritten.
 
 A guarantee counts the work of one program for packets that reach it in the chain. On targets that
 count components, the whole chain is analysed and only the work of this program counts. On targets

@@ -1,4 +1,4 @@
-"""Loading of chain descriptions, their objects, and the target of each device."""
+"""Loads chain descriptions, the objects that they name, and the target of each device."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A chain as an HTML page: its programs, facts, guarantees and maps."""
+"""Writes an HTML page about a chain, with its programs, facts, guarantees and maps."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Control-flow graphs of a program before and after rewriting, for the HTML page."""
+"""Draws the control-flow graphs of a program before and after rewriting, for the HTML page."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby

@@ -1,4 +1,4 @@
-"""The command `slowpath chain plan`."""
+"""Runs the command `slowpath chain plan`."""
 
 import hashlib
 import json

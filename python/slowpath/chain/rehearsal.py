@@ -1,4 +1,4 @@
-"""Rehearsal of rewritten programs in the running kernel.
+"""Tests rewritten programs against their originals in the running kernel.
 
 Test packets are mutations of the packet that takes the slowest path through the whole chain, with
 the map content of this path. If the search does not find the path in time, they are mutations of

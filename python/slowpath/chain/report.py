@@ -1,4 +1,4 @@
-"""Text reports of `slowpath chain facts` and `slowpath chain optimize`."""
+"""Prints the results of `slowpath chain facts` and `slowpath chain optimize` as text."""
 
 from collections.abc import Iterator, Sequence
 

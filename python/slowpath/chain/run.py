@@ -1,4 +1,4 @@
-"""The commands `slowpath chain bound`, `facts` and `optimize`."""
+"""Runs the commands `slowpath chain bound`, `facts` and `optimize`."""
 
 import json
 import re

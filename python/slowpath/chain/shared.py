@@ -1,4 +1,4 @@
-"""Worker process and object files of the commands that rewrite programs."""
+"""Starts the worker process and writes the object files of commands that rewrite programs."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `slowpath chain verify`."""
+"""Runs the command `slowpath chain verify`."""
 
 import json
 from argparse import Namespace

@@ -1,1 +1,1 @@
-"""The command `compile`: compilation of BPF programs for the SmartNIC."""
+"""The command `slowpath compile`, which compiles BPF programs for a SmartNIC."""

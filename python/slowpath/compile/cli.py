@@ -1,4 +1,4 @@
-"""The command line of `slowpath compile`."""
+"""Declares the arguments and options of `slowpath compile`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Text reports of `slowpath compile`: listings, and results of verification."""
+"""Prints listings of compiled programs and the results of their verification as text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The command `slowpath compile`."""
+"""Runs the command `slowpath compile`."""
 
 import json
 from collections.abc import Callable, Iterator

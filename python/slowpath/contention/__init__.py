@@ -1,4 +1,4 @@
-"""Prediction of network function throughput under contention, resource by resource.
+"""Predicts how fast a network function runs when other functions compete for the same resources.
 
 Source: Wu et al., "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with
 Multi-Resource Contention" (later named Yala). Modules name their deviations from the paper.

@@ -1,4 +1,4 @@
-"""Clients of an accelerator: request times, throughput, and waiting times.
+"""Models functions that share an accelerator: request times, throughput and waiting times.
 
 **Request time**, a line over the match ratio (Eq. 5). The accelerator reads each byte and reports
 each match; their number is match ratio x bytes. For rows with several packet sizes, t0 and a are

@@ -1,4 +1,4 @@
-"""The bottleneck of a function, and where it changes along a traffic attribute.
+"""Finds the resource that limits a function, and the traffic at which this resource changes.
 
 In both patterns, the bottleneck is the resource with the least partial throughput: the function's
 throughput with contention for this resource only (`composition.py`). Without the bottleneck, the

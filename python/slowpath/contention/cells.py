@@ -1,4 +1,4 @@
-"""Tables with text and numeric cells, from CSV, JSON or Parquet.
+"""Reads tables from CSV, JSON or Parquet; cells contain text or numbers.
 
 In CSV, the first line names the columns. Lines that begin with `#` are remarks; a remark `# key:
 value` above the columns applies to all rows. JSON stores remarks as keys next to `rows`, and

@@ -1,4 +1,4 @@
-"""The command line of `slowpath contention`: train, predict, diagnose, evaluate."""
+"""Declares the commands `slowpath contention train`, `predict`, `diagnose` and `evaluate`."""
 
 from slowpath.core.command import Command, Group, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats

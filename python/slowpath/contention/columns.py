@@ -1,4 +1,6 @@
-"""Columns of profiles and queries, and profiles and queries as arrays with one entry per row.
+"""Defines the columns of profiles and queries, and the classes that store them as arrays.
+
+Arrays have one entry per row.
 
 Each column has a meaning, a unit and limits; values are checked against them. The seven counters of
 competitors are those of the paper (appendix D, Table 13). `dma_mb` is our addition. On machines

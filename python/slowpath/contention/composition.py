@@ -1,4 +1,4 @@
-"""Composition of contention for several resources (paper, 4.2), and of several competitors.
+"""Combines the predicted contention for single resources into one throughput (paper, 4.2).
 
 The partial throughput of a resource is the function's throughput with contention for that resource
 only, T_solo - dT_k. A pipeline is as fast as its slowest stage (Eq. 3). In run-to-completion, each

@@ -1,4 +1,4 @@
-"""The command `slowpath contention diagnose`."""
+"""Runs the command `slowpath contention diagnose`."""
 
 from argparse import Namespace
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The command line of `slowpath contention place`, `suggest` and `profile`."""
+"""Declares the commands `slowpath contention place`, `suggest` and `profile`."""
 
 from slowpath.bounds.flags import WHERE
 from slowpath.contention.cli import CODES, FORMAT_HELP, NEEDS

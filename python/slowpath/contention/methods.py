@@ -1,4 +1,4 @@
-"""Prediction methods: ours and published baselines; calibration of intervals.
+"""Prediction methods (ours and published baselines), and the calibration of their intervals.
 
 SLOMO (Manousis et al., SIGCOMM 2020) learns throughput from the competitors' counters under one
 traffic. For other traffic it extrapolates from the function's solo throughput under that traffic

@@ -1,4 +1,4 @@
-"""Predictions for mixes of functions; each function is predicted with all others of its mix.
+"""Predicts the throughput of every function in a mix of functions on the same NIC.
 
 `prediction.query_with_competitors` is for one function, with the same traffic for all. This module
 predicts every function of every mix, each under its own traffic. In both modules, the other

@@ -1,4 +1,4 @@
-"""Contention model of a network function: one model for each resource, and their composition."""
+"""The contention model of a network function: a model per resource, and their combination."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Options that several commands of `slowpath contention` share, and their defaults."""
+"""Options that several `slowpath contention` commands share, with their defaults."""
 
 import math
 import warnings

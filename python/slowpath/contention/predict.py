@@ -1,4 +1,4 @@
-"""The commands `slowpath contention predict` and `evaluate`."""
+"""Runs the commands `slowpath contention predict` and `evaluate`."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Predicted throughput by resource, with intervals and bottleneck, and detection of the pattern.
+"""Predicts throughput by resource, finds the bottleneck, and detects the execution pattern.
 
 The execution pattern is detected from mixes with competitors for memory and for the accelerator at
 once (paper, 4.2). For each pattern, models of the single resources predict these mixes, as a share

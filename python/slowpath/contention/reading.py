@@ -1,4 +1,4 @@
-"""Readers of profiles, queries and mixes; each error names file, row and column.
+"""Reads profiles, queries and mixes; each error names the file, the row and the column.
 
 Keys of remarks are `function`, `device`, `source` (method of measurement), `unit throughput`,
 `cache mb` (size of the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per

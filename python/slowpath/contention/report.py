@@ -1,4 +1,4 @@
-"""Models and predictions as text, CSV, JSON and Parquet."""
+"""Prints models and predictions as text, CSV, JSON and Parquet."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Diagnoses as text, CSV, page and picture."""
+"""Prints diagnoses as text and CSV, or as an HTML page and a picture."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Errors of models on held-out rows, as text, CSV, JSON, page and picture."""
+"""Prints the errors of models on held-out rows, as text, CSV, JSON, page or picture."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple

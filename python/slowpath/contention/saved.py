@@ -1,4 +1,4 @@
-"""Model files, and checks for required packages (extra `contention`).
+"""Reads and writes model files, and checks that the extra `contention` is installed.
 
 Reading a file trains the model again, so unlike pickled objects, files cannot run foreign code.
 The search for kernel parameters of Gaussian processes takes nearly all of the training time and is

@@ -1,4 +1,4 @@
-"""The command `slowpath contention train`."""
+"""Runs the command `slowpath contention train`."""
 
 from argparse import Namespace
 from collections.abc import Sequence

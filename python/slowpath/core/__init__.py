@@ -1,1 +1,1 @@
-"""Code shared by all commands: command line, files, jobs, JSON documents, engine, HTML pages."""
+"""Code that all commands share: command line, files, jobs, JSON documents, engine, HTML pages."""

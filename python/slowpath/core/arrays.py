@@ -1,4 +1,4 @@
-"""Types of arrays, for modules that need NumPy anyway."""
+"""Types of arrays, for modules that need NumPy in any case."""
 
 from typing import TypeAlias
 

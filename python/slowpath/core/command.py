@@ -1,4 +1,4 @@
-"""Commands, arguments and options as data.
+"""Data classes that describe commands, arguments and options.
 
 Every run of the command line imports this module, so it imports only fast modules.
 """

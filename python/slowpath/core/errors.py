@@ -1,4 +1,4 @@
-"""Errors of command lines and files, and exit codes."""
+"""Errors in the user's input, such as arguments and files, and the exit codes of commands."""
 
 from collections.abc import Sequence
 from enum import IntEnum

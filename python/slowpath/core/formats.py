@@ -1,4 +1,4 @@
-"""Output formats: the option `--format`, the reporter of each format, and writing of reports.
+"""Handles the option `--format`: it chooses the reporter for the format and writes the report.
 
 Every command line imports this module, so it imports only fast modules.
 """

@@ -1,4 +1,4 @@
-"""Files that the user names: reading, writing, and their errors."""
+"""Reads and writes files that the user names, and reports their errors."""
 
 import errno
 import os

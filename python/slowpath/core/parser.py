@@ -1,4 +1,4 @@
-"""The argparse parsers of commands: reading arguments, help texts, usage errors.
+"""Builds the argparse parser of a command, and prints help texts and usage errors.
 
 Only the parser of the called command is built, to save time. All its options belong to groups: for
 other options, argparse creates a help formatter, which queries the width of the terminal.

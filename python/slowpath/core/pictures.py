@@ -1,4 +1,4 @@
-"""Pictures drawn by matplotlib, as reproducible SVG or PNG files."""
+"""Draws pictures with matplotlib and writes them as reproducible SVG or PNG files."""
 
 import importlib.util
 import io

@@ -1,4 +1,4 @@
-"""Escaping of untrusted text for terminals, JSON, CSV and Markdown.
+"""Escapes untrusted text for terminals, JSON, CSV and Markdown.
 
 File names, names in objects, source lines and saved results are untrusted. They must not control a
 terminal, mislead a reader by reordered (CVE-2021-42574) or invisible characters, or make a

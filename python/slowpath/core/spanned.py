@@ -1,4 +1,4 @@
-"""YAML and JSON values with their line numbers, and functions that check and convert them.
+"""Reads YAML and JSON with line numbers, and checks and converts the values.
 
 Scalars stay text, because the expected type decides: `yes` is a word, and `1e6` can be a number.
 Python's own parser validates JSON; the parser here only adds line numbers.

@@ -1,4 +1,4 @@
-"""CSV with line numbers, which errors can name, and strict JSON."""
+"""Reads CSV with line numbers for error messages, and strict JSON."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Output to the terminal: styled lines, progress lines, aligned tables.
+"""Writes styled lines, progress lines and aligned tables to the terminal.
 
 Styles are ECMA-48 (ANSI) sequences, on terminals that support them. The variable NO_COLOR turns
 colours off (https://no-color.org).

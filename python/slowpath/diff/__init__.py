@@ -1,1 +1,1 @@
-"""Command `slowpath diff`: effects of a change on the guarantees of programs."""
+"""The command `slowpath diff`, which shows how a change affects the guarantees of programs."""

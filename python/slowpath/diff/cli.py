@@ -1,4 +1,4 @@
-"""The command line of `slowpath diff`."""
+"""Declares the arguments and options of `slowpath diff`."""
 
 from argparse import Namespace
 

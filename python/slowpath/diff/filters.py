@@ -1,4 +1,4 @@
-"""Expressions for `--filter` and `--sort`, and gates (`--fail-on`).
+"""Parses and evaluates the expressions of `--filter`, `--sort` and `--fail-on`.
 
 The syntax is veristat's: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column without suffix
 stands for the column of the new side.

@@ -1,4 +1,4 @@
-"""Source lines whose cost differs between two slowest paths.
+"""Finds source lines whose cost differs between the old and the new slowest path.
 
 Lines are matched by function and text; repeated lines are matched in order. The entry function
 matches even if its name changed. Without source lines, instructions are compared in the same way. A

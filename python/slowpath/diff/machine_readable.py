@@ -1,4 +1,4 @@
-"""JSON and CSV output of a comparison."""
+"""Writes a comparison as JSON or CSV."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The two sides of a comparison, programs or saved results, and the pairs of their programs."""
+"""Reads the two sides of a comparison (programs or saved results), and pairs their programs."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Text and Markdown reports of a comparison."""
+"""Prints a comparison as text or Markdown."""
 
 import re
 from collections import Counter

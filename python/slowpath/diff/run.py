@@ -1,4 +1,4 @@
-"""The command `slowpath diff`."""
+"""Runs the command `slowpath diff`."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar

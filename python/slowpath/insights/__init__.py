@@ -1,1 +1,1 @@
-"""Needs of a network function on a SmartNIC before it is ported (`slowpath insights`)."""
+"""Predicts what a network function would need on a SmartNIC, before anybody ports it."""

@@ -1,4 +1,4 @@
-"""The command line of `slowpath insights`."""
+"""Declares the arguments and options of `slowpath insights`."""
 
 from argparse import ArgumentTypeError
 

@@ -1,4 +1,4 @@
-"""Options of commands that read a source or run it over a trace."""
+"""Command-line options of commands that read a source or run it over a trace."""
 
 import re
 import time

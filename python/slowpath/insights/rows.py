@@ -1,4 +1,4 @@
-"""Rows of CSV and JSON lines files with any columns.
+"""Reads rows with arbitrary columns from CSV and JSON lines files.
 
 Errors name the file and the line number in the decompressed text.
 """

@@ -1,1 +1,1 @@
-"""Command `slowpath measure`: slowest paths, timed in the running kernel."""
+"""The command `slowpath measure`, which times the slowest paths in the running kernel."""

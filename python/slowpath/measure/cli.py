@@ -1,4 +1,4 @@
-"""The command line of `slowpath measure`."""
+"""Declares the arguments and options of `slowpath measure`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Measurement of paths on cold caches, with more flows than fit into the caches."""
+"""Measures paths with cold caches, by using more flows than fit into the caches."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

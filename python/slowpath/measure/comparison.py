@@ -1,4 +1,4 @@
-"""Comparison of two versions of programs, measured in turns."""
+"""Compares the times of two versions of programs, which are measured in turns."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Conclusions from measurements, as sentences."""
+"""Draws conclusions from measurements and writes them as sentences."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Counters of events that can disturb a measurement, and the events between two readings.
+"""Reads counters of events that can disturb a measurement, and compares two readings.
 
 Source: proc_stat(5); the kernel's `Documentation/scheduler/sched-stats.rst`,
 `Documentation/admin-guide/cgroup-v2.rst`, `arch/x86/kernel/cpu/mce/therm_throt.c`.

@@ -1,4 +1,4 @@
-"""Disturbances of measurements, and remedies.
+"""Finds conditions that disturb measurements, and suggests remedies.
 
 A warning is about a condition that makes times wrong or variable between runs, and that can be
 corrected. A note describes a property of the machine.

@@ -1,4 +1,4 @@
-"""Environment of a measurement, recorded with every result.
+"""Records the environment of a measurement, for the document with its result.
 
     watch = environment.begin(cpu)
     ...  # the run, on the calling thread

@@ -1,4 +1,4 @@
-"""Memory, virtual machine and container of the running kernel, its build and its settings.
+"""Describes the machine and its kernel: memory, virtualisation, container, build and settings.
 
 Virtual machines and containers are detected like systemd-detect-virt does (`src/basic/virt.c`),
 but without CPUID, which a Python program cannot query.

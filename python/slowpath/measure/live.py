@@ -1,4 +1,4 @@
-"""Measurement of paths on packets that the kernel forwards (live frames).
+"""Measures paths on packets that the kernel forwards (live frames).
 
 As in `sampling`, a load is one independent observation, and subjects take turns in random order. A
 busy loop before and after each sample shows whether the sample was disturbed.

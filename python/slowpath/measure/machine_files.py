@@ -1,4 +1,4 @@
-"""Files in which Linux describes the machine; missing values are None.
+"""Reads files in which Linux describes the machine. Missing values are None.
 
 Containers hide some of these files, and some kernels and all other systems lack them.
 """

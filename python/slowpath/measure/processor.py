@@ -1,4 +1,4 @@
-"""Model, caches, frequency and siblings of the measured CPU."""
+"""Reads the model, caches, frequency and sibling threads of the measured CPU."""
 
 import os
 from typing import TypedDict

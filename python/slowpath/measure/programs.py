@@ -1,4 +1,4 @@
-"""Measurement of programs, whose paths take turns, and prediction of their times."""
+"""Measures the paths of programs in turns, and predicts their times."""
 
 import json
 import math

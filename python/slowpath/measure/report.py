@@ -1,4 +1,4 @@
-"""Text and CSV reports of measurements."""
+"""Prints measurements as text and CSV."""
 
 from collections.abc import Callable, Iterator, Sequence
 

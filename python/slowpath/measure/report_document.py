@@ -1,4 +1,4 @@
-"""Text and CSV reports of live packets and traces, and of the whole document."""
+"""Prints measurements of live packets and traces, and whole documents, as text and CSV."""
 
 from collections.abc import Iterator, Sequence
 

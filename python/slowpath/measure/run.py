@@ -1,4 +1,4 @@
-"""The command `slowpath measure`."""
+"""Runs the command `slowpath measure`."""
 
 from collections.abc import Callable, Sequence
 

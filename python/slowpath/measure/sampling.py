@@ -1,4 +1,4 @@
-"""Sampling plan: subjects take turns until their times are known precisely enough.
+"""Measures subjects in turns until their times are known precisely enough.
 
 A *load* is one loading of all programs into the kernel. The addresses of their code change their
 times by a few percent. A load is therefore one independent observation, with one value for each

@@ -1,4 +1,4 @@
-"""Settings of measurements, and the gate `--fail-on`."""
+"""Checks the options of a measurement, and evaluates the gate `--fail-on`."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Statistics of repeated measurements: means without outliers, spread, intervals.
+"""Computes statistics of repeated measurements: means without outliers, spread, intervals.
 
 The address of a program's code makes its times form two or three clusters. A median jumps from one
 cluster to another, and a mean without a fixed share of the values cuts off clusters. Only values

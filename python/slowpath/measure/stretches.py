@@ -1,4 +1,4 @@
-"""Time of the stretches of a path.
+"""Measures how much time each stretch of a path takes.
 
 The time of a stretch is the time of a run that ends at the stretch's end, minus that of a run that
 ends at its start. The stretches of a load therefore add up to the path. To end a run early, the

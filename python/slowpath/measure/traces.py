@@ -1,4 +1,4 @@
-"""Traces: the path of each packet, and the time of each path."""
+"""Finds the path that each packet of a trace takes, and measures the time of each path."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate

@@ -1,4 +1,4 @@
-"""Python interface `slowpath.fit(...)`, and the model that it returns."""
+"""The Python function `slowpath.fit(...)`, and the class of the model that it returns."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Catalogue of all templates, and the templates of functions that run into a limit.
+"""Lists all templates, and defines the templates of functions that run into a limit.
 
 The hyperbola describes caches. The limited templates describe benchmarks whose bottleneck changes:
 throughput grows with cores until it reaches line rate; the packet rate is constant until packets

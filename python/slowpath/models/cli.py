@@ -1,4 +1,4 @@
-"""The command line of `slowpath fit`."""
+"""Declares the arguments and options of `slowpath fit`."""
 
 from slowpath.core.command import Command, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats

@@ -1,4 +1,4 @@
-"""Costs of every segment with every permitted template, and candidate cuts of long curves.
+"""Computes how well each permitted template fits each segment, and where long curves may be cut.
 
 Residuals are noise in some segments; in others, they are steps too small for segments of their own.
 With one spread for all segments, the worst segment would set the tolerance of all others. So the

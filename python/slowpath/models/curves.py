@@ -1,4 +1,4 @@
-"""Logarithm, hyperbola, exponential and inverse functions.
+"""Defines the logarithm, hyperbola, exponential and inverse templates.
 
 For a given c, least squares yields a and b (variable projection, Golub and Pereyra 1973). So only c
 is searched: first on a grid, then by steps from the best grid point.

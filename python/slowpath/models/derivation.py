@@ -1,4 +1,4 @@
-"""Derivation of segments with functions from a curve."""
+"""Derives segments with fitted functions from a curve."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Values and intervals of a model at given x."""
+"""Computes the values of a model, and their intervals, for given x."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Measurements from CSV files, and models in JSON files."""
+"""Reads measurements from CSV files and models from JSON files."""
 
 import csv
 import math

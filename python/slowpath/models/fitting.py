@@ -1,4 +1,4 @@
-"""Derivation of a model document from points, and check of required packages."""
+"""Derives a model document from points, and checks that required packages are installed."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""Error metrics of models.
+"""Computes the errors of models by several metrics.
 
 NumPy is imported where it is used, as the command line only needs the names of metrics.
 """

@@ -1,4 +1,4 @@
-"""Options of derivations."""
+"""Options that control how a model is derived."""
 
 from typing import Literal, NamedTuple, TypeAlias, get_args
 

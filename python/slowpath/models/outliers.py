@@ -1,4 +1,4 @@
-"""Weights of outliers: points that are too far from the model.
+"""Reduces the weights of outliers, which are points too far from the model.
 
 An outlier has the same effect as a point at the edge of the usual range. Before there is a model, a
 point is an outlier if it is far from each line through two of its neighbours: both on the left,

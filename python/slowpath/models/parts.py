@@ -1,4 +1,4 @@
-"""Segments with fitted functions, and checks of these functions between points."""
+"""Segments with fitted functions, and checks that these functions are sensible between points."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

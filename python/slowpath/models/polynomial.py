@@ -1,4 +1,4 @@
-"""Polynomials, sums of products of several columns, and their orthogonal least squares.
+"""Fits polynomials and sums of products of several columns, by orthogonal least squares.
 
 A term is a product of simple functions, one for each column. A template is a sum over all such
 products (the columns interact), or over the functions of single columns (the columns add up).

@@ -1,4 +1,4 @@
-"""Reports of models: text, CSV and plots."""
+"""Prints and plots models, as text, CSV and pictures."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

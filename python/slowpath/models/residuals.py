@@ -1,4 +1,4 @@
-"""Residuals as a random walk with noise (local level model).
+"""Models residuals as a random walk with noise (local level model).
 
 Noise and structure finer than the distance of points look alike, unless the precision of each point
 is known. If it is known, deviations beyond the noise belong to the curve. If not, the likelihood

@@ -1,4 +1,4 @@
-"""Entry point of `slowpath fit`."""
+"""Runs the command `slowpath fit`."""
 
 from argparse import Namespace
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Search for the best segments of a curve, and selection of a model among them.
+"""Searches for the best segments of a curve, and selects one of the resulting models.
 
 The searches return the best segments for each number of segments and each sum of ranks. Any
 criterion that weighs the loss against these two numbers has its optimum among the results.

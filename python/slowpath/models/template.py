@@ -1,4 +1,4 @@
-"""Interface of function templates, and batches of pieces of a curve.
+"""The interface of function templates, which are fitted to many pieces of a curve at once.
 
 The rank (paper, § 2.2) is the number of free parameters. Parameters are in the units of the data.
 

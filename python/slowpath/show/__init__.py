@@ -1,1 +1,1 @@
-"""The command `show`: content of BPF objects and of calibrations."""
+"""The command `slowpath show`, which describes BPF objects and calibrations."""

@@ -1,4 +1,4 @@
-"""Descriptions of calibrated target files."""
+"""Describes target files that a calibration has written."""
 
 import tomllib
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The command line of `slowpath show`."""
+"""Declares the arguments and options of `slowpath show`."""
 
 from argparse import Namespace
 

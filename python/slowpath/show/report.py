@@ -1,4 +1,4 @@
-"""Text reports about BPF objects."""
+"""Prints descriptions of BPF objects as text."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath

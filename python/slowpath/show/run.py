@@ -1,4 +1,4 @@
-"""The command `slowpath show`."""
+"""Runs the command `slowpath show`."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

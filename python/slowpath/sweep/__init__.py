@@ -1,1 +1,1 @@
-"""Command `slowpath sweep`: guarantees for every value of a definition."""
+"""The command `slowpath sweep`, which computes guarantees for each value of a C macro."""

@@ -1,4 +1,4 @@
-"""The command line of `slowpath sweep`."""
+"""Declares the arguments and options of `slowpath sweep`."""
 
 from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
 from slowpath.core.command import Command, Heading, argument, within

@@ -1,4 +1,4 @@
-"""Definitions to sweep (`-D`), and the requests for the targets."""
+"""Reads the macro definitions to sweep (`-D`), and builds the request for each target."""
 
 import re
 from argparse import Namespace

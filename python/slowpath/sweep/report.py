@@ -1,4 +1,4 @@
-"""Sweeps as text, CSV and plots.
+"""Prints and plots sweeps, as text, CSV and pictures.
 
 The x-axis of a plot is the first definition. A plot has a panel for each unit, and a line for each
 target, program and combination of values of the other definitions.

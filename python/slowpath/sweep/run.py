@@ -1,4 +1,4 @@
-"""The command `slowpath sweep`."""
+"""Runs the command `slowpath sweep`."""
 
 import re
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Compilation of a source for each value of a definition, analysis on each target, and timing.
+"""Compiles a source for each value of a macro, analyses it for each target, and times it.
 
 An error for one value is recorded with the value, and the sweep continues. The slowest paths of all
 programs are loaded into the kernel together and timed in turns, so that disturbances of the machine

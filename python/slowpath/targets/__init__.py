@@ -1,1 +1,1 @@
-"""The command `targets`: descriptions of devices."""
+"""The command `slowpath targets`, which describes devices."""

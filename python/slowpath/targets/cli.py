@@ -1,4 +1,4 @@
-"""The command line of `slowpath targets`."""
+"""Declares the arguments and options of `slowpath targets`."""
 
 from slowpath.core.command import Command, Group, argument, deferred
 

@@ -1,4 +1,4 @@
-"""The commands `slowpath targets list`, `show`, `models` and `check`."""
+"""Runs the commands `slowpath targets list`, `show`, `models` and `check`."""
 
 import tomllib
 from collections.abc import Sequence

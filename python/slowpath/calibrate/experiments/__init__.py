@@ -1,1 +1,1 @@
-"""Experiments: specifications, runs, samples and their evaluation."""
+"""Reads the specifications of experiments, runs the experiments and evaluates their samples."""

@@ -1,4 +1,7 @@
-"""Interface of test beds."""
+"""The interface that every test bed implements.
+
+A test bed measures or computes the costs of the programs of an experiment.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Components under test in experiments, and their parameters."""
+"""The components (such as a map lookup) that experiments can measure, and their parameters."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Derivation of models from samples, on all CPUs.
+"""Derives cost models from samples, on all CPUs.
 
 Each experiment is evaluated independently, so that the result does not depend on the process that
 evaluates it. The same samples and the same specification yield the same bytes.

@@ -1,4 +1,4 @@
-"""Directories of runs and of their experiments, and the record of each experiment.
+"""Reads and writes the folder of a run, with one subfolder for each experiment.
 
 run.json                    test bed, precision, time limit, experiments
 NAME/specification.yaml     specification of the experiment NAME

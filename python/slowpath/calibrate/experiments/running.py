@@ -1,4 +1,4 @@
-"""Measurement of the experiments of a run, block by block.
+"""Measures the experiments of a run, block by block.
 
 The first blocks of all experiments are measured before any second block. The samples of an
 experiment thus include changes of the machine from one minute to the next.

@@ -1,4 +1,4 @@
-"""Samples of experiments: CSV format, mean costs, and joint deviations of the means."""
+"""Reads and writes samples as CSV, and computes mean costs with their deviations."""
 
 import math
 from collections.abc import Iterable, Sequence

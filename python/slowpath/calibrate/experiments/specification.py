@@ -1,4 +1,4 @@
-"""Specifications of experiments: types, swept values, and the reader of YAML files.
+"""Reads the YAML files that specify experiments.
 
 `docs/experiments.md` describes the format.
 """

@@ -1,1 +1,1 @@
-"""Programs of experiments, generated from templates for each test bed."""
+"""Generates the programs of experiments from templates, for each test bed."""

@@ -1,4 +1,4 @@
-"""Self-timing DPDK programs of experiments.
+"""Generates DPDK programs for experiments; these programs measure their own time.
 
 The templates are in `templates/dpdk/`, one for each component; `main.h` in that folder documents
 the timing.

@@ -1,4 +1,4 @@
-"""Random instruction sequences, as inline assembly of BPF."""
+"""Generates random sequences of BPF instructions as inline assembly."""
 
 import random
 from collections.abc import Callable

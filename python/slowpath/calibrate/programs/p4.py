@@ -1,4 +1,4 @@
-"""P4 programs of experiments, for v1model.
+"""Generates P4 programs for experiments, for the architecture v1model.
 
 The templates are in `templates/p4/`, one for each component. The programs parse all headers before
 the key. If the key begins inside a header, the parser splits this header there.

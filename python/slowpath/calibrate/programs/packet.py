@@ -1,4 +1,4 @@
-"""Packets and table entries of experiments, and checks of parameter combinations."""
+"""Builds packets and table entries of experiments, and rejects impossible parameters."""
 
 from typing import NamedTuple, NoReturn
 

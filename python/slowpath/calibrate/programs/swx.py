@@ -1,4 +1,4 @@
-"""DPDK SWX pipelines of experiments, in the form that p4c emits, and their expected packets.
+"""Generates DPDK SWX pipelines, in the form that p4c emits, and their expected output packets.
 
 `templates/swx/` has one template for each component, and `driver.c`, which reads the expanded
 templates. The source address of the Ethernet header holds the component's result.

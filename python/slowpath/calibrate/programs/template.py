@@ -1,4 +1,4 @@
-"""Program templates with placeholders, repeated lines and conditional lines.
+"""Expands program templates with placeholders, repeated blocks and conditional blocks.
 
 The value of a name replaces `${name}`; in `${name${i}}`, the inner placeholder is replaced first.
 Commands are comments of C and P4 on separate lines:

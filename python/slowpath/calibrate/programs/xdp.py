@@ -1,4 +1,4 @@
-"""XDP programs of experiments: C source, map contents, packet.
+"""Generates XDP programs for experiments: C source, map contents and packet.
 
 The templates are in `templates/xdp/`, one for each component. A template yields both the program
 with the component and the program without it, so that these differ in nothing else.

@@ -1,4 +1,4 @@
-"""Test beds that compute costs from a target's prices instead of measuring them.
+"""Test beds that compute costs from the prices of a target instead of measuring them.
 
 The cost is that of the slowest path of a program, with and without the component. The difference is
 therefore exactly the cost of the component, and a model must reproduce it exactly.

@@ -1,4 +1,6 @@
-"""Test beds for DPDK, without a network card or huge pages: self-timing programs, and pipelines.
+"""Test beds for DPDK: programs that measure their own time, and SWX pipelines.
+
+Neither needs a network card or huge pages.
 
 One generated program visits all points of an experiment repeatedly, in random order. Each visit
 rebuilds the tables and yields one observation of each point.

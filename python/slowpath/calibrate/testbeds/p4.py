@@ -1,4 +1,4 @@
-"""Test bed that only writes P4 programs.
+"""Test bed that writes P4 programs without running them.
 
 If the compiler `p4c` is in the PATH, it checks the programs.
 """

@@ -1,4 +1,4 @@
-"""XDP programs of an experiment on disk, and their parallel compilation."""
+"""Writes the XDP programs of an experiment to disk and compiles them in parallel."""
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Errors of recipes and of their selection, by nested cross-validation.
+"""Measures, by nested cross-validation, the errors of each recipe and of choosing between recipes.
 
 Each outer fold runs everything without the held-out rows: the selection with its own inner folds,
 the training, the intervals. So the errors of `chosen` are those of new rows for a user. They

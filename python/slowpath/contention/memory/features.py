@@ -1,4 +1,4 @@
-"""Rows and features for memory models.
+"""Computes the input features of memory models from the rows of a profile.
 
 Counters span nine decades, so models use logarithms. A floor far below the counters of any
 competitor is added to avoid the logarithm of zero. `irt` is `ipc` times the clock rate. Reads and

@@ -1,4 +1,4 @@
-"""Prediction intervals by CV+, and detection of rows outside the training range.
+"""Computes prediction intervals (CV+), and detects rows outside the range of the training rows.
 
 Source: Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+" (Annals of
 Statistics 2021), section 3. With models of K folds and residuals of held-out rows, the ends are

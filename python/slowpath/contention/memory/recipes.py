@@ -1,4 +1,6 @@
-"""Recipes for memory models: learner, features and target. A memory stage is a trained recipe.
+"""Recipes for memory models: each one names a learner, its features and its target.
+
+A trained recipe is a memory stage.
 
 Features beyond the training range are clipped to its ends. Trees do so anyway; a Gaussian process
 would return to its mean there, and linear models would extrapolate without limit.

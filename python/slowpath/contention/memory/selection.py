@@ -1,4 +1,4 @@
-"""Selection of the recipe that predicts held-out rows best, and errors of predictions.
+"""Chooses the recipe that predicts held-out rows best, and measures its errors.
 
 A competitor configuration is often measured several times. A model trained on one of these rows
 knows more about the others than about a new query, so they stay in one fold.

@@ -1,1 +1,1 @@
-"""Placement of network functions on a fleet of NICs."""
+"""Decides which network functions run on which NIC of a fleet."""

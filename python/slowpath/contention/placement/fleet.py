@@ -1,4 +1,4 @@
-"""A fleet: its NICs, functions, arrivals, feasible mixes and throughput in mixes."""
+"""The class `Fleet`, which describes NICs, functions, arrivals, and throughput in mixes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

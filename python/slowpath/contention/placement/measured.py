@@ -1,4 +1,4 @@
-"""Measured mixes, and the prediction errors learnt from them.
+"""Corrects predicted throughput by measured mixes, and estimates the remaining uncertainty.
 
 Throughput scatters between measurements. The noise is this scatter, as a share of the throughput;
 it is assumed to be equal for all functions and mixes. It is learnt from all repeated measurements

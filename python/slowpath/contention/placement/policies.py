@@ -1,4 +1,4 @@
-"""Online placement policies (paper, 7.5.1).
+"""Policies that place each arriving function on a NIC (paper, 7.5.1).
 
 - `monopolise`: one NIC for each function.
 - `greedy`: the NIC with the most free cores, if they suffice.

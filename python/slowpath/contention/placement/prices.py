@@ -1,4 +1,4 @@
-"""Bid prices from a linear program over expected arrivals.
+"""Computes bid prices: what a place on a NIC is worth for the arrivals that are still expected.
 
 Promises of a function are nested: a place that keeps 95 % also keeps 90 %. So a place belongs to
 the largest promise that it keeps, and surplus places are handed down to the next smaller promise.

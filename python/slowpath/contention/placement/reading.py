@@ -1,4 +1,4 @@
-"""Readers of fleets from YAML, and of arrivals and mixes from tables.
+"""Reads fleets from YAML files, and arrivals and mixes from tables.
 
 In tables of mixes, the column `mix` has the functions of a NIC, separated by plus signs. `function`
 is one of these functions, and `throughput` its throughput. Mixes of one function, which runs alone,

@@ -1,4 +1,4 @@
-"""Placements and suggested mixes as text and CSV."""
+"""Prints placements and suggested mixes as text and CSV."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The commands `slowpath contention place` and `suggest`."""
+"""Runs the commands `slowpath contention place` and `suggest`."""
 
 from argparse import Namespace
 from typing import TYPE_CHECKING

@@ -1,4 +1,6 @@
-"""Sequences of arrivals under policies, compared with the fewest NICs that keep all promises.
+"""Applies policies to sequences of arrivals, and compares them with the best plan.
+
+The best plan uses the fewest NICs that keep all promises.
 
 A promise is broken if a function keeps less of its solo throughput than promised. The functions
 on its NIC at the end are its competitors. SLA violations are the share of placed functions with

@@ -1,4 +1,4 @@
-"""Shares of solo throughput that the functions of a mix keep.
+"""Computes the share of its solo throughput that each function of a mix keeps.
 
 A mix is a sorted tuple of function indices in the fleet. Mixes are rows of a table, so that
 policies can process all NICs at once. Shares are rounded to twelve digits: neither the number of

@@ -1,4 +1,4 @@
-"""Mixes whose measurement would save the most NICs.
+"""Suggests mixes to measure, such that the measurements save the most NICs.
 
 With a required probability (`--sure`), functions of unmeasured mixes are credited with low shares.
 A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals that the

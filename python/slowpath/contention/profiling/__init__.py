@@ -1,1 +1,1 @@
-"""Profiles of network functions, measured on this machine."""
+"""Measures profiles of network functions on this machine."""

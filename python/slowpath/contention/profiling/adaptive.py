@@ -1,4 +1,4 @@
-"""Adaptive profiling (Algorithm 1 of the paper), and active learning.
+"""Chooses the points to measure adaptively (Algorithm 1 of the paper), or by active learning.
 
 Adaptive profiling first drops attributes whose smallest and largest value give nearly the same solo
 throughput. Then it repeatedly halves the region spanned by the other attributes where solo

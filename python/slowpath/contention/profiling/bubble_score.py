@@ -1,4 +1,4 @@
-"""Pressure of a competitor on caches and memory, as a bubble size.
+"""Measures how strongly a competitor burdens caches and memory, as the size of a bubble.
 
 Source: Mars et al., "Bubble-Up" (MICRO 2011). A bubble is a competitor of known pressure. A
 competitor's score is the working set, in MB, of the bubble that slows down a probe equally.

@@ -1,4 +1,4 @@
-"""The folder of a profile: tables, and a record of the measurement."""
+"""Reads and writes the folder of a profile: its tables, and the record of the measurement."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""CPUs of this machine, their caches, and interference by other virtual machines.
+"""Finds the CPUs and caches of this machine, and detects interference by other virtual machines.
 
 In a virtual machine, such interference is only visible in timings. Handing a cache line to another
 virtual CPU and back took 60 ns while both were on cores with a common last-level cache, 290 to

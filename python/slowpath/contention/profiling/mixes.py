@@ -1,4 +1,4 @@
-"""Measured points, the threads that run for each of them, and their blocks of measurement.
+"""Measures points of a profile, each in several blocks with the threads that it needs.
 
 Blocks are alternately alone and with competitors; neighbouring blocks form a turn. A turn is
 invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the time, as

@@ -1,4 +1,4 @@
-"""Measurement of a profile: probe, request times, own contention, noise and points."""
+"""Measures a profile: the probe, request times, the function's own contention, noise and points."""
 
 import statistics
 import time

@@ -1,4 +1,4 @@
-"""Readers of profile descriptions; each error names file, line and key.
+"""Reads descriptions of profiles; each error names the file, the line and the key.
 
 docs/contention.md describes the format.
 """

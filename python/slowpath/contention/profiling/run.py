@@ -1,4 +1,4 @@
-"""The command `slowpath contention profile`."""
+"""Runs the command `slowpath contention profile`."""
 
 import time
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Points to measure, plans that ask for them, and quotas.
+"""Points to measure, the plans that generate them, and quotas that limit their number.
 
 A plan is a generator, so the measuring code sets the pace and can stop at any time. The same plans
 work on a machine, where each measurement takes seconds and can be the last, and with a function

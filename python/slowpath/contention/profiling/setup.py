@@ -1,4 +1,4 @@
-"""The setup of a profile: function, traffic, competitors and effort; schema of its record.
+"""The setup of a profile (function, traffic, competitors, effort), and the schema of its record.
 
 The folder's `environment.json` describes the machine (`measure/environment.py`).
 """

@@ -1,4 +1,4 @@
-"""Interface of the compiled engine (`slowpath._core`): only this folder imports it.
+"""Interface to the compiled engine `slowpath._core`. Only this folder imports the engine.
 
 The modules here do not depend on the command line and do not print.
 """

@@ -1,4 +1,4 @@
-"""Analysis and compilation of programs, with progress messages."""
+"""Analyses and compiles programs with the engine, and passes on its progress messages."""
 
 import json
 from collections.abc import Iterator

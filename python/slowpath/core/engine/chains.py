@@ -1,4 +1,4 @@
-"""Chains and topologies of programs: loading, facts about packets, rewriting, plans."""
+"""Loads chains and topologies of programs, finds facts about packets, and rewrites programs."""
 
 import json
 from collections.abc import Iterator, Sequence

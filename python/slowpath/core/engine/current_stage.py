@@ -1,4 +1,4 @@
-"""Current stage of long work, for progress lines."""
+"""Remembers the current stage of long work, which progress lines show."""
 
 import threading
 from collections.abc import Callable

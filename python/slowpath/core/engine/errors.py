@@ -1,4 +1,4 @@
-"""Conversion of errors of the compiled engine into errors that name a file."""
+"""Converts errors of the compiled engine into errors that name a file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

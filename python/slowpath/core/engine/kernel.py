@@ -1,4 +1,4 @@
-"""Programs in the running kernel: timed paths, live packets, traces.
+"""Runs programs in the running kernel: times paths, processes live packets, and records traces.
 
 Functions with a timing thread (`Station`) raise an `InputError` if the kernel rejects a request.
 """

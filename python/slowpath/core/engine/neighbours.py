@@ -1,4 +1,4 @@
-"""Measurement of network functions that run on this machine beside competitors."""
+"""Measures network functions on this machine while they run next to competitors."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Files with programs and files with packets; the kernel's helpers and map types."""
+"""Reads files of programs and packets, and lists the kernel's helpers and map types."""
 
 import json
 from collections.abc import Iterator

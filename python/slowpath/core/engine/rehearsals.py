@@ -1,4 +1,4 @@
-"""Tests of rewritten programs against their originals in the running kernel."""
+"""Tests rewritten programs against their originals in the running kernel."""
 
 import json
 from collections.abc import Callable, Sequence

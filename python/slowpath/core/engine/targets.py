@@ -1,4 +1,4 @@
-"""Devices that programs run on, and estimated times of paths on a modelled core."""
+"""Reads descriptions of devices, and estimates the time of a path on a modelled core."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Building blocks of all HTML pages: elements, charts, graphs."""
+"""Builds elements, charts and graphs, of which all HTML pages consist."""

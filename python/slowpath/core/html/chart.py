@@ -1,4 +1,4 @@
-"""Charts as SVG, with points and their intervals, curves and their bands, and axes."""
+"""Draws charts as SVG: points with intervals, curves with bands, and axes."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

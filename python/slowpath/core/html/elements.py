@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG, and tables; untrusted text is escaped.
+"""Builds HTML and SVG elements and tables, and escapes untrusted text.
 
 Pages show names of files, experiments and machines. Each text is escaped when it becomes part of an
 element. Characters that hide or reorder text become escapes (`slowpath.core.printable`).

@@ -1,4 +1,4 @@
-"""Control-flow graphs as pictures, and as columns of blocks with arrows.
+"""Draws control-flow graphs, as small pictures or as columns of blocks with arrows.
 
 A picture has boxes without text; their height grows with the number of instructions. The boxes of a
 column can be opened and closed, so that its arrows consist of pieces that stretch with the boxes.

@@ -1,4 +1,4 @@
-"""Layered drawing of directed graphs.
+"""Computes the positions of nodes and edges in a layered drawing of a directed graph.
 
 The steps are those of Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical
 System Structures" (1981): layers, order within layers, positions. Edges that pass layers on their

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages and their style sheet."""
+"""Writes self-contained HTML pages with their style sheet."""
 
 from slowpath.core.html.elements import Content, Html, element, join
 

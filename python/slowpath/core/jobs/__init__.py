@@ -1,4 +1,4 @@
-"""Worker processes, pools and threads; here, the interface of workers and their jobs."""
+"""Worker processes, pools and threads. This file defines the interface of workers and jobs."""
 
 import signal
 from collections.abc import Callable

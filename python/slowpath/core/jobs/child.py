@@ -1,4 +1,4 @@
-"""Forked processes. No other module forks."""
+"""Starts forked processes. No other module forks."""
 
 import os
 import signal

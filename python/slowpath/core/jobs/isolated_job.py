@@ -1,4 +1,4 @@
-"""Work in a worker process; `slowpath.bounds.analyst` does the same for analyses."""
+"""Runs a job in a worker process. `slowpath.bounds.analyst` does the same for analyses."""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType

@@ -1,4 +1,4 @@
-"""A pool of processes on this machine, and the choice between it and a cluster."""
+"""Starts a pool of processes on this machine, or a pool on a cluster if the user asks for it."""
 
 import multiprocessing
 import os

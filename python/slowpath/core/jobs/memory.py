@@ -1,4 +1,4 @@
-"""Memory limits of analyses: the requested one, or a share of free memory."""
+"""Chooses the memory limit of an analysis: the requested limit, or a share of the free memory."""
 
 import os
 import re

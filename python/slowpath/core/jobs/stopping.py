@@ -1,4 +1,4 @@
-"""Stop requests, and the signals that make them: SIGINT, SIGTERM and SIGHUP.
+"""Handles SIGINT, SIGTERM and SIGHUP as requests to stop.
 
 The first signal asks the work to end with its results so far; the second one ends the process.
 """

@@ -1,4 +1,4 @@
-"""The worker process of the engine, and the supervision of its time and memory.
+"""Starts the worker process of the engine, and limits its time and memory.
 
 A crash, lack of memory, or an endless loop ends only the current job, not the command. The process
 is forked, so that jobs need no serialisation, and runs one job after the other. Messages have types

@@ -1,1 +1,1 @@
-"""Program files and packets: kinds of files, loading, compilation, selection."""
+"""Finds, compiles, loads and selects programs, and describes packets."""

@@ -1,4 +1,4 @@
-"""Compilation of C by clang, to BPF objects or bitcode, in a temporary folder.
+"""Compiles C with clang, to BPF objects or LLVM bitcode, in a temporary folder.
 
 Debug information is always requested, because results contain source lines and types (BTF).
 """

@@ -1,4 +1,4 @@
-"""Search for a recent clang, for the package, Makefiles and tests.
+"""Finds a recent clang, for the package, Makefiles and tests.
 
 The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It rejects
 versions before `OLDEST`, because bounds of their code are less exact.

@@ -1,4 +1,4 @@
-"""Loading of program files, with compilation of C sources, and of kernel types (BTF)."""
+"""Loads program files and kernel types (BTF). C sources are compiled first."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Witness packets: bytes, hex dumps, protocol headers and capture files.
+"""Shows witness packets as bytes and protocol headers, and writes them to capture files.
 
 Capture files have the format of https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html,
 little-endian, with microseconds. Timestamps are artificial, one microsecond apart, so that equal

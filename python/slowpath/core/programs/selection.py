@@ -1,4 +1,4 @@
-"""Selection of programs by globs on sections and names, as in `xdp-loader`."""
+"""Selects programs by globs on section and program names, as `xdp-loader` does."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

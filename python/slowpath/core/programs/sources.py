@@ -1,4 +1,4 @@
-"""Kinds of program files: objects, listings, C, assembler, LLVM IR.
+"""Recognises kinds of program files: objects, listings, C, assembler, LLVM IR.
 
 Files are recognised by their content or their name, so that errors can name the kind. Otherwise all
 unsupported files would be reported as invalid listings.

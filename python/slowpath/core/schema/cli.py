@@ -1,4 +1,4 @@
-"""The command `slowpath schema`."""
+"""Declares and runs the command `slowpath schema`."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""Values that are derived from results, and names for texts."""
+"""Computes values from results, such as shares, and chooses names for texts."""
 
 from collections.abc import Mapping
 

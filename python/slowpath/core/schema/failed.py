@@ -1,4 +1,4 @@
-"""Results of programs that could not be analysed."""
+"""Builds the results of programs that could not be analysed."""
 
 from slowpath.core.schema.results import Detail, Failure, Result
 

@@ -1,4 +1,4 @@
-"""Reading and printing of packet and bit rates, such as `40Gbit/s` and `10 Mpps`.
+"""Reads and prints packet and bit rates, such as `40Gbit/s` and `10 Mpps`.
 
 Printed rates are truncated, not rounded, so that they never exceed the guarantee.
 """

@@ -1,4 +1,4 @@
-"""JSON Schemas of documents, and validation of untrusted JSON against them.
+"""Finds the JSON Schemas of documents, and validates untrusted JSON against them.
 
 The schemas of `bound`, `show` and `compile` are generated from the engine's types (`make bless`).
 The schema `experiment` describes YAML files that users write.

@@ -1,4 +1,4 @@
-"""Choice of the functions to examine for accelerators."""
+"""Chooses the functions for which a proof is attempted that an accelerator could replace them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

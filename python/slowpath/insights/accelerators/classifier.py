@@ -1,4 +1,4 @@
-"""A linear support vector machine over features of functions.
+"""Classifies functions by a linear support vector machine over their features.
 
 The weights are in `classifier.json`; `bench/accelerators.py` learns them.
 """

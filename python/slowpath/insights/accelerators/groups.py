@@ -1,4 +1,4 @@
-"""Groups of functions that together compute one algorithm on a shared state."""
+"""Finds groups of functions that together compute one algorithm on a shared state."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Search for functions of a module that an accelerator could replace.
+"""Searches a module for functions that an accelerator could replace.
 
 The search runs in its own process. It runs code of the module only in further processes.
 """

@@ -1,4 +1,4 @@
-"""Calls of library functions that slowpath's headers define.
+"""Finds calls of the library functions that slowpath's headers define.
 
 The body of a library function has no line in the user's source. So each use gets the innermost line
 of the source that leads to it, and the header functions between this line and the instruction.

@@ -1,4 +1,4 @@
-"""Accelerator findings as text and CSV."""
+"""Prints the functions that accelerators could replace, as text or CSV."""
 
 from collections.abc import Iterator
 

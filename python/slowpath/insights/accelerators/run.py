@@ -1,4 +1,4 @@
-"""The command `slowpath insights accelerators`."""
+"""Runs the command `slowpath insights accelerators`."""
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence

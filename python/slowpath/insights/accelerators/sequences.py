@@ -1,4 +1,4 @@
-"""Functions as sequences of words (normalised instructions), and patterns in such sequences."""
+"""Represents functions as sequences of normalised instructions, and finds patterns in them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

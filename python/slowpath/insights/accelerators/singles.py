@@ -1,4 +1,4 @@
-"""Attempts to prove a single function, and reasons why functions are not proved."""
+"""Tries to prove what a single function computes, or gives the reason why no proof was found."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

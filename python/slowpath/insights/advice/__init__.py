@@ -1,1 +1,1 @@
-"""Advice on how to port a network function to the card (`slowpath insights FILE`)."""
+"""The command `slowpath insights FILE`: advice on how to port a network function to the card."""

@@ -1,4 +1,4 @@
-"""Types of advice, gaps and evidence; cycles, which rank advice.
+"""Types for advice, its evidence, and gaps in the evidence.
 
 An adviser is a function from `Evidence` to advice and gaps. It is independent of other advisers,
 files and formats; `ranking.py` has the list of advisers.

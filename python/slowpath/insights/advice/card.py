@@ -1,4 +1,4 @@
-"""Advice on the card as a whole: cores and co-located functions.
+"""Advises on the number of cores and on functions that share the card.
 
 Instructions are LLVM instructions, because their price is per LLVM instruction. Accesses to packets
 are not counted: the first 64 bytes are in registers, and the published cost per packet includes

@@ -1,4 +1,4 @@
-"""Advice on accelerators.
+"""Advises on functions that accelerators could replace.
 
 `slowpath insights accelerators` finds the functions; this module adds the effect of replacing them.
 

@@ -1,4 +1,4 @@
-"""Collection of evidence, with the functions of the other insights commands.
+"""Collects the evidence for advice, using the code of the other insights commands.
 
 A worker process parses the source, runs it and searches for accelerators. During the search, a
 second worker counts card instructions in a separate module, and this process places state.

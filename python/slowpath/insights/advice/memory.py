@@ -1,4 +1,4 @@
-"""Advice on memory: order of variables, and placement of structures."""
+"""Advises on the order of variables and on the memories that structures should be in."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Advice as an HTML page."""
+"""Writes the advice as an HTML page."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Possible targets of calls through pointers.
+"""Finds the functions that a call through a pointer may reach.
 
 A function may call each function whose address is in a variable that it names. Such addresses are
 in initial values, as in `static const struct ops fast = {.hash = f}`, or are stored or copied,

@@ -1,4 +1,4 @@
-"""Report with all advice on a source, ranked by effect.
+"""Collects all advice on a source and ranks it by effect.
 
 Advice on code that no packet of the trace reached comes last.
 """

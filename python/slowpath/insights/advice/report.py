@@ -1,4 +1,4 @@
-"""Advice as text and CSV."""
+"""Prints the advice as text or CSV."""
 
 import textwrap
 from collections.abc import Iterator

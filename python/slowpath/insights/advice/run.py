@@ -1,4 +1,4 @@
-"""The command `slowpath insights FILE`."""
+"""Runs the command `slowpath insights FILE`."""
 
 from argparse import Namespace
 

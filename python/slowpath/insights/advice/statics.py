@@ -1,6 +1,6 @@
-"""Static facts of a source: state sizes, accesses by line, loops.
+"""Finds facts about a source without running it: sizes of state, accesses by line, loops.
 
-The base of its address describes an access: a variable, the object of a method (`this`), a
+An access is described by the base of its address: a variable, the object of a method (`this`), a
 parameter, or an unknown address, such as an address that was read from memory.
 """
 

@@ -1,1 +1,1 @@
-"""Card instructions and memory accesses, block by block (`slowpath insights blocks`)."""
+"""The command `slowpath insights blocks`: card instructions and memory accesses of each block."""

@@ -1,4 +1,4 @@
-"""Memory accesses and calls of blocks in LLVM IR."""
+"""Finds the memory accesses and calls in blocks of LLVM IR."""
 
 import re
 from collections import Counter

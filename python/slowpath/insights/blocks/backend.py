@@ -1,4 +1,4 @@
-"""LLVM's BPF back end in a separate process.
+"""Runs LLVM's BPF back end in a separate process.
 
 If the back end rejects a function, the rest of the module is compiled again with the function
 emptied.

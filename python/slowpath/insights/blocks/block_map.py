@@ -1,4 +1,4 @@
-"""The LLVM block of each BPF instruction, from comments in the assembly.
+"""Finds the LLVM block of each BPF instruction from comments in the assembly.
 
 A machine block keeps the name of its LLVM block, even if the back end moves, splits or copies it.
 Source: `AsmPrinter::emitBasicBlockStart` of LLVM.

@@ -1,4 +1,4 @@
-"""Compilation of programs for the card, with stand-ins for refused instructions.
+"""Compiles programs for the card. Instructions that the card lacks are replaced by stand-ins.
 
 A stand-in has as little effect as possible: it only sets the result of the refused instruction, if
 it has one, to an unknown number. Card instructions of stand-ins do not count. Source of the

@@ -1,4 +1,4 @@
-"""Exact counts of the programs of a source, by block."""
+"""Counts, for each block of a source's programs, its card instructions by compiling them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

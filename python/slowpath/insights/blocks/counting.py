@@ -1,4 +1,4 @@
-"""Counts of card instructions by LLVM block."""
+"""Counts card instructions for each LLVM block."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""BPF objects with replaceable instructions.
+"""Reads BPF objects and replaces instructions in them.
 
 Source: System V ABI, Object Files. The objects are little-endian 64-bit ELF, as clang emits them.
 """

@@ -1,4 +1,4 @@
-"""Exact counts of plain functions and of elements, wrapped as XDP programs."""
+"""Wraps plain functions and elements as XDP programs, and counts their card instructions."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Learnt models of card instructions: an additive model, and a tree.
+"""Predicts card instructions by one of two learnt models: an additive model or a tree.
 
 Both are trained on synthetic programs (`bench/insights_blocks.py`) and shipped as JSON. The
 additive model adds a non-negative weight for each word of a block. A node of the tree is a sequence

@@ -1,4 +1,4 @@
-"""LLVM IR of a source, prepared for the BPF back end and lowered.
+"""Prepares LLVM IR of a source for the BPF back end and compiles it.
 
 The preparation replaces code that the back end rejects:
 - Functions get at most five parameters; others are loaded from the stack, and calls drop them.

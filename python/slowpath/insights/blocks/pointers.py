@@ -1,4 +1,4 @@
-"""The kinds of memory that the pointers of a program point to."""
+"""Finds the kind of memory that each pointer of a program points to."""
 
 import re
 from collections.abc import Container, Iterable, Mapping

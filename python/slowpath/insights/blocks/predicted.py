@@ -1,4 +1,4 @@
-"""Counts predicted by learnt models."""
+"""Predicts the card instructions of blocks by learnt models."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Text and CSV of `slowpath insights blocks`."""
+"""Prints the results of `slowpath insights blocks` as text or CSV."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The command `slowpath insights blocks`: card instructions, block by block."""
+"""Runs the command `slowpath insights blocks`."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Blocks as tokens: instructions without names, with operand kinds and sizes.
+"""Converts blocks to words: instructions without names, with the kinds and sizes of operands.
 
 The vocabulary is compact (a few hundred words). Names are removed, and constants are classified by
 the effort of creating them. A word has the properties that code generators examine, such as:

@@ -1,4 +1,4 @@
-"""Card instructions of each block, with block counts from a trace.
+"""Counts the card instructions of each block, and weights blocks by their runs in a trace.
 
 The same module runs over the trace and is compiled for the card, after the passes for BPF. Blocks
 therefore need no mapping between compilations.

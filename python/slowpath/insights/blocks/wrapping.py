@@ -1,4 +1,4 @@
-"""An XDP program around a plain function, in LLVM IR.
+"""Builds an XDP program, in LLVM IR, that calls a plain function.
 
 The context has the start and end of the packet. Click's packet object is on the stack, the object
 of a method is the only element of an array map, and other pointer parameters point to variables.

@@ -1,1 +1,1 @@
-"""Scaling over cores and co-location on the card, by a queueing network."""
+"""Predicts, by a queueing network, throughput on several cores and for co-located functions."""

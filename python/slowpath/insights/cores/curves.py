@@ -1,4 +1,4 @@
-"""Readers of throughput and latency curves by number of cores, and of queries."""
+"""Reads measured throughput and latency by number of cores, and the functions to predict."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Functions as element chains, described by columns of numbers.
+"""Describes functions, which are chains of elements, by columns of numbers.
 
 The chains are from Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of computation and
 calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A parameter has an

@@ -1,4 +1,4 @@
-"""Readers of groups of functions, which may have measurements alone and in pairs."""
+"""Reads groups of functions, and measurements of these functions alone and in pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

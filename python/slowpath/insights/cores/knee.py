@@ -1,4 +1,4 @@
-"""The advised number of cores: the knee of a throughput curve."""
+"""Finds the knee of a throughput curve, which is the advised number of cores."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The model of curves: training, files, quality.
+"""Trains, saves and evaluates the model of throughput and latency curves.
 
 Each member of the ensemble predicts functions that it was not trained with. These predictions
 determine the spread of measured curves around predictions, and the weights of latency terms.

@@ -1,4 +1,4 @@
-"""Parameters, work, resources and latency of the queueing network.
+"""Computes the work of functions and their latency from the parameters of the queueing network.
 
 The published measurements show that time depends on counts and on the state of the chain
 (docs/insights.md). The third compute and accelerator blocks use the counts of the first blocks.

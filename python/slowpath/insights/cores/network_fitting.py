@@ -1,4 +1,4 @@
-"""Fit of the network parameters to measured throughput.
+"""Fits the parameters of the queueing network to measured throughput.
 
 The objective is the sum of squared relative errors and of squared parameters in typical units. The
 second part keeps those parameters small that measurements do not determine. Times are not negative.

@@ -1,4 +1,4 @@
-"""The model of pairs: training, files, quality.
+"""Trains, saves and evaluates the model of pairs of functions that share a card.
 
 Both members have equal equations, so swapping them swaps their results and keeps all scores. If a
 function was measured alone, its own times are scaled until the network predicts its solo

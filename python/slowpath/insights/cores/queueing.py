@@ -1,4 +1,4 @@
-"""A closed queueing network of cores with four threads each, and shared resources.
+"""Solves a closed queueing network of cores, with four threads each, and shared resources.
 
 Every thread processes packets one by one. A packet of class j takes C_j ns of computation, M_j ns
 of waiting without contention, and D_jk ns of service by the shared resource k. The throughputs T_j

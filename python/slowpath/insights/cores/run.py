@@ -1,4 +1,4 @@
-"""The commands `slowpath insights cores` and `colocation`."""
+"""Runs the commands `slowpath insights cores` and `colocation`."""
 
 from argparse import Namespace
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Scores of pairs of functions."""
+"""Computes how much throughput the functions of a pair keep."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Assessment of a function on the card, from its work per packet."""
+"""Assesses a function on the card from its work per packet."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Random draws of all prices, for intervals of predictions.
+"""Draws random prices, from which the intervals of predictions follow.
 
 Each part of a function has its own prices of accesses, like published elements. Prices have gamma
 distributions around the median of elements, with the elements' relative spread times WIDER. In each

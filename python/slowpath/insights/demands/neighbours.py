@@ -1,4 +1,4 @@
-"""Co-located functions: typical functions, and functions of the user.
+"""Chooses functions that run next to the assessed function: typical ones, and those of the user.
 
 Candidates for typical functions are all chains of published elements with the largest measured
 parameters, and the chain without elements. The typical function of a resource has the largest

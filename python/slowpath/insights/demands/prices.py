@@ -1,4 +1,4 @@
-"""Prices of instructions and accesses, derived from fitted parameters.
+"""Derives prices of instructions and accesses from the fitted parameters of the network.
 
 An element adds core time, waiting and service by shared resources to a chain. Divided by published
 counts of the element, they give its prices. An access takes longer in some elements than in others.

@@ -1,4 +1,4 @@
-"""Work of a packet in sources and in published elements.
+"""Describes the work per packet of sources and of published elements.
 
 A part has its own prices: it is a data structure of a source, or an element of a published chain.
 

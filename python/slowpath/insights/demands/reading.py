@@ -1,4 +1,4 @@
-"""Readers of co-located functions."""
+"""Reads descriptions of co-located functions."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Useful number of cores, and throughput that a function keeps next to another function."""
+"""Computes the useful number of cores, and the throughput that a function keeps next to another."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

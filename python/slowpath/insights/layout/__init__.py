@@ -1,1 +1,1 @@
-"""Layout of variables in structs such that few accesses fetch them."""
+"""Orders the variables of a struct so that few memory accesses fetch them."""

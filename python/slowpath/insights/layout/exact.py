@@ -1,4 +1,4 @@
-"""Exact search (A*) for the order of variables with the fewest accesses.
+"""Finds an order of variables with the fewest accesses, by exact search (A*).
 
 The cost of the rest of an order depends on the remaining variables, on the end of the last variable
 within its window, and on the blocks that have already fetched this window. Partial orders that

@@ -1,4 +1,4 @@
-"""Local search over orders, and the published clustering.
+"""Searches for good orders of variables: local search, and the published clustering.
 
 The search limits the number of examined orders, not the time, and has a fixed seed. So equal
 variables always yield equal orders.

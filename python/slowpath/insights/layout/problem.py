@@ -1,4 +1,4 @@
-"""Layout problems, and the number of accesses for an order of variables.
+"""Defines layout problems, and counts the accesses that an order of variables needs.
 
 A struct begins at a multiple of the access width. Members have the offsets of C: each is at the
 next multiple of its alignment. A window is a range as long as the access width, and aligned to it.

@@ -1,4 +1,4 @@
-"""Reader for elements, with variables and blocks, in JSON files."""
+"""Reads elements, with their variables and blocks, from JSON files."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Reports of layouts as text, CSV and C."""
+"""Prints layouts as text, CSV or C."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The command `slowpath insights coalescing`."""
+"""Runs the command `slowpath insights coalescing`."""
 
 from argparse import Namespace
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Placement of data structures in the memories of a card."""
+"""Decides which memory of a card each data structure should be in."""

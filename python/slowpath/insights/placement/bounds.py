@@ -1,4 +1,4 @@
-"""Lower bounds of the costs of decisions, and variables that these bounds fix.
+"""Computes lower bounds of the cost of decisions, and fixes variables that the bounds decide.
 
 `least` replaces the capacity of each level by a price for each byte. Then only copies couple the
 decisions of units, and copies are few. Units are eliminated one by one; each leaves a table over

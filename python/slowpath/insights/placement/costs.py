@@ -1,4 +1,4 @@
-"""Cost and packet rate of a placement, and the order of solutions.
+"""Computes the cost and the packet rate of a placement, and compares solutions.
 
 Three limits determine the throughput: contexts (cores x threads) wait for the accesses of their
 packet, cores compute, and memories serve one access at a time. The model ignores

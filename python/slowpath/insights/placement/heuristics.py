@@ -1,4 +1,4 @@
-"""Good placements without a solver, and without proof of optimality.
+"""Finds good placements without a solver and without a proof that they are optimal.
 
 `local_search` yields a start for the solver. A table by part and level has the costs of all moves,
 so that all moves and swaps of parts are compared at once. Random moves leave local optima; they are

@@ -1,4 +1,4 @@
-"""Integer program of a placement, solved by HiGHS.
+"""Writes a placement problem as an integer program, and solves it with HiGHS.
 
 n(u,l) members of unit u are on level l; the sum of n(u,l) over l is the number of members of u. The
 sizes on a level add up to at most its capacity. A copy between a member of u and the only member of

@@ -1,4 +1,4 @@
-"""Placement problems: structures and memories.
+"""Defines placement problems, which consist of data structures and memories.
 
 Costs are in the unit of the card's prices, mostly cycles. Accesses are counted per packet; if the
 objective is cost, they may be counted for any number of packets.

@@ -1,4 +1,4 @@
-"""Reader for placement problems in JSON files."""
+"""Reads placement problems from JSON files."""
 
 import math
 from collections.abc import Mapping, Sequence

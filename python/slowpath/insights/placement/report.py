@@ -1,4 +1,4 @@
-"""Reports of placements as text and CSV."""
+"""Prints placements as text or CSV."""
 
 from collections.abc import Iterator
 

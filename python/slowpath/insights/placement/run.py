@@ -1,4 +1,4 @@
-"""The command `slowpath insights placement`."""
+"""Runs the command `slowpath insights placement`."""
 
 import math
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Search for the best placement, with its optimality gap.
+"""Searches for the best placement, and bounds how far the result is from the optimum.
 
 HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so a level may
 exceed its capacity. Each solution is therefore checked in integers. If a level overflows, the

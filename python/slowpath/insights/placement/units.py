@@ -1,4 +1,4 @@
-"""Units of a placement: equal parts, which are counted and not distinguished.
+"""Groups equal structures into units, so that only their number on each level matters.
 
 If two equal structures have their own variables, every placement has a symmetric placement. A
 solver must refute both, so its time doubles with every pair. So structures that are equal in size,

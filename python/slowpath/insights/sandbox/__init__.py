@@ -1,1 +1,1 @@
-"""Execution of untrusted functions as machine code, in confined child processes."""
+"""Runs untrusted functions as machine code in confined child processes."""

@@ -1,4 +1,4 @@
-"""Restrictions that a process accepts before it runs untrusted code.
+"""Restricts the current process before it runs untrusted code.
 
 The process gets limits on memory, CPU time, open files and file sizes, and a network namespace
 without devices. Where the kernel allows it, seccomp rejects all system calls except those for

@@ -1,4 +1,4 @@
-"""Resolution of the external symbols of a module.
+"""Replaces or defines the external symbols of a module, so that it can be linked.
 
 Functions that are not allowed are renamed, so that the JIT does not bind them to symbols of this
 process. Variables of other files exist and are zero.

@@ -1,4 +1,4 @@
-"""Calls of native code that survive its faults.
+"""Calls native code and survives its faults, such as invalid memory accesses.
 
 A signal handler jumps back to the caller if the fault is in JIT-compiled code, which holds no locks
 of the C library. Any other fault ends the process as usual. Faults may damage memory, so another

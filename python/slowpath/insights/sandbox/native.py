@@ -1,4 +1,4 @@
-"""JIT compilation of a module into this process, and guarded memory for its functions."""
+"""Compiles a module into this process (JIT), and provides guarded memory for its functions."""
 
 import ctypes
 import mmap

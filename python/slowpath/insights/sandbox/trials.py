@@ -1,4 +1,4 @@
-"""Attempts that run in forked, confined processes."""
+"""Runs attempts, which may crash, in forked and confined processes."""
 
 import json
 import math

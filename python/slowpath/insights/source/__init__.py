@@ -1,1 +1,1 @@
-"""Sources: compilation to LLVM IR, functions, types, entry, framework."""
+"""Compiles sources to LLVM IR, and finds their functions, types and entry function."""

@@ -1,4 +1,4 @@
-"""Compilation of C or C++ to BPF that keeps each stage: LLVM IR, assembler, object.
+"""Compiles C or C++ to BPF and keeps each stage: LLVM IR, assembler, object.
 
 Assembler and object come from the LLVM IR without further passes, so all three have the same
 blocks. The object equals the one that clang makes in a single step

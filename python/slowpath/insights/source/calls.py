@@ -1,4 +1,4 @@
-"""The call graph of a module."""
+"""Builds the call graph of a module."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Choice of the function that gets the packets, and the roles of its parameters."""
+"""Chooses the function that receives the packets, and the roles of its parameters."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Headers that stand in for those of Click and DPDK, and code that belongs to them."""
+"""Provides headers in place of those of Click and DPDK, and knows the code that they define."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Calls of framework functions: a card provides them, so their bodies are not compiled."""
+"""Replaces the bodies of framework functions by calls, because a card provides these functions."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Functions of a module: parameters, blocks, dominators, loops.
+"""Parses the functions of a module: parameters, blocks, dominators, loops.
 
 Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
 

@@ -1,4 +1,4 @@
-"""Layout of variables from debug information.
+"""Reads the layout of variables from debug information.
 
 Source: LLVM's language reference, Specialized Metadata Nodes; DWARF 5, section 5.
 """

@@ -1,4 +1,4 @@
-"""Replacement of map types that the card lacks.
+"""Replaces map types that the card lacks.
 
 The lookup becomes a call of the framework, whatever the type; code that uses the element stays.
 Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an array of N

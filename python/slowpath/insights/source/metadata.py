@@ -1,4 +1,4 @@
-"""Debug information of a module: lines and types.
+"""Reads the debug information of a module: source lines and types.
 
 Source: LLVM's language reference, Specialized Metadata Nodes.
 """

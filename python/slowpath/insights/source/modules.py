@@ -1,4 +1,4 @@
-"""LLVM modules: parsing, linking, optimisation passes, splitting of their text.
+"""Parses, links and optimises LLVM modules, and splits their text.
 
 Input is not trusted: this code runs in a worker process that may die (`slowpath.core.jobs`).
 

@@ -1,4 +1,4 @@
-"""Operands of LLVM instructions, from their text.
+"""Reads the operands of LLVM instructions from their text.
 
 Source: LLVM's language reference, Memory Access and Addressing Operations.
 """

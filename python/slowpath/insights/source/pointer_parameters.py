@@ -1,4 +1,4 @@
-"""Memory for pointer parameters of DPDK functions other than packets.
+"""Chooses memory for pointer parameters of DPDK functions, except parameters for packets.
 
 No caller supplies these pointers, so slowpath chooses memory of the pointee type:
 1. a variable of this type, or the first element of an array (runs use only one core);

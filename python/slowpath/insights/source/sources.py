@@ -1,4 +1,4 @@
-"""Kinds of source files, and their compilation to LLVM IR by clang."""
+"""Recognises kinds of source files, and compiles them to LLVM IR with clang."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A compiled source, its module after the passes, and its functions.
+"""Compiles a source, runs the optimisation passes, and finds its functions.
 
 Sources are untrusted, so this code runs in a worker process that may crash.
 """

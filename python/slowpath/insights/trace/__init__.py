@@ -1,1 +1,1 @@
-"""Execution of a function over a packet trace, with counts (`slowpath insights counts`)."""
+"""The command `slowpath insights counts`, which runs a function over a packet trace."""

@@ -1,4 +1,4 @@
-"""Calls of a source that allocate memory, with the allocated types."""
+"""Finds calls that allocate memory in a source, and the types of the allocated objects."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Packet buffers of DPDK, and the memory that pointer parameters point to."""
+"""Provides packet buffers of DPDK, and memory for pointer parameters."""
 
 import ctypes
 import mmap

@@ -1,4 +1,4 @@
-"""Counts by function, block, structure and member."""
+"""Sums up the counts of a run by function, block, structure and member."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

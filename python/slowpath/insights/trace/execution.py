@@ -1,4 +1,4 @@
-"""Execution of an instrumented function on packets, in a confined process."""
+"""Runs an instrumented function on packets, in a confined process."""
 
 import ctypes
 import mmap

@@ -1,4 +1,4 @@
-"""Messages on crashes of the confined process, and notes on reads of uninitialised state."""
+"""Explains crashes of the confined process, and notes reads of uninitialised state."""
 
 import ctypes
 import signal

@@ -1,4 +1,4 @@
-"""Instrumentation of LLVM modules to record basic blocks and memory accesses.
+"""Instruments LLVM modules so that they record their basic blocks and memory accesses.
 
 Calls are inserted into the text of a module after its passes; all other code is unchanged. A block
 is one of `Function.blocks`. An access is a load, store, atomic operation or copy.

@@ -1,4 +1,4 @@
-"""Memory areas by address, and the heap of a run.
+"""Finds the memory area of an address, and manages the heap of a run.
 
 A chunk of the heap has blocks of one size for one purpose. A purpose is all allocations with the
 same name; freed blocks are reused only for it, so an address always belongs to one structure.

@@ -1,4 +1,4 @@
-"""Delivery of packets to a function: one by one, or polled from ports.
+"""Delivers packets to a function, either one by one or when the function polls its ports.
 
 The headers' `rte_eth_rx_burst` (`rte_ethdev.h`) calls `Receiving`. Each call returns the next
 packets of the trace, whatever the port and queue, up to the requested number and the size of a

@@ -1,4 +1,4 @@
-"""Counts of a run as input of `slowpath insights placement` and `coalescing`.
+"""Converts the counts of a run to inputs of `slowpath insights placement` and `coalescing`.
 
 The variables to reorder are the plain members of elements, plain variables, and the members of
 structures that the source declares. A block of code appears once for each set of variables that it

@@ -1,4 +1,4 @@
-"""Aggregation of a run's records into counts of blocks and memory accesses.
+"""Adds up the records of a run to counts of blocks and memory accesses.
 
 The counts are exact, because each block and each access of the run has a record.
 """

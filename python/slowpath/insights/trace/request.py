@@ -1,4 +1,4 @@
-"""Settings of a run: function, delivery of packets, limits on time and memory."""
+"""The settings of a run: function, delivery of packets, limits on time and memory."""
 
 from typing import NamedTuple
 

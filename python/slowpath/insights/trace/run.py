@@ -1,4 +1,4 @@
-"""The command `slowpath insights counts`."""
+"""Runs the command `slowpath insights counts`."""
 
 import json
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Runs of a function over a trace.
+"""Runs a function over a trace, for commands and for callers in Python.
 
 from slowpath.insights.trace.running import run
 

@@ -1,4 +1,4 @@
-"""LLVM IR for BPF, rewritten to run on the host.
+"""Rewrites LLVM IR for BPF so that it runs on the host.
 
 A successful `bpf_tail_call` in a program never returns. In a function that a program calls, the
 target replaces only this function, and the caller gets the target's result. A function with tail

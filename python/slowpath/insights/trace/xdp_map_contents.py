@@ -1,4 +1,4 @@
-"""Initial content of BPF maps."""
+"""Reads the initial content of BPF maps."""
 
 import ctypes
 import struct

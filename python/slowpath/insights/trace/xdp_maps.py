@@ -1,4 +1,4 @@
-"""BPF maps of a source, and their layout as tables on a card.
+"""Finds the BPF maps of a source, and describes their layout as tables on a card.
 
 Sources: libbpf's definitions of maps, by types and by `struct bpf_map_def`;
 kernel/bpf/bloom_filter.c. In definitions by types, `__uint(type, ...)` is a pointer to an array

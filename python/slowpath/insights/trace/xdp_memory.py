@@ -1,4 +1,4 @@
-"""Memory of XDP programs: packets, context and tables."""
+"""Provides the memory of XDP programs: packets, context and tables."""
 
 import ctypes
 import mmap

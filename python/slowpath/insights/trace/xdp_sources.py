@@ -1,4 +1,4 @@
-"""Loading of XDP programs and other kernel sources in C, to run them on this machine."""
+"""Compiles XDP programs and other kernel sources in C so that they can run on this machine."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

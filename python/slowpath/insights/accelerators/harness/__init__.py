@@ -1,1 +1,1 @@
-"""Calls of a module's functions with chosen arguments."""
+"""Calls functions of a module with chosen arguments, to compare them with reference algorithms."""

@@ -1,4 +1,4 @@
-"""Calls of a module's functions, with memory for arguments and restored variables."""
+"""Calls functions of a module. Supplies memory for arguments, and restores changed variables."""
 
 import ctypes
 import random

@@ -1,4 +1,4 @@
-"""Oracles: functions of bytes and a seed, independent of their C signature."""
+"""Wraps functions as oracles, which take bytes and a seed, whatever their C signature is."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Possible roles of a function's arguments, such as data and length."""
+"""Lists the roles, such as data and length, that the parameters of a function may have."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Oracles for functions that take one byte or word per call, and for tables that functions fill."""
+"""Wraps functions that take one byte or word per call, and functions that fill tables."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

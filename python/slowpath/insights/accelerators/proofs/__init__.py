@@ -1,1 +1,1 @@
-"""Proofs that a function computes an algorithm of an accelerator."""
+"""Shows, by calls with chosen inputs, that a function computes the algorithm of an accelerator."""

@@ -1,4 +1,4 @@
-"""Proofs for block ciphers: AES, DES, triple DES, TEA, XTEA.
+"""Recognises functions that compute the block ciphers AES, DES, triple DES, TEA or XTEA.
 
 The output of a function for one key and block is looked up among the outputs of all ciphers, with
 both byte orders of words. The matching cipher is then compared on many keys and blocks.

@@ -1,4 +1,4 @@
-"""Proofs for CRCs, whose parameters linear equations over GF(2) recover.
+"""Recognises functions that compute a CRC, and finds its parameters by linear equations over GF(2).
 
 A CRC is affine over GF(2). Flipping a message bit changes the result by a difference that does not
 depend on other bits. This difference is x times the difference of the next bit, modulo the

@@ -1,4 +1,4 @@
-"""Proofs for digests: MD5, SHA-1, SHA-2, SHA-3, BLAKE2."""
+"""Recognises functions that compute the digests MD5, SHA-1, SHA-2, SHA-3 or BLAKE2."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Proofs for hash functions, with and without keys."""
+"""Recognises functions that compute known hash functions, with or without keys."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Inputs on which functions and references are compared, and findings of such comparisons."""
+"""Inputs on which functions are compared with references, and the results of the comparisons."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple

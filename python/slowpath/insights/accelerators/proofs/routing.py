@@ -1,4 +1,4 @@
-"""Longest prefix match: proofs for arrays of entries, and ways to call routing tables."""
+"""Recognises longest prefix match over arrays of entries, and calls routing tables."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Proofs for routing tables: functions that add a route, and that look up an address."""
+"""Recognises routing tables: a function that adds a route, and one that looks up an address."""
 
 import ctypes
 import re

@@ -1,4 +1,4 @@
-"""Proofs for ChaCha, Salsa20 and RC4.
+"""Recognises functions that compute the stream ciphers ChaCha, Salsa20 or RC4.
 
 The output of a function for known memory is looked up among the ciphers' outputs for each part of
 this memory.

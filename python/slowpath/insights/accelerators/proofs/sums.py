@@ -1,4 +1,4 @@
-"""Proofs for checksums and their incremental updates.
+"""Recognises functions that compute checksums or update them incrementally.
 
 An updated internet checksum is the old checksum, minus the old content, plus the new content,
 modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
