@@ -20,7 +20,7 @@ from slowpath.insights.source.modules import Module
 def without_inlined(
     function: Function, metadata: Metadata, callees: Collection[str]
 ) -> Function | None:
-    """Return the function without instructions that were inlined from the symbols `callees`.
+    """Return a copy of the function without the instructions inlined from the functions `callees`.
 
     Return None if the function has loops, and all of them consist of inlined instructions.
     """
@@ -53,7 +53,8 @@ _MAX_SCALAR_SIZE = 8
 """Size of the largest number or address in bytes; larger types are structures."""
 _SYSTEM_FOLDERS = ("/usr/include/", "/usr/lib/")
 _LOOKUP_NAME = re.compile("look|find|search|match", re.IGNORECASE)
-"""Names of functions that search a table; they need the function that fills it."""
+"""Pattern for the names of functions that search a table; a proof also needs a function to fill it.
+"""
 _FREE_FUNCTION = re.compile(r"_ZL?\d")
 """Start of symbols of C++ functions that are not methods."""
 
@@ -68,7 +69,7 @@ def user_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUse]) -> list[str]:
-    """Return functions of slowpath's headers that a source calls and an accelerator may replace.
+    """Return functions of slowpath's headers that are called and that an accelerator may replace.
 
     Framework functions of the card, such as hash table lookups, are excluded: no core runs them.
     """
@@ -85,7 +86,7 @@ def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUs
 
 
 def looks_up(function: Function) -> bool:
-    """Return true if the function's name says that it searches a table, except a hash table.
+    """Return true if the function's name suggests that it searches a table other than a hash table.
 
     C++ template tables are hash tables.
     """
@@ -93,7 +94,7 @@ def looks_up(function: Function) -> bool:
 
 
 def companions(functions: Mapping[str, Function], name: str) -> list[str]:
-    """Return functions of the function's header that take a structure or object that it takes."""
+    """Return functions of the same header that take a structure or object of the same type."""
     function = functions[name]
     structures = _structures_taken(function)
     return [
@@ -107,7 +108,7 @@ def companions(functions: Mapping[str, Function], name: str) -> list[str]:
 
 
 def keep_inlined(module: Module) -> None:
-    """Keep always inlined C++ functions in the module as well, so that they can be called."""
+    """Make LLVM keep C++ functions that are always inlined, so that they can be called."""
     for function in module.functions:
         if function.is_declaration or not _FREE_FUNCTION.match(function.name):
             continue
@@ -128,7 +129,7 @@ def is_substantial(function: Function) -> bool:
 
 
 def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
-    """Return a predicate, such as "takes ...", why the function cannot be run; None if it can."""
+    """Return the reason why the function cannot be run, such as "takes ..."; None if it can."""
     function = functions[name]
     if function.variadic:
         return "takes any number of arguments"
@@ -147,7 +148,10 @@ def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
 def undefined_callees(
     functions: Mapping[str, Function], name: str, known: frozenset[str]
 ) -> list[str]:
-    """Return functions that may be called but are undefined; a run ends at such a call."""
+    """Return the functions that this function may call although the module does not define them.
+
+    A run ends at a call of such a function.
+    """
     called = {
         one for inner in reachable_functions(functions, name) for one in functions[inner].calls
     }

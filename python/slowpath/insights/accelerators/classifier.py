@@ -25,7 +25,7 @@ _SHARES = (
     *("load8", "load16", "load32", "load64", "loadp", "store8", "store32"),
     *("gep", "icmp", "select", "call", "fshl", "bswap"),
 )
-"""Words whose share of all words is a feature; constants after a word are ignored."""
+"""Words of which the feature is their share among all words; constants after a word are ignored."""
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
@@ -56,7 +56,10 @@ MODEL = Path(__file__).with_name("classifier.json")
 
 
 class Machine(NamedTuple):
-    """Weights of one class, with slope and offset that turn a margin into a probability (Platt)."""
+    """Weights of the classifier for one class.
+
+    Slope and offset turn a margin into a probability (Platt).
+    """
 
     kind: str
     weights: tuple[float, ...]
@@ -66,7 +69,7 @@ class Machine(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A classifier: patterns that are features, and one machine for each class."""
+    """A classifier: the patterns that are features, and one set of weights for each class."""
 
     patterns: tuple[Words, ...]
     machines: tuple[Machine, ...]

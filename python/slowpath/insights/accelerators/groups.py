@@ -9,7 +9,7 @@ from slowpath.insights.accelerators.proofs.routing import Roles, entry_layout
 from slowpath.insights.source.functions import Function
 
 _MAX_GROUPS = 48
-"""Maximum number of groups of one kind; the groups after the likeliest ones are not tried."""
+"""Maximum number of groups to try for each kind of algorithm; the likeliest groups are tried."""
 _ADDRESS = 32
 _ADD_NAMES = tuple(
     re.compile(one, re.IGNORECASE) for one in ("add|insert", "update|set|put|announce")
@@ -63,7 +63,10 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
 
 
 def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
-    """Return a sort key: first come functions with a common state, fitting names and neighbours."""
+    """Return a sort key for groups: the likeliest ones sort first.
+
+    Groups with a common state come first, then those with fitting names, then neighbours.
+    """
     unnamed = sum(
         pattern.search(bench.functions[name].shown) is None
         for pattern, name in zip(_STREAM_NAMES, names, strict=True)
@@ -73,7 +76,7 @@ def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs (key set-up, user of the key), likely pairs first."""
+    """Return pairs of a function that sets up a key and one that uses it, likely pairs first."""
     found = [
         (start, work)
         for start, work in product(starts, works)
@@ -157,7 +160,10 @@ def _unlikely(bench: Bench, add: str, look: str) -> int:
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """Return the index of the first pattern that a name matches; the pattern count if none does."""
+    """Return the index of the first pattern that matches the name.
+
+    The pattern count if none does.
+    """
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -203,7 +209,10 @@ def _looks_up_by_address(function: Function, pattern: str) -> bool:
 
 
 def _takes_address(function: Function) -> bool:
-    """Return true if a pointer to bytes, a word, or an unknown type may be to a network address."""
+    """Return true if the function takes a pointer that may point to a network address.
+
+    Such a pointer points to bytes, to a word, or to an unknown type.
+    """
     described = [one.described for one in function.parameters if one.kind == "pointer"]
     return any(one is None or one.size in (0, 1, 4) for one in described)
 

@@ -51,13 +51,13 @@ _GROUP_SECONDS = 4.0
 _TABLES_SECONDS = 6.0
 """CPU seconds for all functions that may belong to a routing table; likely functions come first."""
 _ATTEMPTS_PER_PROCESS = 8
-"""Number of attempts on routing tables in one process; their memory is never freed."""
+"""Number of attempts on routing tables in one process; the attempts never free their memory."""
 Found = dict[str, Any]
 """A finding of `proofs`, with the further keys `function`, `together` and `part_of`."""
 
 
 class Identification:
-    """The search in one module, function by function."""
+    """Searches a module, function by function, for functions that accelerators could replace."""
 
     def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
         """Select the functions to examine: all, or only those that functions in `begun` reach.
@@ -125,7 +125,10 @@ class Identification:
         return unproved_reason(self.functions, name, self.refused.get(name), self._known)
 
     def incomplete(self) -> Iterator[tuple[str, str]]:
-        """Yield (function, reason) if attempts on it could not all run; call it after `run`."""
+        """Yield each function that was not fully examined, with the reason.
+
+        Call this method after `run`.
+        """
         for name in self.names:
             if name in self._proved:
                 continue
@@ -150,7 +153,7 @@ class Identification:
         )
 
     def _initialisers(self) -> list[str]:
-        """Return the functions without arguments that fill variables and come to an end."""
+        """Return the functions without parameters that fill variables and return."""
         named = [
             name
             for name in self._able
@@ -188,7 +191,7 @@ class Identification:
         return [name for name in self._able if name not in self._proved]
 
     def _fit(self, group: Sequence[str]) -> bool:
-        """Return true if the functions of a group may be parts of one algorithm.
+        """Return true if the functions of a group may together compute one algorithm.
 
         A function that hangs on arbitrary state may work on a state that another function prepares.
         """
@@ -234,7 +237,7 @@ class Identification:
         yield from self._routes(tables(self._bench, self._unproved()), before)
 
     def _routes(self, groups: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
-        """Prove functions of routing tables; alone, on an empty table, they may have failed."""
+        """Prove functions of routing tables together, as a lookup alone finds an empty table."""
         end = _children_seconds() + _TABLES_SECONDS
         for roles in groups:
             if _children_seconds() >= end:

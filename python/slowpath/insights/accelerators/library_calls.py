@@ -21,7 +21,7 @@ _MAX_NESTING = 64
 
 
 class LibraryUse(NamedTuple):
-    """Instructions of a block that come from header functions, or from inlined functions."""
+    """Instructions of a block that belong to, or call, functions of slowpath's headers."""
 
     within: tuple[str, ...]
     """Symbols of inlined functions that contain the source line, outermost first."""
@@ -74,7 +74,7 @@ def uses(
 
 
 def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
-    """Return the outermost proved header function of a use; None if none is proved."""
+    """Return the outermost function of a use that is proved; None if none of its functions is."""
     return next((one for one in use.symbols if one in proved), None)
 
 
@@ -84,7 +84,9 @@ def _use(
     one: Instruction,
     place: tuple[str, int],
 ) -> LibraryUse | None:
-    """Return the use for an instruction; None if it is the function's own code.
+    """Return the header function that an instruction comes from, as a use.
+
+    None if it is own code.
 
     `place` is the function with the index of the block.
     """
@@ -130,7 +132,10 @@ def _frames(metadata: Metadata, location: int) -> list[_Frame]:
 
 
 def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
-    """Yield the function that contains a scope, if there is one."""
+    """Yield the function that contains a scope of debug information.
+
+    Yield nothing if there is none.
+    """
     for _ in range(_MAX_NESTING):
         node = metadata.node(scope)
         if node is None or scope is None:

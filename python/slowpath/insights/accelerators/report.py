@@ -19,11 +19,11 @@ _COLUMNS = (
 )
 
 _FEW = 4
-"""Maximum number of functions that are named for each reason."""
+"""Maximum number of functions that the report names for each reason."""
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
-    """Yield a header line, then lines of proved functions, then of functions that look alike."""
+    """Yield a header line, a line for each proved function, and one for each similar function."""
     yield csv_line(_COLUMNS)
     for one in report["proved"]:
         parameters = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
@@ -42,7 +42,7 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
 
 
 def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
-    """Yield tables of proved and of alike functions, and a line on how the code was confined."""
+    """Yield tables of proved and of similar functions, and a line on how the code was confined."""
     proved, alike = report["proved"], report["alike"]
     counts = f"{report['functions']} functions examined, {len(proved)} for accelerators"
     yield Line(one_line(f"{report['file']}: {counts}"), "bold")
@@ -80,7 +80,7 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Return file and line of a function's definition; for a library function, of its calls."""
+    """Return where a function is defined; for a library function, where it is called."""
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)

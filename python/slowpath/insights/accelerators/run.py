@@ -56,7 +56,7 @@ _MIN_CONFIDENCE = 0.5
 
 
 def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
-    """Return the report of `examine_unit`, which the worker has started.
+    """Wait for the report of `examine_unit`, which already runs in the worker, and return it.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.

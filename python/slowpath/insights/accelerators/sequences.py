@@ -13,7 +13,7 @@ _INTRINSIC = re.compile(r"@llvm\.(\w+)")
 _BITWISE = frozenset({"xor", "and", "or", "add", "sub", "mul", "urem", "srem", "udiv", "sdiv"})
 _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 _KEPT_CONSTANTS = {"lshr": (1, 4, 8, 16, 24), "shl": (1, 4, 8, 16, 24), "and": (1, 15, 255, 65535)}
-"""Constants that are kept in the word; all other constants become `c`."""
+"""Constants that words contain as they are; all other constants become `c`."""
 
 Words = tuple[str, ...]
 
@@ -103,7 +103,7 @@ Ends = tuple[int, ...]
 
 
 def places_after(places: Iterable[int], size: int) -> Ends:
-    """Return the possible positions of a pattern's next word, if the last is at one of `places`."""
+    """Return where the next word of a pattern may be if the previous word is at one of `places`."""
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
 

@@ -71,7 +71,9 @@ def incomplete_reason(
     known: frozenset[str],
     hopeless: Collection[str],
 ) -> str | None:
-    """Return why not all attempts on a function ran; None if all did, or if it does little work.
+    """Return why some attempts on a function did not run.
+
+    Return None if all attempts ran, or if the function does little work.
 
     A function with inline assembly may do much work.
     """
@@ -188,7 +190,7 @@ def _of_text(
 
 
 def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Prove a CRC whose register is in memory that must be zero before the call."""
+    """Prove a CRC whose register is in memory that the caller must set to zero."""
     bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)

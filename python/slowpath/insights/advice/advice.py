@@ -21,7 +21,7 @@ from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 Kind = Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
 Certainty = Literal["proved", "predicted", "estimated", "learnt", "assumption"]
-"""Basis of a piece of advice; with several bases, the weakest.
+"""How reliable a piece of advice is; if it has several bases, the weakest one counts.
 
 `proved`: execution, or an exhaustive search; `predicted`: a model with a known error; `estimated`:
 prices of other functions, with an interval; `learnt`: a classifier; `assumption`: a number that was
@@ -36,14 +36,14 @@ class Advice(NamedTuple):
     title: str
     """Title in the imperative, such as "Put T into IMEM"."""
     what: str
-    """Function or structure to change."""
+    """Name of the function or structure to change."""
     file: str
     """File of the function or structure; empty if unknown."""
     line: int
     """Line of the function or structure; 0 if unknown."""
     reason: str
     before: float | None
-    """Value per packet before the change (for neighbours: a share); None without counts."""
+    """Value per packet before the change; None without counts. For neighbours, it is a share."""
     after: float | None
     """Value per packet after the change."""
     unit: str
@@ -56,16 +56,16 @@ class Advice(NamedTuple):
     code: str = ""
     """Code that replaces the present code; empty if unknown."""
     share: float | None = None
-    """Share of a packet's time that the change saves; None if `saved` has the effect."""
+    """Share of a packet's time that the change saves; None if `saved` states the saving instead."""
 
 
 class Gap(NamedTuple):
-    """Advice that could not be given."""
+    """Advice that could not be given, with the reason."""
 
     what: str
     why: str
     remedy: str
-    """Action of the user that makes the advice possible; empty if none is known."""
+    """What the user can do to get the advice; empty if nothing is known to help."""
 
 
 Findings = Iterator[Advice | Gap]
@@ -76,7 +76,9 @@ class Placed(NamedTuple):
 
     case: PlacementCase
     farthest: str
-    """The largest level: by default, all state is assumed to be there at present."""
+    """The largest memory level. State is assumed to be there at present, unless the user says
+    otherwise.
+    """
     prices: dict[str, dict[str, float]]
     """Price of an access in cycles, by operation and level."""
     stated_levels: Mapping[str, str]

@@ -17,7 +17,7 @@ from slowpath.insights.trace.documents import CountedMember, CountedStructure, C
 WINDOW = 16
 """Bytes per access in published elements (approximate)."""
 _MAX_ACCESS_BYTES = 64
-"""Maximum number of bytes that one access in the source counts; members can be whole arrays."""
+"""Maximum number of bytes that one access in the source stands for; members can be whole arrays."""
 _UNNAMED = "memory without a name"
 
 
@@ -71,7 +71,7 @@ def _parts(one: CountedStructure, internal_share: float, packets: int) -> Sequen
 
 
 def _windows(members: Sequence[CountedMember], operation: str, accesses: int) -> float:
-    """Return the card's number of accesses if every byte of each window is needed."""
+    """Return how many accesses the card needs if the program needs every byte of each window."""
     counts = [
         (one["size_bytes"], one["reads"] if operation == "reads" else one["writes"])
         for one in members
@@ -82,7 +82,7 @@ def _windows(members: Sequence[CountedMember], operation: str, accesses: int) ->
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Return the gap `what`: without a trace, or because of floating-point arithmetic."""
+    """Return a gap for the advice `what`, due to a missing trace or floating-point arithmetic."""
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"
         return Gap(what, why, "a trace: --traffic")

@@ -28,20 +28,20 @@ from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import dominated_by, reachable_from
 
 _ALL_CALLS = 1 - 1e-6
-"""Minimum share at which calls count as all calls, because counts are rounded."""
+"""If at least this share of calls was counted, all calls were: counts are rounded."""
 _Runs = Mapping[tuple[str, int], float]
 """Runs per packet, by function symbol and index of a block."""
 
 
 class Part(NamedTuple):
-    """A part of the work for each packet."""
+    """A part of the work that is done for each packet."""
 
     instructions: float
     """LLVM instructions per packet."""
     cycles: float
     """Cycles per packet: card instructions if they could be counted, else LLVM instructions."""
     shared: bool = False
-    """True if calls in several lines were counted together; each call gets an equal share."""
+    """True if calls in several lines were counted together; the count is then divided equally."""
 
 
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
@@ -69,7 +69,10 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 
 
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
-    """Return the work of a header function for the calls in a source line; None without counts."""
+    """Return the work of a header function in the calls from one source line.
+
+    None without counts.
+    """
     traced = evidence.traced
     if traced is None:
         return None
@@ -91,7 +94,9 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[LibraryUse], own: tuple[float, float]
 ) -> Part:
-    """Return a part with `own` (instructions, cycles), and its share of called header functions.
+    """Return a function's own work plus its share of the header functions that it calls.
+
+    `own` has the function's own instructions and cycles.
 
     The share of a header function's work is the share of its calls.
     """
@@ -123,7 +128,7 @@ def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> f
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Return the share of `calls` (per packet) in all calls of a function."""
+    """Return what share of all calls of a function `calls` is; both are counted per packet."""
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
     total = sum(counted) / packets
@@ -170,7 +175,7 @@ def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
 
 
 def is_slight(evidence: Evidence, one: Alike) -> bool:
-    """Return true if an unproved function is not worth advice.
+    """Return true if a function without a proof does too little work to be worth advice.
 
     This holds if the function and its unproved callees do little work (less than a dozen bit
     operations, none of them in a loop). With a trace, it also holds if proved functions do at least

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 _PLACEMENT_SECONDS = 10.0
 """Default time limit for the placement in seconds."""
 _SEARCH_SHARE = 0.9
-"""Share of the remaining time for the search for accelerators; the report needs the rest."""
+"""Share of the remaining time that the search for accelerators may use; the report needs the rest.
+"""
 
 
 class AdviceRequest(NamedTuple):
@@ -123,7 +124,10 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(request: AdviceRequest) -> AdviceRequest:
-    """Return the request; for an XDP program, its source is replaced by runnable code."""
+    """Return the request.
+
+    The source of an XDP program is replaced by code that runs on the host.
+    """
     if not request.source.compiled or not is_xdp(request.source.file):
         return request
     filled = request.setting.maps is not None
@@ -170,7 +174,7 @@ def _statics(
 def _executed(
     request: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """Return the blocks that ran, with card instructions; with LLVM's if that is impossible."""
+    """Return the blocks that ran, with card instructions if possible, else LLVM instructions."""
     allowed = RunLimits(None if seconds is None else seconds / 2, request.memory)
     try:
         trace = Trace(traffic, request.setting, allowed, run.report)
@@ -187,7 +191,10 @@ def _stated_levels(request: AdviceRequest, statics: Statics) -> StatedLevels:
 
 
 def _room(stated: StatedLevels, statics: Statics, run: Run) -> dict[str, int]:
-    """Return the bytes of each level that structures which packets do not access leave free."""
+    """Return how many bytes of each level remain free.
+
+    Structures that packets do not access occupy the other bytes.
+    """
     touched = {one["structure"] for one in run.report["structures"]}
     room = dict(CAPACITIES)
     for one in statics.structures:

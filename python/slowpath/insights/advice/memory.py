@@ -103,7 +103,7 @@ _LINEAR_SEARCH = (
     "one or two of some 64 MiB)"
 )
 _EQUAL = 1e-9
-"""Relative difference up to which costs are equal."""
+"""Costs are considered equal up to this relative difference."""
 
 
 def placing(evidence: Evidence) -> Findings:

@@ -28,7 +28,7 @@ _COPY = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
 _ADDRESS_OPCODES = ("select", "phi", "getelementptr", "load")
 """Instructions that compute an address from other addresses, or read an address."""
 _Shape = tuple[str, tuple[str, ...]]
-"""Types of the result and of the arguments."""
+"""Type of the result and types of the arguments of a function."""
 
 
 class UnknownCall(NamedTuple):
@@ -43,7 +43,7 @@ class UnknownCall(NamedTuple):
 
 
 def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
-    """Return, by function, the functions whose addresses are in variables that it names."""
+    """Map each function to the functions whose addresses are in variables that it names."""
     addresses = {
         name: named for name, named in _initial(text).items() if not name.startswith(_METHODS)
     }
@@ -63,7 +63,7 @@ def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, l
 
 
 def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
-    """Yield each variable that a function writes, with symbols whose address it may store there.
+    """Yield each variable that a function writes, with symbols whose address it may then contain.
 
     If a value is read or copied from another variable, the variable's symbol stands for its
     content.

@@ -18,7 +18,7 @@ _COLUMNS = (
 )
 _CYCLES = "a packet's cycles"
 _SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}
-"""The whole of which an effect is a share, by kind of advice; else `_CYCLES`."""
+"""For each kind of advice, the quantity that the effect is a share of; otherwise `_CYCLES`."""
 _CORE_STEP = 6
 """Rows are shown for multiples of this number of cores, and for the recommended number."""
 _MEGA = 1e6

@@ -35,7 +35,7 @@ _NOTES = re.compile(
     r'\bsection "(?:license|version|features|\.xdp_run_config|xdp_metadata)"',
     re.MULTILINE,
 )
-"""Variables that only the loader of an XDP program reads."""
+"""Variables of an XDP program that only its loader reads."""
 _MAX_STEPS = 64
 _OBJECT = "this"
 UNKNOWN = "an address that is not followed"

@@ -33,7 +33,7 @@ class Access(NamedTuple):
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a block in order; an access for which BPF needs several is split."""
+    """Yield the accesses of a block in order. Accesses larger than BPF's largest one are split."""
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)

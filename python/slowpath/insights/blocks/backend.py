@@ -75,7 +75,7 @@ def _one_by_one(
 
 
 def _without(text: str, names: dict[str, str]) -> str:
-    """Return the module with these functions emptied; they have no parameters and results."""
+    """Return the module with empty bodies for these functions, without parameters and results."""
     if not names:
         return text
 

@@ -54,7 +54,7 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 
 
 def linked(entry: str, functions: dict[str, list[BpfInstruction]]) -> list[tuple[str, int]]:
-    """Return the functions of a program in the order of libbpf, with their first slots.
+    """Return the functions of a program in the order in which libbpf links them, with first slots.
 
     A function's callees follow it; the callees of each come before its next sibling.
     """

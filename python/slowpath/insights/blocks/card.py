@@ -104,9 +104,12 @@ def _below(used: int) -> int:
 
 
 OF_ANY_KIND = "a pointer whose kind is not the same on all ways to the instruction"
-"""The code generator's reason for a pointer of unknown kind (crates/nfp/src/codegen/subset.rs)."""
+"""The reason that the code generator gives if it does not know the kind of memory of a pointer.
+
+The text is from crates/nfp/src/codegen/subset.rs.
+"""
 _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
-"""Replacement of `OF_ANY_KIND` if stand-ins, or code that a verifier rejects, may be the cause."""
+"""Reason to report instead of `OF_ANY_KIND` if a stand-in, or invalid code, may be the cause."""
 
 
 class Refused(NamedTuple):
@@ -135,7 +138,7 @@ class Lowered(NamedTuple):
 
     @property
     def around(self) -> int:
-        """Number of instructions that the driver adds before and after the program."""
+        """Number of card instructions that the driver adds before and after the program."""
         return sum(one["bpf"] is None for one in self.compiled["instructions"])
 
 

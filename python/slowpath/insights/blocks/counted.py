@@ -31,7 +31,7 @@ from slowpath.insights.source.map_types import with_known_maps
 
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
-"""Section of functions that only programs call; the functions' arguments are unknown."""
+"""Section of functions that are only called by programs; their arguments are unknown."""
 UNREACHED = "not reached beside what stands in for refused instructions: not counted"
 
 
@@ -48,7 +48,7 @@ class Made(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source in LLVM IR and as BPF object."""
+    """A source as LLVM IR and as a BPF object."""
 
     language: IrModule
     layout: dict[str, list[BpfInstruction]]
@@ -247,11 +247,11 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
-    """Divide a block's accesses to unknown memory, by the pointers in LLVM IR.
+    """Divide a block's accesses to unknown memory between packet and state, by pointers in LLVM IR.
 
-    Returns how many access the packet, and how many access state. If some pointers are unknown,
-    accesses count for the packet only if the card code has none to the packet, because one read of
-    the card can serve several loads.
+    Return how many of them access the packet, and how many access state. If some pointers are
+    unknown, accesses count for the packet only if the card code has none to the packet, because one
+    read of the card can serve several loads.
     """
     if block is None or not counts.unknown:
         return 0, 0

@@ -25,7 +25,7 @@ class _Section(NamedTuple):
 
 
 class Code:
-    """The instructions of an object by function; `data` is the object with replacements."""
+    """The instructions of an object, by function. `data` is the object after all replacements."""
 
     def __init__(self, data: bytes) -> None:
         """Read an object from clang."""
@@ -86,7 +86,7 @@ class Code:
         return [self.instruction(function, slot) for slot in range(self.slots(function) or 0)]
 
     def exchange(self, function: str, slot: int, instructions: bytes) -> None:
-        """Replace the instructions from a slot on, and disable their relocations."""
+        """Overwrite the instructions that start at a slot, and disable their relocations."""
         at = self._at(function, slot)
         self.data[at : at + len(instructions)] = instructions
         home, begin, _ = self._starts[function]

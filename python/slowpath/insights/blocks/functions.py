@@ -41,18 +41,18 @@ POINTS: dict[Role, Kind] = {
     "time": "unknown",
     "pointer": "state",
 }
-"""Memory that a pointer parameter points to, by the role of the parameter."""
+"""Kind of memory that a pointer parameter points to, by the role of the parameter."""
 
 
 class Plain(NamedTuple):
-    """A source without programs, after the passes for BPF."""
+    """A source with plain functions instead of BPF programs, after the passes for BPF."""
 
     text: str
     """LLVM IR as clang writes it."""
     read: str
     """The same module as llvmlite's version of LLVM writes it."""
     language: IrModule
-    """`read` with its functions."""
+    """The functions of `read`."""
     sizes: Mapping[str, int]
     """Sizes of variables in bytes."""
     entries: list[Entry]

@@ -52,7 +52,10 @@ class Bench:
         """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Run the functions `before`, which fill variables; call it first in each process."""
+        """Run the functions `before`, which fill variables.
+
+        Call this method first in each process.
+        """
         self.code.construct()
         self.fresh = self._contents()
         for name in before:
@@ -111,10 +114,13 @@ class Memory:
 
 
 class State:
-    """Variables of a module that can be restored to their content after the preparation."""
+    """Selected variables of a module, whose content can be restored between calls."""
 
     def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
-        """Select variables; with `fresh`, restore their content from before the preparation."""
+        """Select variables.
+
+        With `fresh`, `restore` sets them to their content before the preparation.
+        """
         self._bench, self._fresh = bench, fresh
         self._variables = variables
 
@@ -149,7 +155,9 @@ class BoundFunction:
         blank: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Bind a function to roles of its arguments; its memories hold noise before each call.
+        """Assign roles to the arguments of a function.
+
+        Before each call, its memories are filled with noise.
 
         With `blank`, memories that it writes hold zeros instead. With `fresh`, variables have their
         content from before the preparation.
@@ -209,13 +217,13 @@ class BoundFunction:
         return self.again(arguments, numbers or {})
 
     def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
-        """Call the function like `call`, but keep the content of memories and variables."""
+        """Call the function without restoring memories and variables first, as `call` does."""
         for at, value in numbers.items():
             arguments[at] = value
         return self._native(arguments)
 
     def addresses(self) -> list[int]:
-        """Return arguments for `again`: addresses of memories, and the default numbers."""
+        """Return arguments to pass to `again`: addresses of memories, and default numbers."""
         arguments = list(self._plain)
         for at, region in self._regions.items():
             arguments[at] = region.address
@@ -223,7 +231,7 @@ class BoundFunction:
 
 
 CONTEXT, DATA, OUT, KEY, NONCE = range(5)
-"""Indices of regions, by purpose."""
+"""Indices of the memory regions, named by their use."""
 _WINDOW = 2048
 """Number of bytes of each region that are initialised before a run."""
 
@@ -240,7 +248,7 @@ class SharedMemoryRun:
         self.regions = bench.regions[: NONCE + 1]
 
     def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
-        """Restore variables, and fill the regions: those in `zero` with zeros, others with noise.
+        """Restore the variables, fill the regions in `zero` with zeros, and others with noise.
 
         Then the bytes in `contents`, by region, overwrite the start of their regions.
         """
@@ -280,6 +288,9 @@ def kinds(bench: Bench, name: str) -> str:
 
 
 def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
-    """Return arguments for a pattern of `kinds`: in order, the next pointer or the next number."""
+    """Return arguments for a pattern of `kinds`.
+
+    Each p takes the next of `pointers`, and each i the next of `numbers`.
+    """
     next_pointer, next_number = iter(pointers), iter(numbers)
     return [next(next_pointer if kind == "p" else next_number) for kind in pattern]

@@ -17,18 +17,20 @@ _PROBE = 8
 """Length of the data in a first call, in elements."""
 _MOST_BYTES = 4096
 _CONTENTS = 2
-"""Number of further memory contents to try; one of them may give an equal result by chance."""
+"""Number of further memory contents to try, because results may be equal by chance."""
 
 
 class Oracle(Protocol):
-    """A function of bytes, and perhaps of a seed."""
+    """A function that maps bytes, and perhaps a seed, to a number."""
 
     bits: int
     """Width of the result in bits."""
     unit: int
-    """Length of data in bytes is a multiple of this number."""
+    """The length of the data in bytes must be a multiple of this number."""
     fixed: int | None
-    """Only possible length of data in bytes; None if any length is possible."""
+    """The only length of data in bytes that the function accepts; None if it accepts several
+    lengths.
+    """
     most: int
     """Maximum length of data in bytes."""
     text: bool
@@ -41,14 +43,14 @@ class Oracle(Protocol):
     words: int
     """Declared size in bytes of an element of data; it is also the alignment of the data."""
     result: str
-    """Location of the result; empty for the return value."""
+    """Describes where the function stores its result; empty if it returns the result."""
 
     def value(self, data: bytes, seed: int = 0) -> int:
         """Return the result for data and a seed."""
 
 
 class ResultLocation(NamedTuple):
-    """Location of a result: bytes of a memory; without a memory, the return value."""
+    """Where a function leaves its result: in bytes of a memory, or in the return value."""
 
     bits: int
     memory: Memory | None = None
@@ -62,7 +64,7 @@ class ResultLocation(NamedTuple):
 
 
 class SeedLocation(NamedTuple):
-    """Location of a seed: the numeric parameter with an index, or bytes of a memory."""
+    """Where a function takes its seed from: a numeric parameter, or bytes of a memory."""
 
     bits: int
     parameter: int | None
@@ -71,7 +73,7 @@ class SeedLocation(NamedTuple):
 
 
 class DigestOracle:
-    """A function of data in memory."""
+    """An oracle that calls a function with data in memory."""
 
     def __init__(  # noqa: PLR0913 - facts about one function
         self,
@@ -108,7 +110,7 @@ class DigestOracle:
 def seed_arguments(
     seed: SeedLocation | None, value: int
 ) -> tuple[dict[int, int], list[InitialBytes]]:
-    """Return the seed as numeric arguments by index, and as initial bytes of a memory."""
+    """Convert a seed to arguments: numbers by parameter index, and initial bytes of memories."""
     if seed is None:
         return {}, []
     if seed.memory is None:
@@ -164,7 +166,9 @@ def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
     bound: BoundFunction, reading: Interpretation
 ) -> tuple[int, int | None] | None:
-    """Return the unit of the length in bits, and the only possible length in bytes (else None).
+    """Return the unit of the length argument, in bits, and the only possible length in bytes.
+
+    The length is None if several lengths are possible.
 
     Return None if the result does not depend on the data.
     """

@@ -34,13 +34,14 @@ class Slot(NamedTuple):
 
 
 Binding = tuple[Slot, ...]
-"""Roles in the order of parameters."""
+"""Role of each argument, in the order of the parameters."""
 Extent = Literal["length", "text", "fixed", "end"]
-"""How the end of the data is known: a length argument, a zero byte, a fixed length, an address."""
+"""How the end of the data is determined: length argument, zero byte, fixed length, or end address.
+"""
 
 
 class Interpretation(NamedTuple):
-    """An interpretation of a function as a function of data."""
+    """An assignment of roles to the parameters of a function that processes data."""
 
     binding: Binding
     data: int  # index of the parameter that points to the data
@@ -49,7 +50,7 @@ class Interpretation(NamedTuple):
 
 
 def interpretations(function: Function) -> list[Interpretation]:
-    """Return the interpretations of a function, likely interpretations first."""
+    """Return the possible assignments of roles to the function's parameters, likely ones first."""
     parameters = function.parameters
     pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
     if len(parameters) > MOST_PARAMETERS or not 1 <= len(pointers) <= _MOST_POINTERS:
@@ -64,7 +65,7 @@ def interpretations(function: Function) -> list[Interpretation]:
 
 
 def sized_interpretations(function: Function) -> Iterator[Interpretation]:
-    """Yield interpretations in which one numeric argument is the size of the result."""
+    """Yield assignments of roles in which one numeric argument is the size of the result."""
     for reading in interpretations(function):
         if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
             continue
@@ -109,7 +110,9 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """Return a polynomial if the parameter's name says so, else `value`.
+    """Return a polynomial if the parameter's name says that it takes one.
+
+    Otherwise return `value`.
 
     `choice` is the index of the polynomial in `POLYNOMIALS`.
     """
@@ -119,7 +122,7 @@ def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
 
 
 def polynomials(function: Function) -> list[int]:
-    """Return the indices of parameters that are polynomials according to their names."""
+    """Return the indices of parameters whose names say that they take a polynomial."""
     return [
         at
         for at, one in enumerate(function.parameters)
@@ -128,7 +131,7 @@ def polynomials(function: Function) -> list[int]:
 
 
 def _unlikeliness(parameters: Sequence[Parameter], one: Interpretation) -> tuple[int, ...]:
-    """Return a sort key: interpretations that fit names and types come first."""
+    """Return a sort key: interpretations that fit the names and types of parameters come first."""
     described = parameters[one.data].described
     structured = described is not None and bool(described.members)
     length = next((at for at, slot in enumerate(one.binding) if slot.role == "length"), None)

@@ -29,7 +29,7 @@ _WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
-    """Default attributes of oracles."""
+    """Default values for the attributes of oracles."""
 
     unit = 1
     text = False
@@ -122,7 +122,7 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """An oracle for a table that a function fills: it maps a byte to its entry."""
+    """An oracle for a function that fills a table; it maps a byte to the table's entry."""
 
     fixed: int | None = 1
     most = 1
@@ -138,7 +138,7 @@ class TableOracle(Plain):
 
 
 class Stepping(NamedTuple):
-    """An interpretation of a function as one step of a computation."""
+    """Roles for the parameters of a function that does one step of a computation."""
 
     binding: tuple[Slot, ...]
     data: int  # index of the parameter that is data
@@ -146,7 +146,7 @@ class Stepping(NamedTuple):
 
 
 def steppings(function: Function) -> list[Stepping]:
-    """Return the interpretations of a function as a step that takes one number of data."""
+    """Return possible roles for the parameters of a function that takes one number per call."""
     parameters = function.parameters
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
     if len(parameters) > MOST_PARAMETERS or not numbers or len(numbers) > 4:  # noqa: PLR2004
@@ -187,7 +187,10 @@ def _result_locations(bound: BoundFunction, stepping: Stepping) -> Iterator[Resu
 
 
 def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
-    """Yield oracles for a function of words; its last or its first word may be a seed."""
+    """Yield oracles for a function that takes several words.
+
+    The first or last word may be a seed.
+    """
     function = bench.functions[name]
     every = tuple(range(len(function.parameters)))
     wide = {(one.kind, one.bits) for one in function.parameters}

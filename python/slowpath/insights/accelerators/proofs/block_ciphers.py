@@ -47,7 +47,7 @@ _DIRECTIONS = (0, 1, ord("e"), ord("d"), 2)
 """Values of an argument that says whether to encrypt or to decrypt."""
 _KEY_BYTES = 32
 _STARTS = 6
-"""Maximum number of calls of a key set-up that are tried further."""
+"""Maximum number of argument lists for a key set-up that later attempts use."""
 
 
 class Cipher(NamedTuple):
@@ -99,7 +99,7 @@ def _cipher(  # noqa: PLR0913 - properties of a cipher
 
 
 class Case(NamedTuple):
-    """A key and a block."""
+    """A key and a block, for which ciphers and functions are compared."""
 
     key: bytes
     block: bytes
@@ -176,7 +176,7 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
-    """Yield attempts to call a key set-up; successes have the arguments that work."""
+    """Yield attempts to call a key set-up; each successful attempt returns its arguments."""
     return _keyed(bench, begin, _started)
 
 
@@ -185,7 +185,7 @@ def _keyed(
     name: str,
     tried: Callable[[SharedMemoryRun, str, list[int]], dict[str, Any] | None],
 ) -> Iterator[Attempt]:
-    """Yield attempts `tried` with each list of arguments that has a key, and perhaps an output."""
+    """Yield an attempt `tried` for each argument list with a key, and perhaps an output."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
@@ -205,7 +205,7 @@ def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, 
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Return arguments of a key set-up: one list for each different effect."""
+    """Return argument lists for a key set-up, one for each different effect of the call."""
     by_image = dict[int, list[int]]()
     for one in found:
         by_image.setdefault(one["image"], one["start"])
@@ -215,7 +215,7 @@ def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
 def pair_attempts(
     bench: Bench, begin: str, work: str, starts: Sequence[Sequence[int]]
 ) -> Iterator[Attempt]:
-    """Yield attempts on a key set-up `begin`, and `work`, which uses its result for a block."""
+    """Yield attempts on two functions: `begin` sets up a key, and `work` uses it on a block."""
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
@@ -257,7 +257,10 @@ def _work_arguments(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]
 def _identified(
     stage: SharedMemoryRun, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
-    """Return the finding for the cipher that `run` computes; `again`, if given, must agree, too."""
+    """Return the finding for the cipher that `run` computes; None if it computes none.
+
+    `again`, if it is not None, must compute the same cipher.
+    """
     case, known = _known()
     run(case)
     for region in (OUT, DATA):

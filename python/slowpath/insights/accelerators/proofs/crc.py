@@ -16,7 +16,8 @@ from slowpath.insights.accelerators.proofs.inputs import finding, samples, swap_
 from slowpath.insights.accelerators.references.sums import Crc, name_of, reverse, times_x
 
 _MOST_FREE = 8
-"""Maximum number of free unknowns; all of their values are tried."""
+"""Maximum number of unknowns that the equations leave undetermined; all of their values are tried.
+"""
 
 
 def kernel_and_solution(images: Sequence[int], target: int) -> list[int] | None:
@@ -55,15 +56,18 @@ def _sums(parts: Sequence[int]) -> Iterator[int]:
 
 _LEAST_WIDTH = 3
 _BASE = 0xC0
-"""Value of all message bytes before bits are flipped; no flip gives zero, the end of a text."""
+"""Value of all message bytes before a bit is flipped. No flip may yield zero, which ends a text."""
 _MESSAGE = 16
 _TRIES = 12
 _LEAST_LENGTH = 32
-"""If results agree up to this length in bytes, a later mismatch is the function's length limit."""
+"""Results must agree for all lengths up to this number of bytes.
+
+A mismatch at a longer message is taken for the function's length limit.
+"""
 
 
 class Layout(NamedTuple):
-    """Position and form of the register in the result."""
+    """Where the result contains the register of the CRC, and in which form."""
 
     width: int
     at: int  # lowest bit of the register
@@ -79,7 +83,7 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and how a function passes its operands and result."""
+    """A CRC, and how a function passes its operands and its result."""
 
     crc: Crc  # with a seed of zero
     layout: Layout
@@ -98,7 +102,10 @@ def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def recover(oracle: Oracle) -> Recovered | None:
-    """Return the CRC that explains the oracle's results; further inputs have to confirm it."""
+    """Return the CRC that would explain the oracle's results.
+
+    It is not yet checked on other inputs.
+    """
     size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
     if size > oracle.most or not _affine(oracle, size):
         return None
@@ -198,7 +205,7 @@ def _polynomial(
 
 
 def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
-    """Return `found` with initial value, final xor and effect of the seed; None if none fit."""
+    """Return `found` with its initial value, final xor and effect of the seed; None if none fit."""
     crc = found.crc
     sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
     rests = {}  # by length: the result without the message's contribution
@@ -295,7 +302,9 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """Return number, least and largest length of inputs that agree; None if results disagree.
+    """Return the number of inputs on which results agree, with their least and largest length.
+
+    Return None if results disagree.
 
     A function with a buffer of limited size is a CRC up to this size: longer inputs may disagree.
     """

@@ -90,7 +90,8 @@ def _block(stage: SharedMemoryRun, name: str, arguments: Sequence[int]) -> dict[
 
 
 Operands = tuple[Digest, int, int, int, int, str]
-"""Digest, region and offset of its state, region and offset of the block, byte order of words."""
+"""Digest, region and offset of its state, region and offset of the block, and byte order of words.
+"""
 
 
 def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) -> Iterator[Operands]:
@@ -157,7 +158,10 @@ def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[A
 
 Pointers = list[tuple[int, ...]]
 StreamArguments = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Pointers for the second function; number for the first and the last; pointers for the last."""
+"""Arguments of the three functions of a digest.
+
+Pointers for the second function, a number for the first and the last, and pointers for the last.
+"""
 
 
 def _stream_arguments(stage: SharedMemoryRun, patterns: Sequence[str]) -> Iterator[StreamArguments]:

@@ -28,7 +28,8 @@ from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Has
 from slowpath.insights.sandbox.trials import Attempt
 
 _MIN_LENGTH = 4
-"""Minimum fixed message length in bytes; on shorter messages, other functions may equal a hash."""
+"""Minimum length in bytes if all messages have one length: on short messages, hashes may coincide.
+"""
 _COMMON_SEEDS = (
     0,
     1,
@@ -43,7 +44,7 @@ _COMMON_SEEDS = (
     97,
     0x1234,
 )
-"""Common seeds in programs."""
+"""Seeds that programs commonly use."""
 
 
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
@@ -93,7 +94,7 @@ def _constant(  # noqa: PLR0913, PLR0917 - values computed before
     inputs: list[Sample],
     seeds: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """Prove a hash with a constant seed, with 0 as the seed argument, if the function has one."""
+    """Prove a hash whose seed is constant. If the function has a seed argument, it is 0."""
     starts = (reference.start, *seeds) if reference.start is not None else seeds
     if reference.stepwise and oracle.fixed is None:
         starts = (*starts, oracle.value(b""))  # the hash of empty data is the seed
@@ -178,7 +179,9 @@ def _calls(
 
 
 Numbers = tuple[str, ...]
-"""Meaning of each numeric argument: `length`, `words`, a constant, `low` or `high` of the key."""
+"""Meaning of each numeric argument: `length`, `words`, a constant, or half of the key (`low`,
+`high`).
+"""
 
 
 def _number_meanings(count: int, *, keyed: bool) -> Iterator[Numbers]:

@@ -53,7 +53,7 @@ def finding(
 
 
 def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
-    """Return random data; sometimes all bits are 0 or 1, which makes sums overflow.
+    """Return random data. Sometimes all bits are 0, or all are 1, so that sums overflow.
 
     With `text`, no byte is zero.
     """

@@ -25,7 +25,7 @@ from slowpath.insights.source.metadata import Member
 _ROUTES = 120
 _ADDRESSES = 1500
 _HOPS = 200
-"""Exclusive limit of next hops, which fit into a byte; they start at 1, as 0 may mean no route."""
+"""All next hops are below this number, so that they fit into a byte; 0 may mean no route."""
 _NESTED = 2
 Answer = Callable[[int], int]
 
@@ -65,7 +65,7 @@ def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
-    """Return the number of lookups if all agree with the reference, else None.
+    """Return the number of lookups if `answer` agrees with the reference on all of them, else None.
 
     Addresses without a route must all give one number.
     """
@@ -85,7 +85,9 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
 
 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
-    """Return the number of lookups and the longest supported prefix; None if results disagree.
+    """Return the number of correct lookups and the longest supported prefix.
+
+    None if lookups are wrong.
 
     Some tables ignore routes to single addresses, because their loop over bits ends one bit early.
     """
@@ -112,7 +114,7 @@ _MOST = 60
 
 
 class Layout(NamedTuple):
-    """Size and members of an entry in memory."""
+    """Size of a routing entry in memory, and the positions of its members."""
 
     size: int
     prefix: Member
@@ -257,9 +259,9 @@ def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
 
 
 TABLE_SIZE = 1 << 10
-"""Size to pass to functions that create a table: maximum number of entries."""
+"""Number of entries to request from functions that create a table."""
 _LOGARITHM = 20
-"""Size to pass if functions take the logarithm to base 2."""
+"""Number to pass to functions that take the logarithm of the table size to base 2."""
 
 
 class Roles(NamedTuple):
@@ -272,7 +274,7 @@ class Roles(NamedTuple):
 
 
 class TableCalls(NamedTuple):
-    """An interpretation of the arguments of a routing table's functions."""
+    """A way to call the functions of a routing table: the meaning of each argument."""
 
     entry: Layout | None  # layout of a route in memory; None if numbers describe a route
     add_numbers: tuple[str, ...]  # meanings of the numbers that `add` takes
@@ -287,7 +289,7 @@ class TableCalls(NamedTuple):
 
 
 def table_calls(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield all interpretations, likely interpretations first."""
+    """Yield all ways to call the functions of a routing table, likely ones first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
         _by_entry(bench, roles, layout)
@@ -320,7 +322,7 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[TableCalls
 
 
 def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield interpretations with prefixes and addresses as numbers."""
+    """Yield ways to call the functions if prefixes and addresses are passed as numbers."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
@@ -336,7 +338,7 @@ def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield interpretations with prefixes and addresses in memory."""
+    """Yield ways to call the functions if prefixes and addresses are passed in memory."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
     look_numbers: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
@@ -368,7 +370,7 @@ def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
 
 
 def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
-    """Return possible locations of a table; `pointer` says if `add` may take a pointer to it."""
+    """Return where the table may be; `pointer` says if `add` may take a pointer to it."""
     if roles.make:
         return ["made"] if pointer else []
     found = ["memory"] if pointer else ["nowhere"]
@@ -381,7 +383,7 @@ def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
 
 
 def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
-    """Return possible locations of a next hop; the first `before` pointers are not for it."""
+    """Return where a lookup may store the next hop; the first `before` pointers have other uses."""
     function = bench.functions[roles.look]
     results = ["value"] if function.result.startswith("i") else []
     results += ["memory"] if kinds(bench, roles.look).count("p") > before else []

@@ -34,15 +34,16 @@ from slowpath.insights.sandbox.native import SIZE
 from slowpath.insights.sandbox.trials import Attempt, CrashRecord
 
 _SLOT = 16
-"""Bytes of memory for each prefix; each has its own bytes, as functions may keep the address."""
+"""Bytes of memory for each prefix; prefixes share no memory, as functions may keep their addresses.
+"""
 _OUTPUT_DISTANCE = 64
 """Distance in bytes between the targets of two output pointers."""
 _REACH = 64
-"""Number of bytes from a returned address on that may contain the next hop."""
+"""Number of bytes, counted from a returned address, among which the next hop is searched."""
 _IPV6_NAME = re.compile(r"(?:ip_?v?|lpm|fib|v|look_?up)6", re.IGNORECASE)
 """Names of functions for IPv6; the comparison covers only the first bytes of their addresses."""
 _CALLS = ("value", "memory")
-"""Locations of next hops that are read without following a returned address."""
+"""Where a next hop can be read without following an address that the function returns."""
 
 
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
@@ -119,7 +120,7 @@ def _size(bench: Bench, name: str) -> int:
 
 
 def _table(bench: Bench, stage: SharedMemoryRun, roles: Roles, calls: TableCalls) -> int | None:
-    """Return the address of the table, 0 if `add` returns it; None if none was created."""
+    """Return the address of the table; 0 if `add` returns it, None if no table was created."""
     if roles.make is not None:
         pattern = kinds(bench, roles.make)
         if "p" in pattern:

@@ -33,7 +33,7 @@ _TRIALS = 16
 _MESSAGE = 130
 _NUMBERS = (0, 1, 20, 10, 64, 12, 8)
 Label = tuple[str, int, bool, int]
-"""Cipher, rounds, true if the input is added at the end, and offset of the input."""
+"""Cipher, number of rounds, whether the input is added at the end, and offset of the input."""
 _CORES: dict[str, Callable[..., bytes]] = {
     "ChaCha": ciphers.chacha_core,
     "Salsa20": ciphers.salsa_core,
@@ -225,7 +225,7 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Prove that a function xors a message with the key stream, or replaces it by the stream."""
+    """Prove that a function encrypts a message with RC4, or overwrites it by the key stream."""
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:
         return None

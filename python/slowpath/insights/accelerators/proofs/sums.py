@@ -47,7 +47,10 @@ def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove RFC 1071: results are equal modulo 65535, so 0 equals 65535."""
+    """Prove that a function computes the internet checksum (RFC 1071).
+
+    Results are compared modulo 65535, so 0 equals 65535.
+    """
     if oracle.bits < 16 or oracle.text or (oracle.fixed or _LEAST) < _LEAST:  # noqa: PLR2004
         return None
     few = _few(oracle)
@@ -90,7 +93,10 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _even_internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove RFC 1071 for even lengths; many functions handle an odd last byte in their own way."""
+    """Prove the internet checksum (RFC 1071) for even lengths only.
+
+    Many functions handle an odd last byte in their own way.
+    """
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
     found = _internet(WholeWordOracle(oracle))
@@ -207,7 +213,7 @@ def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Samp
 
 
 def _required(oracle: Oracle) -> int:
-    """Return the number of inputs that must agree: all, or 120 if the function may have a limit."""
+    """Return how many inputs must agree: all, or 120 if the function may limit the length."""
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
 

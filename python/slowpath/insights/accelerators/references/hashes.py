@@ -116,7 +116,10 @@ def _round(v: list[int]) -> None:
 
 
 def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
-    """Return SipHash (64 bits, key of 16 bytes) with `each` rounds per word, `last` at the end."""
+    """Return the 64-bit SipHash of data, for a key of 16 bytes.
+
+    There are `each` rounds per word, and `last` rounds at the end.
+    """
     one, two = (int.from_bytes(key[at : at + 8], "little") for at in (0, 8))
     v = [
         one ^ 0x736F6D6570736575,
@@ -166,7 +169,7 @@ def _mix2(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def lookup2(data: bytes, seed: int) -> int:
-    """Return `hash` of lookup2.c."""
+    """Return the 32-bit result of the function `hash` in lookup2.c."""
     a = b = _GOLDEN
     c, at = seed & U32, 0
     while len(data) - at >= _BLOCK:
@@ -195,7 +198,7 @@ def _final3(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def lookup3(data: bytes, seed: int) -> int:
-    """Return the hash of `hashlittle` in lookup3.c."""
+    """Return the 32-bit result of the function `hashlittle` in lookup3.c."""
     a = b = c = 0xDEADBEEF + len(data) + seed & U32
     at = 0
     while len(data) - at > _BLOCK:
@@ -209,7 +212,7 @@ def lookup3(data: bytes, seed: int) -> int:
 
 
 def murmur2(data: bytes, seed: int) -> int:
-    """Return MurmurHash2, 32 bits."""
+    """Return the 32-bit MurmurHash2 of data."""
     factor = 0x5BD1E995
     value, at = (seed ^ len(data)) & U32, 0
     while len(data) - at >= 4:  # noqa: PLR2004 - a word
@@ -225,7 +228,7 @@ def murmur2(data: bytes, seed: int) -> int:
 
 
 def murmur64a(data: bytes, seed: int) -> int:
-    """Return MurmurHash64A."""
+    """Return the 64-bit MurmurHash64A of data."""
     factor = 0xC6A4A7935BD1E995
     value = (seed ^ len(data) * factor) & U64
     whole = len(data) // 8 * 8
@@ -247,7 +250,7 @@ def mixed3(value: int) -> int:
 
 
 def murmur3(data: bytes, seed: int) -> int:
-    """Return MurmurHash3_x86_32."""
+    """Return the MurmurHash3_x86_32 of data."""
 
     def scrambled(word: int) -> int:
         return rotate_left(word * 0xCC9E2D51 & U32, 15) * 0x1B873593 & U32
@@ -271,7 +274,7 @@ _P64 = (
 
 
 def xxh32(data: bytes, seed: int) -> int:
-    """Return XXH32."""
+    """Return the 32-bit xxHash (XXH32) of data."""
     one, two, three, four, five = _P32
     at = 0
     if len(data) >= 16:  # noqa: PLR2004 - a stripe
@@ -296,7 +299,7 @@ def xxh32(data: bytes, seed: int) -> int:
 
 
 def xxh64(data: bytes, seed: int) -> int:
-    """Return XXH64."""
+    """Return the 64-bit xxHash (XXH64) of data."""
     one, two, three, four, five = _P64
 
     def word_at(at: int) -> int:

@@ -39,7 +39,7 @@ class Fletcher(NamedTuple):
     start: int  # initial value of both sums
 
     def of(self, data: bytes) -> tuple[int, int]:
-        """Return both sums modulo `modulus`; zeros pad the last word."""
+        """Return both sums of the data modulo `modulus`; zeros pad the last word."""
         size = self.bits // 8
         data += bytes(-len(data) % size)
         low = high = self.start
@@ -75,7 +75,10 @@ class Crc(NamedTuple):
         return self.outcome(self.run(self.initial, data))
 
     def run(self, register: int, data: bytes) -> int:
-        """Return the register, not reflected, after the bytes of `data`."""
+        """Return the register after processing `data`, starting from `register`.
+
+        Both are not reflected.
+        """
         width, mask = self.width, (1 << self.width) - 1
         if not self.augmented:
             return self._divided(register, data)
@@ -99,7 +102,7 @@ class Crc(NamedTuple):
         return register ^ self.final
 
     def _divided(self, register: int, data: bytes) -> int:
-        """Return the remainder of the message without zero bits after it."""
+        """Return the remainder of the message if no zero bits are appended to it."""
         top = 1 << (self.width - 1)
         mask = (1 << self.width) - 1
         for byte in data:
