@@ -7,8 +7,7 @@ from slowpath.core.programs.sources import Clang
 TARGET = "agilio-cx-2x40"
 """Card for which instructions are predicted."""
 Way = Literal["auto", "exact", "learnt"]
-"""How to get instructions: count (`exact`), predict (`learnt`), or count where possible (`auto`).
-"""
+"""Method: count (`exact`), predict with a model (`learnt`), or count where possible (`auto`)."""
 
 
 class Question(NamedTuple):
