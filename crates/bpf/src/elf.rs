@@ -234,7 +234,7 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     }
 }
 
-/// Reads a name. Rejects names longer than [`NAME`] bytes, because a table of them could exhaust
+/// Reads a name. Rejects names longer than `NAME` bytes, because a table of them could exhaust
 /// the memory.
 fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     if bytes.len() > NAME {

@@ -1,9 +1,9 @@
-//! Random XDP programs in C, in the style of hand-written ones: headers parsed with bounds checks,
-//! loops over options, state in maps, packets that shrink and grow. They serve tests that can run a
-//! compiler.
+//! Generates random XDP programs in C in the style of hand-written ones: they parse headers with
+//! bounds checks, loop over options, keep state in maps, and shrink and grow packets. Tests that
+//! can run a compiler use them.
 //!
-//! The programs include no header files. Before they return, they store a number that identifies
-//! the path, and their variables, in the map `out`.
+//! The programs include no header files. Before a program returns, it stores a number that
+//! identifies the executed path, and its variables, in the map `out`.
 
 mod print;
 mod statement;
@@ -17,12 +17,13 @@ use crate::sequence::SequenceFeatures;
 use crate::tree_from_seed;
 use statement::Source;
 
-/// A program in C.
+/// A generated program in C.
 #[derive(Clone)]
 pub struct CProgram(Source);
 
 impl CProgram {
-    /// Returns the C source: the program `generated` in section `xdp`, and its maps.
+    /// Returns the C source, which consists of the program `generated` in section `xdp`, and its
+    /// maps.
     pub fn text(&self) -> String {
         print::text(&self.0)
     }
@@ -34,22 +35,22 @@ impl fmt::Debug for CProgram {
     }
 }
 
-/// Generator of random C programs by seed.
+/// Generates random C programs from seeds.
 pub struct CPrograms(BoxedStrategy<CProgram>);
 
 impl CPrograms {
-    /// Returns a generator of programs with these abilities; abilities that do not apply to C
+    /// Creates a generator of programs with these abilities; abilities that do not apply to C
     /// programs are ignored.
     pub fn new(abilities: &SequenceFeatures) -> Self {
         CPrograms(strategy::source(abilities).prop_map(CProgram).boxed())
     }
 
-    /// Returns the program of a seed, with all programs that it shrinks to.
+    /// Generates the program that belongs to a seed, with all programs that it shrinks to.
     pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = CProgram>> {
         tree_from_seed(&self.0, seed)
     }
 
-    /// Returns the program of a seed.
+    /// Generates the program that belongs to a seed.
     pub fn from_seed(&self, seed: u64) -> CProgram {
         self.tree_from_seed(seed).current()
     }

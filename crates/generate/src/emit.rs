@@ -1,6 +1,6 @@
-//! Translation of statements to instructions. Each instruction is valid at its position: the
-//! registers that it reads are defined, packet accesses are checked, and stack bytes are written
-//! before they are read.
+//! Translates statements to instructions. Each instruction is valid at its position: the registers
+//! that it reads are defined, packet accesses are checked, and stack bytes are written before they
+//! are read.
 //!
 //! A statement is left out if it is impossible in the current state, or would make the program too
 //! long or give it too many paths.
@@ -21,12 +21,12 @@ use crate::Features;
 use crate::state::{Kind, Range, VerifierState, result};
 use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 
-/// Number of slots reserved for the end of a program.
+/// Number of instruction slots that are reserved for the end of a program.
 const RESERVE: usize = 8;
 
-/// Bit of a choice that prefers an undefined register for a new value.
+/// Bit of a `Pick`. If it is set, an undefined register is preferred for a new value.
 const UNUSED: Pick = 0x8000;
-/// Bits of a choice; if all are 0, both operands may be the same register.
+/// Bits of a `Pick`. If all of them are 0, both operands may be the same register.
 const SAME: Pick = 0x7000;
 
 /// Returns the register with this number; numbers above 10 give the frame pointer.
@@ -34,8 +34,8 @@ pub(crate) fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::FRAME)
 }
 
-/// A function in instructions. Calls contain the index of the callee instead of its offset;
-/// look-ups load the map with number 0.
+/// A function as a list of instructions. Calls contain the index of the callee instead of its
+/// offset; look-ups load the map with number 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     /// The instructions, by slot.
@@ -44,7 +44,7 @@ pub(crate) struct Emitted {
     pub paths: u64,
 }
 
-/// A function under construction, with the knowledge of the kernel's verifier before the next
+/// A function under construction, with what the kernel's verifier would know before the next
 /// instruction.
 #[derive(Clone)]
 struct Emitter<'a> {
@@ -59,9 +59,11 @@ struct Emitter<'a> {
     context: Option<Register>,
     /// Number of pointers at variable offsets so far.
     variable_offsets: u32,
-    /// Jumps to exits with a constant result, by slot and result. The exits are emitted last.
+    /// Jumps to exits that return a constant: the slot of each jump, and the constant. The exits
+    /// are emitted last.
     pending_exits: Vec<(usize, i32)>,
-    /// Jumps out of the innermost loop, by slot and state; `None` outside of loops.
+    /// Jumps out of the innermost loop: the slot of each jump, and the state there. `None` outside
+    /// of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
     /// Number of paths that have ended.
     ended: u64,
@@ -128,7 +130,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Moves the context to the register that keeps it.
+    /// Copies the context to the register in which the program keeps it.
     fn start(&mut self, context: Pick) {
         let callee_saved = [reg(1), reg(6), reg(7), reg(8), reg(9)];
         let context = callee_saved[usize::from(context) % callee_saved.len()];
@@ -236,12 +238,12 @@ impl<'a> Emitter<'a> {
         if self.features.wide { width } else { Width::W32 }
     }
 
-    /// Chooses a register with a scalar.
+    /// Chooses a register that holds a scalar.
     fn scalar(&self, choice: Pick) -> Option<Register> {
         pick(&self.state.registers(|kind| matches!(kind, Kind::Scalar(_))), choice)
     }
 
-    /// Chooses a register with a scalar that may be overwritten and is not in `avoid`.
+    /// Chooses a register that holds a scalar, may be overwritten, and is not in `avoid`.
     fn variable_scalar(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let mut all = self.state.registers(|kind| matches!(kind, Kind::Scalar(_)));
         all.retain(|register| !self.reserved.contains(register) && !avoid.contains(register));
@@ -277,8 +279,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Chooses the right operand of an operation with `left`. Rarely chooses the same register, if
-    /// there is another one.
+    /// Chooses the right operand of an operation whose left operand is `left`. Seldom chooses the
+    /// same register, if there is another one.
     fn source_beside(&self, left: Register, operand: Operand) -> Option<Source> {
         if let Operand::Register(choice) = operand
             && choice & SAME != 0

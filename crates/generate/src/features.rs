@@ -1,4 +1,4 @@
-//! Optional features of generated programs.
+//! Defines the optional features of generated programs.
 
 /// Features that generated programs may use, and limits on their size.
 ///
@@ -7,7 +7,7 @@
 /// enabled.
 #[derive(Clone, Debug)]
 pub struct Features {
-    /// 64-bit arithmetic and comparisons. Without this, programs use only 32-bit operations and
+    /// 64-bit arithmetic and comparisons. If this is false, programs use only 32-bit operations and
     /// 64-bit moves.
     pub wide: bool,
     /// Multiplication of factors below 2^32.
@@ -22,12 +22,13 @@ pub struct Features {
     pub little_endian: bool,
     /// 32-bit comparisons.
     pub jump32: bool,
-    /// Unmasked operands of multiplications, divisions and shifts, if a branch bounds their range.
+    /// Operands of multiplications, divisions and shifts that are not masked because a branch
+    /// bounds their range.
     pub refined_ranges: bool,
     /// Stores to the packet.
     pub packet_writes: bool,
-    /// Stores of constants, which the driver rejects. Without this, programs store constants from
-    /// registers.
+    /// Stores of constants, which the driver rejects. If this is false, programs store constants
+    /// from registers.
     pub store_constants: bool,
     /// Packet accesses at variable offsets.
     pub variable_offsets: bool,
@@ -41,7 +42,7 @@ pub struct Features {
     pub loops: bool,
     /// Look-ups in an array map, and loads from its elements.
     pub maps: bool,
-    /// Look-ups of elements outside the map.
+    /// Look-ups with keys that may be out of range, so that they may find no element.
     pub missing_elements: bool,
     /// Atomic additions to map elements; requires `maps`.
     pub atomics: bool,
@@ -52,12 +53,13 @@ pub struct Features {
     pub random: bool,
     /// Calls of the program's own functions.
     pub calls: bool,
-    /// Any computed value as result. Without this, constant results are 0 to 4, computed results 0
-    /// to 3.
+    /// Results that are any computed value. If this is false, constant results are 0 to 4, and
+    /// computed results 0 to 3.
     pub any_result: bool,
     /// Size of the stack frame in bytes, a multiple of 8, at most 384.
     pub stack_depth: u16,
-    /// Maximum checked distance from the packet's start, in bytes, at most 1500.
+    /// Maximum distance in bytes from the packet's start up to which programs access the packet, at
+    /// most 1500.
     pub packet_reach: u16,
     /// Maximum length of the program in slots, including called functions.
     pub max_slots: usize,
@@ -99,8 +101,8 @@ impl Default for Features {
 }
 
 impl Features {
-    /// Returns features for straight-line code and branches on packet bytes: without stack, maps,
-    /// helpers, calls and loops.
+    /// Returns the features of simple programs: straight-line code and branches on packet bytes,
+    /// without stack, maps, helpers, calls and loops.
     pub fn plain() -> Self {
         Features {
             stack: false,
@@ -113,7 +115,7 @@ impl Features {
         }
     }
 
-    /// Returns all features, including those that the driver rejects.
+    /// Returns all features enabled, including those that the driver rejects.
     pub fn all() -> Self {
         Features { little_endian: true, random: true, store_constants: true, ..Features::default() }
     }

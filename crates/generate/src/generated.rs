@@ -1,4 +1,4 @@
-//! Generated programs, as statements, instructions and objects.
+//! Represents generated programs as statements, instructions and objects.
 
 use std::fmt;
 use std::io;
@@ -35,18 +35,20 @@ impl Generated {
         &self.functions
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of instruction slots in all functions.
     pub fn slots(&self) -> usize {
         self.functions.iter().map(Vec::len).sum()
     }
 
-    /// Returns the number of paths, counted as if all conditions were independent. The paths of
-    /// callees and of each iteration of a loop multiply it.
+    /// Returns the number of paths through the program, counted as if all conditions were
+    /// independent. Paths through callees and through each iteration of a loop multiply this
+    /// number.
     pub fn paths(&self) -> u64 {
         self.paths
     }
 
-    /// Returns the map, an array named `table`, if the program uses it.
+    /// Returns the shape of the program's map, an array named `table`; `None` if the program does
+    /// not use it.
     pub fn map(&self) -> Option<MapShape> {
         let loads = |insn: &Insn| matches!(insn, Insn::LoadImm64 { value: Imm64::MapFd(_), .. });
         self.functions.iter().flatten().any(loads).then_some(self.program.map)
@@ -57,7 +59,7 @@ impl Generated {
         write(&self.functions, self.map())
     }
 
-    /// Writes the ELF object to a file.
+    /// Writes the ELF object of the program to a file.
     ///
     /// # Errors
     /// Returns the error if the file cannot be written.
@@ -110,7 +112,7 @@ impl fmt::Display for Generated {
 }
 
 impl fmt::Debug for Generated {
-    /// Prints instructions and statements, for messages of failing tests.
+    /// Prints the instructions and statements, for the messages of failing tests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Program { context, first_check, body, end, observed, functions, map } = &self.program;
         writeln!(f, "{self}context {context}, check of {first_check} bytes, {map:?}")?;

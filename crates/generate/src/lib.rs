@@ -1,10 +1,10 @@
-//! Random XDP programs for tests, which the kernel's verifier accepts and the SmartNIC's driver
-//! would offload.
+//! Generates random XDP programs for tests. The kernel's verifier accepts them, and the SmartNIC's
+//! driver would offload them.
 //!
 //! [`programs`] is a proptest strategy; its programs shrink to smaller programs of the same kind.
-//! [`from_seed`] returns the program of a seed. A program is a list of statements without
-//! invariants, and its instructions are valid by construction. The crate does not know the meaning
-//! of programs.
+//! [`from_seed`] generates the program that belongs to a seed. A program is generated as a list of
+//! statements. Any such list is allowed, and its translation to instructions yields a valid
+//! program. The crate does not know the meaning of programs.
 //!
 //! ```
 //! use slowpath_generate::{Features, from_seed};
@@ -34,41 +34,41 @@ pub use statement::MapShape;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Returns a strategy for programs with these features and about `size` statements on the outermost
-/// level.
+/// Returns a proptest strategy for programs that use only these features and have about `size`
+/// statements on the outermost level.
 pub fn programs(features: Features, size: usize) -> impl Strategy<Value = Generated> {
     let statements = strategy::program(&features, size);
     statements.prop_map(move |program| Generated::new(program, &features))
 }
 
-/// Returns the program of a seed. Equal arguments give equal programs.
+/// Generates the program that belongs to a seed. Equal arguments give equal programs.
 pub fn from_seed(seed: u64, features: &Features, size: usize) -> Generated {
     let programs = Programs::new(features.clone(), size);
     programs.from_seed(seed)
 }
 
-/// Generator of programs by seed, for tests that need thousands of them.
+/// Generates programs from seeds, for tests that need thousands of them.
 pub struct Programs {
     features: Features,
     statements: BoxedStrategy<statement::Program>,
 }
 
 impl Programs {
-    /// Returns a generator of programs with these features and about `size` statements on the
-    /// outermost level.
+    /// Creates a generator of programs that use only these features and have about `size`
+    /// statements on the outermost level.
     pub fn new(features: Features, size: usize) -> Self {
         let statements = strategy::program(&features, size);
         Programs { features, statements }
     }
 
-    /// Returns the program of a seed, as [`from_seed`] does.
+    /// Generates the program that belongs to a seed, as [`from_seed`] does.
     pub fn from_seed(&self, seed: u64) -> Generated {
         let tree = tree_from_seed(&self.statements, seed);
         Generated::new(tree.current(), &self.features)
     }
 }
 
-/// Returns the value of a seed, with all values that it shrinks to.
+/// Generates the value that belongs to a seed, with all values that it shrinks to.
 fn tree_from_seed<T: std::fmt::Debug>(
     strategy: &BoxedStrategy<T>,
     seed: u64,

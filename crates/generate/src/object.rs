@@ -1,5 +1,5 @@
-//! Output as a BPF object in the format of compilers before BTF. Functions are in section `xdp`,
-//! maps are structures in section `maps`, and loads of map addresses have relocations.
+//! Writes programs as BPF objects in the format of compilers before BTF. Functions are in section
+//! `xdp`, maps are structures in section `maps`, and loads of map addresses have relocations.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -95,8 +95,8 @@ fn symbol(
     }
 }
 
-/// Returns the bytes of an object file. `functions` are the program's functions, the entry first;
-/// `map` is the map that they load.
+/// Returns the bytes of an object file that contains a program. `functions` are its functions, the
+/// entry first; `map` is the map that they load.
 pub(crate) fn write(functions: &[Vec<Insn>], map: Option<MapShape>) -> Vec<u8> {
     let mut object = ObjectBuilder::new();
     // libbpf's structure `bpf_map_def`: type, key size, value size, entries, flags.

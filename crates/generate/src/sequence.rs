@@ -1,11 +1,11 @@
-//! Sequences of helper calls on the same maps and packet. Their arguments often coincide: they are
-//! constants, bytes of the packet, and boundary values. Every effect of a call is observable:
-//! results and values that are read back decide branches of different lengths, and are stored in
-//! the map `out`.
+//! Generates programs that make sequences of helper calls on the same maps and packet. The
+//! arguments of calls often coincide: they are constants, bytes of the packet, and boundary values.
+//! Every effect of a call is observable: results, and values that are read back, decide branches of
+//! different lengths and are stored in the map `out`.
 //!
-//! The first word of `out` records the direction of every branch.
-//! [`Sequence::executed_instructions`] computes from it how many instructions a run executed,
-//! without an interpreter, even for runs in the kernel.
+//! The first word of `out` records the direction of every branch. From this word,
+//! [`Sequence::executed_instructions`] computes how many instructions a run executed, without an
+//! interpreter, even for runs in the kernel.
 
 mod abilities;
 mod emit;
@@ -41,7 +41,7 @@ impl Sequence {
         Sequence { calls, code, marks }
     }
 
-    /// Returns the instructions, by slot.
+    /// Returns the instructions of the program, indexed by slot.
     pub fn code(&self) -> &[Insn] {
         &self.code
     }
@@ -52,9 +52,9 @@ impl Sequence {
         lines.map(|(slot, insn)| format!("{slot:4}: {insn}\n")).collect()
     }
 
-    /// Returns the maps that the calls use, with their names, without the map for results. For a
-    /// map of maps `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be inserted
-    /// into it.
+    /// Returns the names and shapes of the maps that the calls use, without the map for results.
+    /// For a map of maps `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be
+    /// inserted into it.
     pub fn maps(&self) -> impl Iterator<Item = (String, Shape)> + '_ {
         self.calls.maps.iter().enumerate().map(|(n, shape)| (object::name(n + 1), *shape))
     }
@@ -85,22 +85,22 @@ impl Sequence {
     }
 }
 
-/// Generator of sequences by seed.
+/// Generates sequences from seeds.
 pub struct Sequences(BoxedStrategy<Sequence>);
 
 impl Sequences {
-    /// Returns a generator of sequences with these abilities.
+    /// Creates a generator of sequences with these abilities.
     pub fn new(abilities: SequenceFeatures) -> Sequences {
         let calls = strategy::calls(&abilities);
         Sequences(calls.prop_map(move |calls| Sequence::new(calls, &abilities)).boxed())
     }
 
-    /// Returns the sequence of a seed, with all sequences that it shrinks to.
+    /// Generates the sequence that belongs to a seed, with all sequences that it shrinks to.
     pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
         tree_from_seed(&self.0, seed)
     }
 
-    /// Returns the sequence of a seed.
+    /// Generates the sequence that belongs to a seed.
     pub fn from_seed(&self, seed: u64) -> Sequence {
         self.tree_from_seed(seed).current()
     }

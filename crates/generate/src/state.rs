@@ -1,7 +1,7 @@
-//! Knowledge about registers and stack at a point in the program.
+//! Tracks what is known about registers and the stack at a point in the program.
 //!
-//! It is deliberately coarse: the kernel's verifier can derive all of it, and therefore accepts a
-//! program that relies on it. Ranges are of unsigned 64-bit values.
+//! This knowledge is deliberately coarse: the kernel's verifier can derive all of it, and therefore
+//! accepts a program that relies on it. Ranges are of unsigned 64-bit values.
 //!
 //! Source: the rules of old and new versions of the kernel's `kernel/bpf/verifier.c`.
 
@@ -44,7 +44,7 @@ pub(crate) struct Pointer {
     pub range: u16,
 }
 
-/// Knowledge at a point in the program.
+/// What is known about registers and the stack at a point in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],
@@ -58,7 +58,7 @@ pub(crate) struct VerifierState {
 }
 
 impl VerifierState {
-    /// Returns a state without knowledge, for a stack of `stack` bytes.
+    /// Returns a state in which nothing is known, for a stack of `stack` bytes.
     pub fn new(stack: u16) -> Self {
         VerifierState {
             regs: [Kind::Nothing; 10],
@@ -78,7 +78,7 @@ impl VerifierState {
         }
     }
 
-    /// Returns the registers whose kind `of` accepts, in order.
+    /// Returns the registers for whose content `of` returns true, in ascending order.
     pub fn registers(&self, of: impl Fn(Kind) -> bool) -> Vec<Register> {
         let all = self.regs.iter().enumerate().filter(|(_, kind)| of(**kind));
         all.filter_map(|(number, _)| Register::new(number as u8)).collect()
@@ -103,7 +103,8 @@ impl VerifierState {
         self.spilled.retain(|_, kind| !is_invalid(*kind));
     }
 
-    /// Records that the packet has `bytes` bytes from a base.
+    /// Records a successful bounds check: the packet has at least `bytes` bytes from the base with
+    /// number `id`.
     pub fn checked(&mut self, id: u32, bytes: u16) {
         for kind in self.regs.iter_mut().chain(self.spilled.values_mut()) {
             if let Kind::Packet(pointer) = kind
@@ -145,7 +146,7 @@ impl VerifierState {
         self.spilled.iter().map(|(depth, kind)| (*depth, *kind)).collect()
     }
 
-    /// Returns the knowledge at a point where two paths meet.
+    /// Returns what is known at a point where two paths meet: only what is known on both.
     pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
@@ -168,8 +169,8 @@ impl VerifierState {
         joined
     }
 
-    /// Returns the knowledge at the head of a loop whose end has the state `back`. Numbers that
-    /// change get any value.
+    /// Returns what is known at the head of a loop whose end has the state `back`. Numbers that
+    /// change in the loop can have any value.
     pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);
         for (kind, before) in wide.regs.iter_mut().zip(self.regs) {

@@ -1,15 +1,16 @@
-//! Statements of random programs, before their translation to instructions.
+//! Defines the statements of random programs before they are translated to instructions.
 //!
-//! Statements are plain data without invariants. A statement names a register, offset or slot by a
-//! [`Pick`] among those that are possible at its position, and is left out if it is impossible
-//! there. Every list of statements is therefore a program, and shrinking preserves this.
+//! Statements are plain data without invariants. A statement identifies a register, offset or slot
+//! by a [`Pick`], a choice among those that are possible at its position. If none is possible, the
+//! statement is left out. Every list of statements is therefore a program, and shrinking preserves
+//! this.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 
 /// A choice from a list: an index, taken modulo the length of the list.
 pub type Pick = u16;
 
-/// A program.
+/// A random program as a list of statements.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Choice of the register for the context: `r1` or one of `r6` to `r9`. With `r1`, the program
@@ -25,7 +26,7 @@ pub struct Program {
     pub observed: u8,
     /// Functions that the program can call.
     pub functions: Vec<Function>,
-    /// Map of the program.
+    /// Properties of the program's map.
     pub map: MapShape,
 }
 
@@ -40,21 +41,21 @@ pub struct Function {
     pub result: Code,
 }
 
-/// The array map.
+/// The properties of the program's array map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapShape {
     /// Number of 4-byte words in a value.
     pub words: u8,
     /// Binary logarithm of the number of elements.
     pub log_entries: u8,
-    /// Bit mask of the words for additions; the other words are for loads.
+    /// Bit mask of the words that programs use for atomic additions; the other words are for loads.
     pub added: u8,
 }
 
-/// A right operand.
+/// The right operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
-    /// A register with a scalar.
+    /// A register that holds a scalar.
     Register(Pick),
     /// An immediate.
     Constant(i32),
@@ -65,22 +66,24 @@ pub enum Operand {
 pub enum Amount {
     /// An immediate, modulo the width of the shift.
     Constant(u8),
-    /// A register, masked to values below the width unless its range is already below.
+    /// A register whose value is masked to values below the width, unless its range is already
+    /// below.
     Any(Pick),
-    /// A register, masked to values below 32.
+    /// A register whose value is masked to values below 32.
     Low(Pick),
-    /// A register, masked to values from 32 to 63, or from 16 to 31 for 32-bit shifts.
+    /// A register whose value is masked to values from 32 to 63, or from 16 to 31 for 32-bit
+    /// shifts.
     High(Pick),
-    /// A register with this constant, modulo the width of the shift.
+    /// A register that is set to this constant, modulo the width of the shift.
     Known(u8),
 }
 
 /// A divisor.
 #[derive(Clone, Copy, Debug)]
 pub enum Divisor {
-    /// An immediate, made positive.
+    /// An immediate. It is replaced by a positive number if necessary.
     Immediate(i32),
-    /// A register with this constant, or 1 instead of 0.
+    /// A register that is set to this constant, or to 1 if the constant is 0.
     Known(u32),
 }
 
@@ -95,7 +98,7 @@ pub enum Code {
     Masked(Pick),
 }
 
-/// The source of an atomic addition.
+/// The number that an atomic addition adds.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
     /// A scalar.
@@ -130,20 +133,20 @@ pub enum Delta {
     Variable(Pick, u8, bool),
 }
 
-/// Processing of a value right after its load.
+/// What the program does with a value right after it loads it.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
-    /// No processing.
+    /// The value is not changed.
     Nothing,
-    /// A mask of this size.
+    /// The value is masked to this size.
     Mask(Size),
-    /// A truncation to 32 bits by two shifts.
+    /// The value is truncated to 32 bits by two shifts.
     Truncate,
-    /// A byte swap of the loaded size.
+    /// The bytes of the value are swapped.
     Swap,
 }
 
-/// A condition.
+/// A condition on a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
     /// Condition under which the first branch is taken.
@@ -163,9 +166,10 @@ pub struct Straddle {
     pub size: Size,
     /// Register to load.
     pub via: Pick,
-    /// Source: choices of a pointer and of an offset from it.
+    /// Address of the load: choices of a pointer and of an offset from it.
     pub from: (Pick, Pick),
-    /// Destination of a store of the value; if it is `None`, the value is truncated.
+    /// Address at which the value is stored: choices of a pointer and of an offset. `None` to
+    /// truncate the value instead.
     pub to: Option<(Pick, Pick)>,
     /// Number of adjacent values to copy, if the value is stored.
     pub count: u8,
@@ -230,17 +234,18 @@ pub enum Stmt {
     Load { size: Size, to: Pick, from: Pick, at: Pick, follow: Follow },
     /// A store to the packet.
     Store { size: Size, to: Pick, at: Pick, value: Operand },
-    /// A copy in the packet: alternating loads and stores of the same size.
+    /// A copy of bytes within the packet, by alternating loads and stores of the same size.
     Copy { size: Size, count: u8, from: (Pick, Pick), to: (Pick, Pick), down: bool, via: Pick },
     /// A load that a conditional jump can skip, with a use of the loaded register.
     Straddle(Test, Straddle),
-    /// A pointer at a masked offset with a bounds check, which is valid in `inside`.
+    /// Adds a masked offset to a packet pointer and checks the bounds of the result, which is valid
+    /// in `inside`.
     Variable { access: Variable, inside: Vec<Stmt>, outside: Vec<Stmt> },
     /// A store to the stack.
     Push { size: Size, slot: Pick, value: Operand },
     /// A load from the stack.
     Pop { size: Size, slot: Pick, to: Pick },
-    /// A store of a packet pointer to the stack.
+    /// A store of a packet pointer on the stack.
     Spill { slot: Pick, pointer: Pick },
     /// A load of a packet pointer from the stack.
     Fill { slot: Pick, to: Pick },
@@ -258,7 +263,7 @@ pub enum Stmt {
     Add { width: Width, to: Pick, at: Pick, value: Addend },
     /// A move of the packet's start; if `check` is set, the program ends if the move fails.
     AdjustHead { delta: Delta, check: bool },
-    /// A move of the packet's end, with the same `check`.
+    /// A move of the packet's end; if `check` is set, the program ends if the move fails.
     AdjustTail { delta: Delta, check: bool },
     /// A call of the helper for random numbers.
     Random,

@@ -1,4 +1,5 @@
-//! Strategies for random programs, with constants and shapes that are likely to be special cases.
+//! Provides proptest strategies for random programs, with constants and shapes that are likely to
+//! be special cases.
 
 mod statements;
 mod values;
@@ -13,7 +14,7 @@ use crate::statement::{Function, MapShape, Pick, Program};
 use statements::{Statements, statement};
 use values::code;
 
-/// Nesting depth of statements.
+/// Maximum nesting depth of statements.
 const NESTING: u32 = 3;
 
 /// Returns a strategy for programs with about `size` statements on the outermost level, and at most

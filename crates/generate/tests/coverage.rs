@@ -1,4 +1,4 @@
-//! Tests that all features occur in programs if they are enabled, and none if they are disabled.
+//! Tests that every feature occurs in programs if it is enabled, and in none if it is disabled.
 
 use crate::common;
 

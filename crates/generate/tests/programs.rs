@@ -42,8 +42,8 @@ fn count(program: &Generated) -> u64 {
     walk(code, 0, &mut rounds)
 }
 
-/// Counts the paths from a slot, with as many iterations of each loop as its counter allows.
-/// `counters` are the iterations so far, by slot of the loop's end.
+/// Counts the paths from a slot; loops run as many iterations as their counters allow. `counters`
+/// are the iterations so far, by the slot of the loop's end.
 fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     loop {
         let insn = code[slot];

@@ -237,8 +237,8 @@ impl Fitted {
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// Returns how many more nanoseconds a call takes at parameter value `x` than at 1. Returns
-    /// `None` if the model has no value at one of them.
+    /// Returns how many more nanoseconds a call takes at parameter value `x` than at 1, at least 0.
+    /// Returns `None` if the model has no value at one of them.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }

@@ -142,7 +142,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns a device that uses only `cores` of its cores.
+    /// Returns the same device restricted to `cores` of its cores.
     ///
     /// # Errors
     /// [`TargetError::Cores`] if `cores` is 0 or exceeds the device's cores,

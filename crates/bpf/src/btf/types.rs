@@ -181,7 +181,7 @@ pub struct Param {
     pub ty: TypeId,
 }
 
-/// A variable in a [`Kind::DataSec`].
+/// A variable in a `Kind::DataSec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecVar {
     /// Type of the variable, a [`Kind::Var`].

@@ -1,11 +1,11 @@
-//! Printer of statements as C. Every statement reloads the packet's start and end, because helpers
-//! move them.
+//! Prints statements as C. Every statement reloads the packet's start and end, because helpers move
+//! them.
 
 use std::fmt::Write;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
-/// Start of each program: types, helpers, and the map for the results.
+/// The first lines of each program, which define types, helpers, and the map for the results.
 const HEAD: &str = r#"typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -98,7 +98,7 @@ pub(super) fn text(source: &Source) -> String {
 struct Printer {
     text: String,
     depth: usize,
-    /// Number of the last mark on the path.
+    /// Number of the last printed mark. Marks identify the path that a run takes.
     path: u32,
     /// Number in the last variable name.
     names: u32,
@@ -140,7 +140,7 @@ impl Printer {
         }
     }
 
-    /// Opens a block with pointers to the packet's start and end.
+    /// Prints the start of a block that declares pointers to the packet's start and end.
     fn pointers(&mut self) {
         self.open("");
         self.line("u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;");
@@ -307,8 +307,8 @@ impl Printer {
         }
     }
 
-    /// Opens a block with a key and the result of its look-up. Returns the name of the variable
-    /// with the result.
+    /// Prints the start of a block that declares a key and looks it up. Returns the name of the
+    /// variable that holds the result.
     fn lookup(&mut self, map: u8, key: u8, mask: u8) -> String {
         self.names += 1;
         let name = format!("found{}", self.names);

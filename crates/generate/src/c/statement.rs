@@ -1,13 +1,13 @@
-//! Statements of C programs. Every list of statements is a valid program.
+//! Defines the statements of C programs. Every list of statements is a valid program.
 
-/// A program.
+/// A C program before it is printed.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Statements of the program.
     pub body: Vec<Stmt>,
     /// Statements of the function that the program can call.
     pub function: Vec<Stmt>,
-    /// Maps.
+    /// Maps that the program can use.
     pub maps: [Table; 2],
 }
 
@@ -31,7 +31,7 @@ pub struct Condition {
     pub constant: u32,
 }
 
-/// Distance by which an end of the packet moves.
+/// The distance by which the start or end of the packet moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Distance {
     /// A constant.
@@ -45,11 +45,11 @@ pub enum Distance {
 pub enum Stmt {
     /// Loads a field of `bytes` bytes at an offset into a variable, if the packet is long enough.
     Field { at: u16, bytes: u8, to: u8, swap: bool },
-    /// Loads a field at a variable offset.
+    /// Loads a field at an offset that depends on a variable.
     FieldAt { variable: u8, mask: u8, at: u8, bytes: u8, to: u8 },
     /// Arithmetic on variables.
     Compute { operator: u8, to: u8, from: u8, constant: u32 },
-    /// Walks over at most `most` options, each with kind and length.
+    /// Walks over at most `most` options, each of which has a kind and a length.
     Options { at: u16, most: u8, wanted: u8, mask: u8, to: u8 },
     /// Skips at most `most` VLAN tags.
     Tags { most: u8, to: u8 },
@@ -71,7 +71,7 @@ pub enum Stmt {
     Tail { by: Distance, then: Vec<Stmt> },
     /// Writes bytes to the packet.
     Write { at: u16, bytes: u8, variable: u8 },
-    /// Calls the function.
+    /// Calls the function of the program.
     Call { first: u8, second: u8, to: u8 },
     /// Copies bytes with `bpf_xdp_load_bytes` and `bpf_xdp_store_bytes`.
     Copy { at: u16, to: u16, bytes: u8 },

@@ -1,4 +1,4 @@
-//! Arithmetic, with operands in the ranges that the driver accepts.
+//! Emits arithmetic, with operands in the ranges that the driver accepts.
 
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -70,7 +70,8 @@ impl Emitter<'_> {
         self.truncate_by_shifts(dst)
     }
 
-    /// Truncates to 32 bits with shifts, as compilers did before 32-bit moves existed.
+    /// Emits two shifts that truncate a register to 32 bits, as compilers did before 32-bit moves
+    /// existed.
     pub(super) fn truncate_by_shifts(&mut self, dst: Register) -> Option<()> {
         if !self.features.wide {
             return None;
@@ -130,8 +131,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Clears the bits of a register that are not in `mask`; returns `None` if the register must
-    /// keep its value.
+    /// Emits an instruction that clears the bits of a register that are not in `mask`. Returns
+    /// `None` if the register must keep its value.
     pub(super) fn mask(&mut self, register: Register, mask: i32) -> Option<()> {
         if self.reserved.contains(&register) {
             return None;
@@ -140,7 +141,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Ensures that a number fits in 32 bits.
+    /// Truncates a register to 32 bits unless its value already fits in 32 bits.
     fn fit_word(&mut self, register: Register) -> Option<()> {
         if self.state.range(register)?.is_word() {
             return Some(());

@@ -1,4 +1,4 @@
-//! Calls of helpers and of the program's functions.
+//! Emits calls of helpers and of the program's functions.
 
 use slowpath_bpf::insn::helper::GET_PRANDOM_U32;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Source, Width};
@@ -7,11 +7,12 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Delta, Operand, Pick};
 
-/// Result of a program that could not move an end of the packet.
+/// Return code of a program that could not move the start or end of the packet.
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
-    /// Returns `None` if a call would destroy the context.
+    /// Returns `None` if no call is possible here, because it would overwrite the register with the
+    /// context.
     pub(super) fn before_call(&self) -> Option<()> {
         (self.context != Some(reg(1))).then_some(())
     }

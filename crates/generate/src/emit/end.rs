@@ -1,4 +1,4 @@
-//! Ends of functions.
+//! Emits the ends of functions.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
@@ -6,7 +6,7 @@ use super::{Emitted, Emitter};
 use crate::state::Kind;
 use crate::statement::Code;
 
-/// Bytes that a program stores to the packet, for each scalar, before it ends.
+/// Number of bytes that a program stores to the packet for each scalar before it ends.
 const OBSERVED: u16 = 8;
 
 impl Emitter<'_> {

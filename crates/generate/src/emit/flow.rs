@@ -1,4 +1,4 @@
-//! Branches and loops.
+//! Emits branches and loops.
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Source, Width};
 
@@ -6,7 +6,7 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range, VerifierState};
 use crate::statement::{Stmt, Test};
 
-/// Maximum number of iterations for the fixpoint of the state at a loop's head.
+/// Maximum number of attempts to find a state at a loop's head that no iteration changes.
 const ATTEMPTS: usize = 8;
 
 impl Emitter<'_> {
@@ -41,8 +41,9 @@ impl Emitter<'_> {
         self.emit_branches(at, (if_taken, taken), (if_not, other))
     }
 
-    /// Emits both branches after the conditional jump in slot `at`: `taken` at its target, `other`
-    /// right after it. Each has the state before it.
+    /// Emits both branches of the conditional jump in slot `at`: the statements `taken` at the
+    /// jump's target, and `other` right after the jump. Each branch starts with the state before
+    /// the jump.
     pub(super) fn emit_branches(
         &mut self,
         at: usize,
@@ -138,7 +139,7 @@ impl Emitter<'_> {
     }
 
     /// Emits the end of a loop whose body starts at slot `head`. With `limit`, the counter counts
-    /// up to it, otherwise down to 0.
+    /// up to `limit`, otherwise it counts down to 0.
     fn end_of_loop(&mut self, counter: Register, limit: Option<u8>, head: usize) {
         let (step, cond, bound) = match limit {
             Some(limit) => (1, Condition::Lt, i32::from(limit)),
@@ -153,8 +154,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the range of a 64-bit number after a comparison with an immediate; `holds` is the
-/// result. `None` if this result is impossible.
+/// Returns the range that a 64-bit number has if a comparison with an immediate has the result
+/// `holds`. `None` if it cannot have this result.
 fn refine(range: Range, condition: Condition, value: i32, holds: bool) -> Option<Range> {
     let Ok(value) = u64::try_from(value) else { return Some(range) };
     let least = |min| Some(Range { min, max: u64::MAX });

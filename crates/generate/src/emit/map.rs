@@ -1,5 +1,6 @@
-//! Accesses to the array map: look-ups with a check of their result, loads and atomic additions.
-//! Programs use each word of the values either for loads or for additions, as the driver requires.
+//! Emits accesses to the array map: look-ups with a check of their result, loads and atomic
+//! additions. Programs use each word of the values either for loads or for additions, as the driver
+//! requires.
 
 use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Register, Size, Source, Width};
@@ -52,7 +53,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores the key on the stack.
+    /// Emits a store of the key on the stack, `depth` bytes below the frame pointer.
     fn key(&mut self, element: &Element, depth: u16) -> Option<()> {
         let last = (1i32 << self.map.log_entries) - 1;
         let masked = element.mask || !self.features.missing_elements;
@@ -73,8 +74,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns true if `bytes` bytes of a value, from byte `at`, are in words for additions (if
-    /// `added` is set) or in words for loads (otherwise).
+    /// Returns true if programs may access `bytes` bytes of a value from byte `at` in this way. If
+    /// `added` is set, all bytes must be in words for additions, otherwise in words for loads.
     fn usable(&self, at: u16, bytes: u16, added: bool) -> bool {
         let mut words = at / 4..=(at + bytes - 1) / 4;
         at + bytes <= 4 * u16::from(self.map.words)

@@ -1,4 +1,4 @@
-//! Packet accesses: bounds checks, pointers, loads, stores and copies.
+//! Emits packet accesses: bounds checks, pointers, loads, stores and copies.
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -9,7 +9,7 @@ use crate::statement::{Code, Comparison, Follow, Operand, Pick, Stmt, Variable};
 /// Offsets of fields in `struct xdp_md`, in bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
-/// Largest mask of a variable offset.
+/// Largest mask that is applied to a variable offset.
 const MASK: u16 = 0x3ff;
 
 impl Emitter<'_> {
@@ -78,8 +78,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Compares a pointer with the packet's end. Returns the slot of the jump, and true if the jump
-    /// is taken for packets that are long enough.
+    /// Emits a comparison of a pointer with the packet's end. Returns the slot of the jump, and
+    /// true if the jump is taken for packets that are long enough.
     fn compare(&mut self, limit: Register, end: Register, by: Comparison) -> (usize, bool) {
         let (cond, dst, src, stays) = match by {
             Comparison::Greater => (Condition::Gt, limit, end, false),
@@ -91,7 +91,7 @@ impl Emitter<'_> {
         (self.jump(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 }), stays)
     }
 
-    /// Adds a constant to a pointer into the packet.
+    /// Emits the addition of a constant to a pointer into the packet.
     fn move_pointer(&mut self, register: Register, by: i16) -> Option<()> {
         let Kind::Packet(pointer) = self.state.get(register) else { return None };
         let offset = pointer.offset.checked_add_signed(by)?;
@@ -243,7 +243,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns the state with one register undefined.
+    /// Returns a copy of the state in which `register` is undefined.
     fn without(&self, register: Register) -> VerifierState {
         let mut state = self.state.clone();
         state.set(register, Kind::Nothing);

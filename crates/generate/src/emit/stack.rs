@@ -1,4 +1,5 @@
-//! Stack accesses: numbers of all sizes at aligned offsets, and spilled packet pointers.
+//! Emits stack accesses: stores and loads of numbers of all sizes at aligned offsets, and of packet
+//! pointers.
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 
@@ -15,8 +16,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns the operand of a store. Constants are moved to a register if stores of constants are
-    /// disabled.
+    /// Returns the operand for a store of `src`. If stores of constants are disabled, emits a move
+    /// of the constant to a register and returns the register.
     pub(super) fn stored(&mut self, src: Source, choice: Pick) -> Option<Source> {
         match src {
             Source::Imm(value) if !self.features.store_constants => {
@@ -28,7 +29,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores a number `depth` bytes below the frame pointer.
+    /// Emits a store of a number `depth` bytes below the frame pointer.
     pub(super) fn push_at(&mut self, size: Size, depth: u16, src: Source) {
         let offset = -(depth as i16);
         self.code.push(Insn::Store { size, base: Register::FRAME, offset, src });

@@ -1,13 +1,15 @@
-//! Optional features of sequences of calls.
+//! Defines the optional features of sequences of calls.
 
 use slowpath_bpf::MapKind;
 
-/// Optional features of sequences of calls; all other features are always enabled.
+/// The features that sequences of calls may use. All features that are not listed here are always
+/// enabled.
 #[derive(Clone, Debug)]
 pub struct SequenceFeatures {
-    /// Uses of pointers to elements after calls that may have replaced or removed the elements.
+    /// Pointers to elements that are used after calls that may have replaced or removed the
+    /// elements.
     pub stale_pointers: bool,
-    /// Moves of the tail in both directions, by numbers from the packet.
+    /// Moves of the packet's end in both directions, by distances read from the packet.
     pub variable_tails: bool,
     /// Maps that are small enough to become full.
     pub full_maps: bool,
@@ -15,7 +17,7 @@ pub struct SequenceFeatures {
     pub evictions: bool,
     /// Updates with `BPF_F_LOCK`.
     pub locks: bool,
-    /// `bpf_csum_diff` with sizes from the packet.
+    /// Calls of `bpf_csum_diff` with sizes that are read from the packet.
     pub checksum_sizes: bool,
     /// Maps of maps.
     pub maps_of_maps: bool,
@@ -42,7 +44,8 @@ impl Default for SequenceFeatures {
 }
 
 impl SequenceFeatures {
-    /// Returns the map types to choose from; a type in several entries is more likely.
+    /// Returns the map types from which sequences choose. A type that occurs several times is more
+    /// likely.
     pub(super) fn kinds(&self) -> Vec<MapKind> {
         let mut kinds = vec![
             MapKind::HASH,

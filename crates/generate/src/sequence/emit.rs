@@ -1,5 +1,5 @@
-//! Translation of steps to instructions: straight-line code, with branches around steps that are
-//! not always possible.
+//! Translates the steps of a sequence to instructions: straight-line code, with branches around
+//! steps that are not always possible.
 //!
 //! Every branch has a bit in `r9`, which is set if the branch is not taken. The program stores `r9`
 //! at its end, so the stored word determines the instructions that a run executed. The arguments of
@@ -29,16 +29,17 @@ const BUFFER: i16 = 32;
 const POINTERS: usize = 3;
 /// Value of a result that no call has set.
 const NO_RESULT: i32 = 7;
-/// Maximum number of slots in a program, and of branches, each of which has a bit of `r9`.
+/// Maximum number of slots in a program, and maximum number of branches, each of which has a bit in
+/// `r9`.
 const MAX_SLOTS: usize = 900;
 const MAX_BRANCHES: usize = 60;
 
-/// A program in instructions.
+/// A sequence as a list of instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Emitted {
     pub code: Vec<Insn>,
-    /// Slots of conditional branches, with the number of the bit that is set if the branch is not
-    /// taken.
+    /// Slots of conditional branches, each with the number of the bit that is set if the branch is
+    /// not taken.
     pub marks: Vec<(usize, u8)>,
 }
 
@@ -212,13 +213,13 @@ impl Emitter<'_> {
         self.code.push(Insn::Call(Call::Helper(number)));
     }
 
-    /// Emits the computation of an address on the stack.
+    /// Emits code that computes the address of a stack byte.
     fn stack(&mut self, dst: Register, offset: i16) {
         self.mov(dst, Source::Reg(Register::FRAME));
         self.add(dst, offset.into());
     }
 
-    /// Emits the call of a helper with a map and the key on the stack.
+    /// Emits the call of a helper that gets a map and the address of the key on the stack.
     fn call_with(&mut self, map: usize, helper: i32) {
         self.code.push(Insn::LoadImm64 { dst: reg(1), value: Imm64::MapFd(map as i32) });
         self.code.push(Insn::SecondSlot);
@@ -226,8 +227,8 @@ impl Emitter<'_> {
         self.helper(helper);
     }
 
-    /// Emits a branch around the following code, which starts by setting the branch's bit. Returns
-    /// the slot of the branch.
+    /// Emits a branch that skips the code emitted next, and starts this code with an instruction
+    /// that sets the branch's bit. Returns the slot of the branch.
     fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
         let at = self.code.len();
         self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
@@ -252,7 +253,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits the computation of a number in a register.
+    /// Emits code that computes a number in a register.
     fn number(&mut self, dst: Register, number: Number) {
         let (at, mask, shift, less, negative) = match number {
             Number::Constant(value) => return self.mov(dst, Source::Imm(value)),
@@ -273,7 +274,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits the store of a result of a call or read on the stack.
+    /// Emits a store on the stack of the result of a call or read.
     fn result(&mut self, from: Register) {
         self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
         self.results += 1;

@@ -1,4 +1,5 @@
-//! Positions of the arguments and results of sequences, and the key sizes of their maps.
+//! Defines the positions of the arguments and results of sequences, and the key sizes of their
+//! maps.
 
 use slowpath_bpf::MapKind;
 

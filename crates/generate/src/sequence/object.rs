@@ -1,5 +1,5 @@
-//! Output as a BPF object with maps in iproute2's format: structures in section `maps`, which also
-//! define the content of maps of maps.
+//! Writes sequences as BPF objects with maps in iproute2's format: structures in section `maps`,
+//! which also define the content of maps of maps.
 
 use object::SymbolScope;
 use slowpath_bpf::MapKind;
@@ -17,7 +17,7 @@ pub(super) fn name(number: usize) -> String {
     if number == 0 { "out".to_owned() } else { format!("m{number}") }
 }
 
-/// Returns the bytes of an object file.
+/// Returns the bytes of an object file that contains the program `code` and maps of these shapes.
 pub(super) fn write(code: &[Insn], shapes: &[Shape]) -> Vec<u8> {
     let mut object = ObjectBuilder::new();
     let out = [MapKind::ARRAY.0, 4, 8 * (RESULTS as u32 + 1), 1, 0, 1, 0, 0, 0];

@@ -1,7 +1,7 @@
-//! Sequences of calls, before their translation to instructions.
+//! Defines sequences of calls before they are translated to instructions.
 //!
-//! A step names its map or pointer by a [`Pick`] among the suitable ones, as statements do. It is
-//! left out if no map or pointer is suitable.
+//! A step identifies its map or pointer by a [`Pick`], a choice among all suitable maps or
+//! pointers. It is left out if none is suitable.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Condition, Size};
@@ -19,7 +19,7 @@ pub struct Calls {
     pub tests: Vec<Test>,
 }
 
-/// A map.
+/// The properties of a map that a sequence uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Type of the map.
@@ -36,7 +36,7 @@ pub struct Shape {
     pub allocates: bool,
 }
 
-/// A number for an argument.
+/// A number that a sequence passes as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// A constant, the same for all packets.
@@ -48,9 +48,9 @@ pub enum Number {
 /// The value of an update.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// A value with this number in its first word.
+    /// A value whose first word is this number.
     Number(Number),
-    /// The data at a pointer from a look-up.
+    /// The value at a pointer that an earlier look-up returned.
     Pointer(Pick),
 }
 
@@ -63,7 +63,7 @@ pub enum Action {
     Update { map: Pick, key: Number, value: Value, flags: Number },
     /// A deletion.
     Delete { map: Pick, key: Number },
-    /// A call with the inner map at a key, if it exists.
+    /// A call on the inner map that a map of maps contains at a key, if there is one.
     Inner { map: Pick, key: Number, call: InnerCall },
     /// An insertion into a queue or stack.
     Push { map: Pick, value: Number, flags: Number },
@@ -73,7 +73,7 @@ pub enum Action {
     Read { pointer: Pick, size: Size, at: u8 },
     /// A write through a pointer.
     Write { pointer: Pick, size: Size, at: u8, value: Number },
-    /// A move of an end of the packet.
+    /// A move of the packet's start or end, or of the start of the metadata.
     Adjust { end: End, by: Number },
     /// A read from the packet, or from the metadata before it.
     Peek { metadata: bool, at: Number, size: Size },
@@ -91,7 +91,7 @@ pub enum Action {
     Length,
 }
 
-/// A call with an inner map.
+/// A call on an inner map of a map of maps.
 #[derive(Clone, Copy, Debug)]
 pub enum InnerCall {
     /// A look-up whose result is kept as a pointer.
@@ -102,7 +102,7 @@ pub enum InnerCall {
     Delete { key: Number },
 }
 
-/// An end of the packet or its metadata, which determines the helper that moves it.
+/// The boundary of the packet or metadata that is moved; it determines the helper that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The start, which `bpf_xdp_adjust_head` moves.
@@ -113,21 +113,22 @@ pub enum End {
     Meta,
 }
 
-/// An action, optionally only for packets with some of certain bits set in a byte.
+/// An action. With a guard, the program executes it only if some of certain bits are set in a byte
+/// of the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedAction {
-    /// Index of the argument byte, and mask of the bits.
+    /// Index of the argument byte that decides, and mask of the bits to test.
     pub guard: Option<(u8, u8)>,
     /// Action.
     pub action: Action,
 }
 
-/// A branch on a result, whose path is longer if the condition does not hold.
+/// A branch that depends on a result. If its condition does not hold, the path is longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// Result to test.
+    /// Choice of the result to test.
     pub result: Pick,
-    /// Condition.
+    /// Condition on the result.
     pub condition: Condition,
     /// Right operand.
     pub constant: i32,

@@ -1,5 +1,5 @@
-//! Strategies for random steps, with arguments that coincide and arguments near the limits of
-//! helpers.
+//! Provides proptest strategies for random steps, whose arguments often coincide or are near the
+//! limits of helpers.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -101,7 +101,7 @@ fn size() -> BoxedStrategy<Size> {
     select(vec![Size::B, Size::B, Size::H, Size::W, Size::DW]).boxed()
 }
 
-/// Returns a strategy for the distance by which an end of the packet moves.
+/// Returns a strategy for the distance by which this boundary of the packet moves.
 fn delta(end: End) -> BoxedStrategy<Number> {
     let constants = match end {
         End::Head => {
@@ -252,7 +252,7 @@ fn other_call(abilities: &SequenceFeatures) -> BoxedStrategy<Action> {
     Union::new_weighted(vec![(2, checksum), (1, redirect), (1, redirect_map)]).boxed()
 }
 
-/// Returns a strategy for related steps, or a single step.
+/// Returns a strategy for short lists of related steps, or for a single step.
 fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
     let guard = option::weighted(0.2, (0..ARGUMENTS / 4, select(vec![1u8, 2, 4, 8, 16])));
     let always = |action| GuardedAction { guard: None, action };

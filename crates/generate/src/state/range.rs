@@ -1,4 +1,4 @@
-//! Ranges of numbers, and transfer functions for arithmetic.
+//! Defines ranges of numbers, and computes the ranges that results of arithmetic have.
 
 use slowpath_bpf::insn::{AluOp, Width};
 
@@ -20,7 +20,7 @@ impl Range {
         Range { min: value, max: value }
     }
 
-    /// Returns the range of numbers of `bytes` bytes.
+    /// Returns the range of the unsigned numbers that fit in `bytes` bytes.
     pub fn of_bytes(bytes: u8) -> Self {
         Range { min: 0, max: if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 } }
     }
@@ -46,7 +46,8 @@ impl Range {
     }
 }
 
-/// Returns the range of `a op b`: the widest one that any version of the verifier derives.
+/// Returns the range of the result of `a op b`. Versions of the verifier derive different ranges;
+/// this is the widest of them.
 pub(crate) fn result(op: AluOp, width: Width, a: Range, b: Range) -> Range {
     match width {
         Width::W64 => result64(op, a, b),
@@ -99,12 +100,13 @@ fn result32(op: AluOp, a: Range, b: Range) -> Range {
     }
 }
 
-/// Returns true for factors whose products have the same bounds in all versions of the verifier.
+/// Returns true if all versions of the verifier derive the same bounds for products of numbers in
+/// this range.
 fn small(range: Range) -> bool {
     range.max <= 0xffff
 }
 
-/// Sets all bits below the highest set bit.
+/// Returns `value` with all bits below its highest set bit set as well.
 fn ones(value: u64) -> u64 {
     value.checked_next_power_of_two().map_or(u64::MAX, |power| (power - 1) | value)
 }

@@ -1,4 +1,4 @@
-//! Strategies for all kinds of statements.
+//! Provides proptest strategies for all kinds of statements.
 
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Strategy, any};
@@ -13,7 +13,7 @@ use crate::statement::{
     Variable,
 };
 
-/// Position of a statement, with the strategy for the statements nested in it.
+/// The place of a statement in the program, with the strategy for the statements nested in it.
 pub(super) enum Statements {
     /// On the outermost level.
     Outside(BoxedStrategy<Vec<Stmt>>),

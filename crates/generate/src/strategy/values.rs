@@ -1,4 +1,5 @@
-//! Strategies for parts of statements: immediates near boundaries, operands, results.
+//! Provides proptest strategies for parts of statements: immediates near boundaries, operands,
+//! results.
 
 use proptest::prelude::{BoxedStrategy, Strategy, any};
 use proptest::sample::select;
@@ -6,7 +7,7 @@ use proptest::strategy::Union;
 
 use crate::statement::{Code, Operand, Pick, Stmt};
 
-/// Immediates at boundaries: of field sizes, of signs, and of half words.
+/// Immediates near boundaries of field sizes, signs, and half words.
 const IMMEDIATES: [i32; 26] = [
     0,
     1,

@@ -1,4 +1,4 @@
-//! Code that several tests of generated programs share.
+//! Provides code that several tests of generated programs share.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use slowpath_bpf::insn::{Call, Insn, encode};
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use slowpath_generate::{Features, Generated, Programs};
 
-/// Returns the programs of the first `count` seeds.
+/// Generates the programs that belong to the first `count` seeds.
 pub fn generated(features: &Features, size: usize, count: u64) -> Vec<Generated> {
     let programs = Programs::new(features.clone(), size);
     (0..count).map(|seed| programs.from_seed(seed)).collect()

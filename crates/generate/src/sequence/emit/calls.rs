@@ -1,4 +1,4 @@
-//! Calls of map helpers.
+//! Emits calls of map helpers.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::{
@@ -64,7 +64,8 @@ impl Emitter<'_> {
         self.code.push(Insn::SecondSlot);
     }
 
-    /// Emits the store of `r0` as a pointer on the stack, and a branch that records if it is null.
+    /// Emits code that stores the pointer in `r0` on the stack, and a branch that records whether
+    /// it is null.
     fn store_pointer(&mut self, pointer_slot: u8, map: usize, words: u8) {
         let number = usize::from(pointer_slot) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
@@ -127,7 +128,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits the store of a value on the stack; leaves its address in `r3`.
+    /// Emits code that stores a value on the stack and leaves the value's address in `r3`.
     fn value(&mut self, number: Number) {
         self.number(reg(1), number);
         self.store(Size::DW, Register::FRAME, AT_VALUE, Source::Reg(reg(1)));
@@ -214,7 +215,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Chooses a stored pointer to at least `bytes` bytes; returns its number with it.
+    /// Chooses a stored pointer to at least `bytes` bytes. Returns its number and the pointer.
     pub(super) fn pointer(&self, choice: Pick, bytes: u8) -> Option<(usize, Kept)> {
         let usable =
             |kept: &Kept| kept.bytes >= bytes && (self.abilities.stale_pointers || !kept.stale);

@@ -1,4 +1,4 @@
-//! Reads and writes through pointers, and calls of packet helpers.
+//! Emits reads and writes through pointers, and calls of packet helpers.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, REDIRECT, XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL, XDP_GET_BUFF_LEN,
@@ -57,8 +57,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits the computation of an address in the packet or metadata, in `r2`, and its bounds
-    /// check. Returns the slot of the branch around its use.
+    /// Emits code that computes an address in the packet or metadata in `r2` and checks its bounds.
+    /// Returns the slot of the branch that skips the use of the address.
     fn address(&mut self, metadata: bool, at: Number, size: Size) -> usize {
         let (start, end) = if metadata { (DATA_META, DATA) } else { (DATA, DATA_END) };
         self.number(reg(1), at);
