@@ -1,4 +1,4 @@
-//! BTF, the type information of BPF objects and of the kernel.
+//! Reads, changes and writes BTF, the type information of BPF objects and of the kernel.
 //!
 //! [`Btf::parse`] reads the section `.BTF` or a file such as `/sys/kernel/btf/vmlinux`. Malformed
 //! input gives an error, or a later query finds nothing; it never causes a panic or an endless

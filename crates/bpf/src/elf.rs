@@ -25,13 +25,13 @@ pub(crate) struct Elf<'data> {
     pub symbols: Vec<Symbol>,
 }
 
-/// A section; its number is its index in [`Elf::sections`].
+/// A section. Its number is its index in [`Elf::sections`].
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'data> {
     pub name: String,
     pub executable: bool,
     pub writable: bool,
-    /// Content; empty for a section without content (`.bss`).
+    /// Content of the section; empty for a section that has no content in the file (`.bss`).
     pub data: &'data [u8],
     /// Size in bytes; not 0 for `.bss`, although `data` is empty.
     pub size: u64,

@@ -1,4 +1,4 @@
-//! Names of error numbers, and constants for the error numbers that helpers return. Source:
+//! Names error numbers, and defines constants for those that helpers return. Source:
 //! `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel. All architectures that run BPF on
 //! network cards and hosts share these numbers, except MIPS, PA-RISC and SPARC.
 

@@ -74,7 +74,8 @@ impl Shift {
         }
     }
 
-    /// Renumbers the types and strings in the records of `.BTF.ext`.
+    /// Returns a copy of the records of `.BTF.ext` in which types and strings have their new
+    /// numbers.
     pub fn ext(self, ext: &BtfExt) -> BtfExt {
         let line = |line: &LineRecord| LineRecord {
             file: self.string(line.file),
@@ -101,8 +102,8 @@ fn sections<T>(original: &[(String, Vec<T>)], shift: impl Fn(&T) -> T) -> Vec<(S
 }
 
 impl Btf {
-    /// Appends all types of `other`; returns the offsets added to its numbers. Types that both
-    /// tables contain are not merged.
+    /// Appends all types of `other` to this table. Returns the offsets that must be added to the
+    /// type and string numbers of `other`. Types that both tables contain are not merged.
     pub(crate) fn append(&mut self, other: &Btf) -> Shift {
         let shift =
             Shift { types: (self.types.len() - 1) as u32, strings: self.strings.len() as u32 };

@@ -83,7 +83,7 @@ impl Writer<'_> {
     }
 
     /// Writes the three words at the start of every type. `flag` is the highest bit of the second
-    /// word; `parts` is the number of members, parameters or variables.
+    /// word, `parts` the number of members, parameters or variables, and `third` the third word.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, parts: usize, third: u32) {
         let name = self.string(name);
         // A type has at most 65,535 parts: the parser rejects larger ones.

@@ -10,7 +10,7 @@ use crate::error::{DAMAGED, printable};
 /// Size of the written header in bytes.
 const HEADER: u32 = 32;
 
-/// Type of the function that starts at an instruction.
+/// States the type of the function that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FuncRecord {
     /// Offset of the instruction from the start of the section, in bytes.
@@ -19,7 +19,7 @@ pub(crate) struct FuncRecord {
     pub ty: TypeId,
 }
 
-/// Source line of the code that starts at an instruction.
+/// States the source line of the code that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRecord {
     /// Offset of the instruction from the start of the section, in bytes.
@@ -101,8 +101,8 @@ pub(crate) fn encode(
     [&MAGIC[..], &header, &functions, &lines].concat()
 }
 
-/// Encodes the record size, then name, record count and records of each section. Returns no bytes
-/// if all sections are empty.
+/// Encodes one part of the section: the size of a record, then the name, the record count and the
+/// records of each section. Returns no bytes if all sections are empty.
 fn encode_part<T>(
     sections: &[(String, Vec<T>)],
     size: u32,
@@ -117,8 +117,9 @@ fn encode_part<T>(
     if out.len() == 1 { Vec::new() } else { words(&out) }
 }
 
-/// Reads a part: the record size, then name, record count and records of each section. Skips the
-/// bytes of each record after the first `known`, which later versions of the format may add.
+/// Reads one part of the section: the size of a record, then the name, the record count and the
+/// records of each section. Reads the first `known` bytes of each record and skips the rest, which
+/// later versions of the format may add.
 fn records<T>(
     data: &[u8],
     btf: &Btf,

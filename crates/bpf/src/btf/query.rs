@@ -5,8 +5,8 @@ use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 /// Maximum length of a chain of typedefs, qualifiers, arrays or nested structures.
 const DEPTH: u32 = 64;
 
-/// Limit on the length of a string in bytes. Several names can share one long string, which would
-/// make lookups slow.
+/// Length in bytes from which a string counts as empty. Several names can share one long string,
+/// which would make lookups slow.
 const STRING: usize = 4096;
 
 /// A member of a structure or union, found by name.
@@ -77,8 +77,8 @@ impl Btf {
             .find(|id| self.type_name(*id) == name && filter(self.kind(*id)))
     }
 
-    /// Follows typedefs, qualifiers and tags to the underlying type; `void` if the chain does not
-    /// end.
+    /// Follows typedefs, qualifiers and tags to the underlying type. Returns `void` if the chain is
+    /// too long, for example because it is a cycle.
     pub fn resolve(&self, mut id: TypeId) -> TypeId {
         for _ in 0..DEPTH {
             match self.kind(id) {
@@ -135,8 +135,8 @@ impl Btf {
         self.member_within(id, name, &mut 4096, DEPTH)
     }
 
-    /// Like [`Btf::member`], but visits at most `budget` members: a malformed structure can contain
-    /// itself.
+    /// Like [`Btf::member`], but visits at most `budget` members, because a malformed structure can
+    /// contain itself.
     fn member_within(
         &self,
         id: TypeId,

@@ -1,4 +1,4 @@
-//! Tests with the BTF of an object in `tests/data`, and with malformed BTF.
+//! Tests that read the BTF of an object in `tests/data`, and malformed BTF.
 
 use super::*;
 use crate::Object;

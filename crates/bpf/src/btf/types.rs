@@ -1,4 +1,4 @@
-//! BTF types and the table that holds them.
+//! Defines BTF types and the table that holds them.
 
 /// Number of a type in its [`Btf`]; 0 is `void`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -111,14 +111,14 @@ pub enum Kind {
         /// Size in bytes.
         size: u32,
     },
-    /// An attribute of a declaration; its text is the name of this type.
+    /// An attribute of a declaration. The name of this type is the text of the attribute.
     DeclTag {
         /// Declaration that has the attribute.
         ty: TypeId,
         /// Index of the member or parameter; -1 for the declaration as a whole.
         component: i32,
     },
-    /// An attribute of a type; its text is the name of this type.
+    /// An attribute of a type. The name of this type is the text of the attribute.
     TypeTag(TypeId),
 }
 
@@ -181,7 +181,7 @@ pub struct Param {
     pub ty: TypeId,
 }
 
-/// A variable in a `Kind::DataSec`.
+/// A variable that belongs to a section, with its position in the section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecVar {
     /// Type of the variable, a [`Kind::Var`].

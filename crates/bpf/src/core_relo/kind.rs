@@ -1,6 +1,7 @@
-//! Kinds of CO-RE relocations (`enum bpf_core_relo_kind` of the kernel's `uapi/linux/bpf.h`).
+//! Defines the kinds of CO-RE relocations (`enum bpf_core_relo_kind` of the kernel's
+//! `uapi/linux/bpf.h`).
 
-/// Kind of value that a relocation puts into the instruction.
+/// The kind of number that a relocation puts into the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelocationKind {
     FieldByteOffset,

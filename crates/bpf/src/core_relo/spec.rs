@@ -31,8 +31,8 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    /// Parses the path `access` (indices separated by colons) of a relocation in the object; `None`
-    /// if the types do not have this path.
+    /// Parses the path `access` of a relocation in the object, which consists of indices separated
+    /// by colons. Returns `None` if the types do not have this path.
     pub fn local(btf: &Btf, root: TypeId, access: &str, kind: RelocationKind) -> Option<Spec> {
         let mut spec = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
@@ -153,8 +153,8 @@ impl Spec {
         Some(path)
     }
 
-    /// Extends the path by the member `name`, also inside anonymous members; returns the member's
-    /// type. Visits at most `budget` members.
+    /// Extends the path by the member `name`, which may be inside anonymous members. Returns the
+    /// member's type. Visits at most `budget` members.
     fn enter_member(
         &mut self,
         btf: &Btf,

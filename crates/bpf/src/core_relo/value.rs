@@ -25,8 +25,8 @@ impl Value {
     }
 }
 
-/// Computes the value of a relocation. `spec` is the path through the types of `btf`, `None` if
-/// they do not have the path.
+/// Computes the number that a relocation stands for. `spec` is the path through the types of `btf`;
+/// `None` if the types do not have the path.
 pub(super) fn of(
     btf: &Btf,
     kind: RelocationKind,
@@ -124,7 +124,8 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
 pub(super) struct Sizes {
     pub local: u32,
     pub kernel: u32,
-    /// True if a load or store of the kernel's size has the same meaning.
+    /// True if the instruction keeps its meaning when its access size is changed to the kernel's
+    /// size.
     pub adaptable: bool,
 }
 

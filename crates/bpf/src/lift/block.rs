@@ -20,8 +20,8 @@ pub(super) enum Exits {
     To(ProgramPoint),
     /// Goes to the first point if the 1-bit register is set, otherwise to the second.
     Branch(Reg, ProgramPoint, ProgramPoint),
-    /// Goes to the point if the register is set. A run in which it is not set contradicts a
-    /// guarantee of the kernel.
+    /// Goes to the point. The register must be set: a run in which it is not set contradicts a
+    /// guarantee of the kernel, so it is excluded.
     Assume(Reg, ProgramPoint),
     /// The program ends.
     End,
@@ -29,7 +29,7 @@ pub(super) enum Exits {
     ExitOr(Reg, ProgramPoint),
 }
 
-/// A block lifted for a given abstract state at its start.
+/// The result of lifting a block for a given abstract state at its start.
 pub(super) struct LiftedBlock {
     /// Number of the block's first instruction.
     pub first: InsnIdx,
@@ -84,7 +84,7 @@ impl Lifter<'_> {
         })
     }
 
-    /// Converts the lifter's result to exits, whose conditions are registers.
+    /// Converts the lifter's result to exits. Conditions become registers.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,

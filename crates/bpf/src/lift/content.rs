@@ -40,22 +40,22 @@ pub struct MapEntry {
     pub value: EntryValue,
 }
 
-/// Content of a map. Elements that are not listed are zero in arrays; in other maps, they do not
-/// exist.
+/// The content of a map. Elements that are not listed are zero in arrays; in other maps, they do
+/// not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapContent {
     /// Elements whose keys are known.
     pub entries: Vec<MapEntry>,
-    /// Number of elements besides `entries`; the program never looks up their keys.
+    /// Number of further elements, whose keys are unknown; the program never looks them up.
     pub others: u64,
-    /// Content of inner maps of a map of maps, by name.
+    /// Properties of the inner maps of a map of maps, by the name of the inner map.
     pub inner: BTreeMap<String, InnerContent>,
 }
 
-/// Further content of an inner map of a map of maps.
+/// Properties of an inner map of a map of maps, besides its listed elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
-    /// Number of elements besides the entries; the program never looks up their keys.
+    /// Number of further elements besides the listed ones; the program never looks them up.
     pub others: u64,
     /// Maximum number of elements, if it differs from the object's definition.
     pub max_entries: Option<u32>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// Names of all cost classes used so far, and the events of the current block.
+/// Collects the names of all cost classes used so far, and the events of the current block.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,

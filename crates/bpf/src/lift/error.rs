@@ -48,14 +48,14 @@ impl LiftError {
         LiftError { is_about_content: true, ..LiftError::program(what, hint) }
     }
 
-    /// Returns an error at a slot of a program.
+    /// Returns an error about the instruction at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let place = format!("{}: ", program.place_text(slot));
         LiftError { place, insn: Some(slot), ..LiftError::program(cause.what, cause.hint) }
     }
 }
 
-/// Fault of an instruction; its place in the program is added later.
+/// What is wrong with an instruction. The place of the instruction in the program is added later.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     what: String,

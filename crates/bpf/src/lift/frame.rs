@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-/// Index of a linked program. Unit 0 is the program to lift; tail calls and handovers reach the
-/// other units.
+/// Index of a linked program, which is called a unit. Unit 0 is the program to lift; tail calls and
+/// handovers reach the other units.
 pub(super) type UnitId = usize;
 
 /// Index of a frame.
@@ -23,20 +23,20 @@ pub(super) enum Phase {
     SelectMap(u32),
     /// Second step of a call that may use one of several maps: the call with this map.
     CallOnMap(u32),
-    /// Loop of a helper: test for another iteration.
+    /// Loop of a helper: test whether there is another iteration.
     LoopTest,
     /// Loop of a helper: start of an iteration.
     LoopBody,
     /// Loop of a helper: entry of the callback.
     LoopEnter,
-    /// Loop of a helper with several possible callbacks: test whether it is this callback; if not,
-    /// continue with the next one.
+    /// Loop of a helper with several possible callbacks: test whether the call uses this one; if
+    /// not, continue with the next one.
     SelectCallback(u32),
     /// Loop of a helper with several possible callbacks: entry of this callback.
     Callback(u32),
     /// Loop of a helper: return of the callback.
     LoopNext,
-    /// Loop of a helper: result of the helper.
+    /// Loop of a helper: set the result of the helper.
     LoopDone,
     /// Tail call through this map: test whether the index is that of filled slot `number`; if not,
     /// continue with the next filled slot. After the last one, the tail call has failed.
@@ -113,7 +113,7 @@ impl Frames {
         id
     }
 
-    /// Returns true if the function is active in this frame or in a caller.
+    /// Returns true if the function is executed by this frame or by one of its callers.
     pub fn running(&self, mut frame: FrameId, unit: UnitId, function: usize) -> bool {
         loop {
             let current = &self.frames[frame];

@@ -18,13 +18,13 @@ use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
-/// Name in reports for an unknown map.
+/// Name that reports use for an unknown map.
 const SOME_MAP: &str = "maps that pointers from several places lead to";
 
-/// Name in reports for values that other CPUs wrote.
+/// Name that reports use for values that other CPUs wrote.
 const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
 
-/// Maximum number of bytes at an argument's address that are assigned unknown values.
+/// Maximum number of bytes to which unknown values are assigned for one argument.
 const MAX_OVERWRITTEN: u32 = 512;
 
 fn is_shared(map: &MapDef) -> bool {

@@ -45,8 +45,8 @@ pub(super) enum Next {
     To(ProgramPoint),
     /// Goes to the first point if the bit is set, otherwise to the second.
     Branch(Operand, ProgramPoint, ProgramPoint),
-    /// Goes to the point if the bit is set. A run in which it is not set contradicts a guarantee of
-    /// the kernel.
+    /// Goes to the point. The bit must be set: a run in which it is not set contradicts a guarantee
+    /// of the kernel, so it is excluded.
     Assume(Operand, ProgramPoint),
     /// Ends the program.
     Exit,
@@ -54,10 +54,10 @@ pub(super) enum Next {
     ExitOr(Operand, ProgramPoint),
 }
 
-/// Results of a first lifting of a program, from which a second lifting starts.
+/// What a first lifting of a program found out. A second lifting uses it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
-    /// Tracked properties of maps.
+    /// The properties of maps that must be tracked.
     plan: TrackingPlan,
     /// Bytes of stack frames that functions read without writing them first.
     uninit: UninitReads,
@@ -83,7 +83,7 @@ impl Findings {
     }
 }
 
-/// Lifter of the blocks of one program.
+/// Lifts the blocks of one program one after the other.
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
@@ -101,7 +101,7 @@ pub(super) struct Lifter<'a> {
     pub missing_runs: MissingRuns,
     /// Sentences that state what single runs rely on; the index of a sentence is its reliance.
     pub reliances: Vec<String>,
-    /// Reliances of runs that may be infeasible, see [`super::Lifted::over_approximating`].
+    /// Reliances of runs that may be impossible, see [`super::Lifted::over_approximating`].
     pub over_approximating: BTreeSet<RelianceId>,
     /// Reliances that depend on changes of the packet, see [`super::Lifted::packet_reliances`].
     pub packet_reliances: BTreeSet<RelianceId>,
@@ -109,7 +109,7 @@ pub(super) struct Lifter<'a> {
     pub interference: Interference,
     /// Map whose elements another CPU may have changed before the current call.
     pub open_elements: Option<MapId>,
-    /// Used maps, by name.
+    /// Layouts of the maps that the program uses, by the name of the map.
     pub layouts: BTreeMap<String, MapLayout>,
     /// Findings of the first lifting of the program.
     first_findings: Findings,
@@ -177,7 +177,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Starts a block with its abstract state.
+    /// Starts to lift a block; `state` is the abstract state at its start.
     pub fn begin_block(&mut self, block: BlockId, state: AbstractState) {
         self.ir.emit.begin_block();
         self.costs.begin_block();
@@ -185,7 +185,7 @@ impl<'a> Lifter<'a> {
         self.state = state;
     }
 
-    /// Starts an instruction of the block and returns its number; an error if the budget is
+    /// Starts to lift an instruction of the block and returns its number; an error if the budget is
     /// exhausted.
     pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
@@ -268,7 +268,7 @@ impl<'a> Lifter<'a> {
         self.costs.add(insn, class);
     }
 
-    /// Returns the operations and costs of the block and forgets them.
+    /// Returns the operations and costs of the block and removes them from the lifter.
     pub fn take_work(&mut self) -> (Vec<OriginOp>, Vec<CostEvent>) {
         (self.ir.emit.take_ops(), self.costs.take_block())
     }
@@ -286,7 +286,7 @@ impl<'a> Lifter<'a> {
         found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
     }
 
-    /// Returns the tracked properties of a map.
+    /// Returns the properties that are tracked for the map with this name.
     pub fn tracking(&self, map: &str) -> Tracking {
         if self.options.interleaved {
             // Tracked properties hold only if no other CPU changes the map.
@@ -352,7 +352,7 @@ impl<'a> Lifter<'a> {
         self.first_findings.metadata
     }
 
-    /// Checks if a load reads the position of metadata, and records this.
+    /// Records if a load reads the position of metadata.
     pub fn note_load(&mut self, known: AbstractValue, offset: i16, size: Size) {
         let at = match known {
             AbstractValue::Context { offset } => offset,

@@ -25,8 +25,8 @@ struct Unit {
 /// Linked programs, by [`UnitId`].
 pub(super) struct LinkedCode {
     units: Vec<Unit>,
-    /// Units of programs reached by tail calls and handovers, by index of the program in the
-    /// object.
+    /// The units of programs that tail calls and handovers reach, by the index of the program in
+    /// the object.
     unit_of: HashMap<usize, UnitId>,
 }
 
@@ -47,7 +47,7 @@ impl LinkedCode {
         self.units.len() - 1
     }
 
-    /// Returns the unit of a program of the object; links the program on first use.
+    /// Returns the unit for a program of the object. Links the program when it is first requested.
     pub fn unit_of(
         &mut self,
         object: &Object,

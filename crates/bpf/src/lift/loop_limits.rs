@@ -25,8 +25,8 @@ impl Lifter<'_> {
         self.visit_limits.set(at, limit);
     }
 
-    /// Limits the visits of a `may_goto`. Every function call resets the kernel's counter. The
-    /// visit that finds the counter exhausted is an additional one.
+    /// Limits the number of visits of a `may_goto` instruction. Every function call resets the
+    /// kernel's counter. The visit that finds the counter exhausted is an additional one.
     pub fn limit_may_goto(&mut self, at: ProgramPoint) {
         let function = self.frames.get(at.frame).function;
         let entry = ProgramPoint { frame: at.frame, slot: function, phase: Phase::Start };

@@ -17,9 +17,9 @@ use crate::{Btf, Variable};
 pub struct Handover {
     /// The program after which the next one runs, by index in [`crate::Object::programs`].
     pub from: usize,
-    /// Return codes, 32 bits each, that lead to the next program, such as `XDP_PASS`.
+    /// Return codes after which the next program runs, such as `XDP_PASS`, as 32-bit numbers.
     pub results: Vec<u32>,
-    /// Mask applied to the return code before comparison.
+    /// Mask that is applied to the return code before it is compared with `results`.
     pub mask: u32,
     /// Program that runs next. A program cannot run after itself, not even indirectly.
     pub to: usize,
@@ -43,19 +43,20 @@ pub struct Network {
 pub struct LiftOptions {
     /// Properties of arriving packets, including the head and tail room.
     pub receive: Receive,
-    /// Properties of packets that arrive on other devices of a network; lengths are ignored.
+    /// Properties of packets when they arrive on further devices, after a network; the lengths in
+    /// it are ignored.
     pub receive_after_network: Receive,
     /// Known content of maps, by name.
     pub contents: BTreeMap<String, MapContent>,
     /// Helpers that are assumed to return any value and to change nothing. The key is the helper's
     /// name, the value is the user's reason.
     pub assumed_helpers: BTreeMap<String, String>,
-    /// Types of the kernel, for linking the programs that tail calls and handovers reach.
+    /// Types of the kernel, with which programs that tail calls and handovers reach are linked.
     pub kernel_types: Option<Arc<Btf>>,
-    /// True if operations with unused results are kept, so that the values of all registers are
+    /// True to keep operations with unused results, so that the values of all registers are
     /// available.
     pub keeps_dead_operations: bool,
-    /// True if the arguments of helper calls are recorded in [`crate::lift::Layout::calls`].
+    /// True to record the arguments of helper calls in [`crate::lift::Layout::calls`].
     pub records_calls: bool,
     /// The programs that run after other programs. If no handover applies to a return code, the run
     /// ends.
@@ -65,8 +66,8 @@ pub struct LiftOptions {
     pub costed_programs: Option<BTreeSet<usize>>,
     /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
-    /// Read-only variables with unknown values, for finding those that affect paths: see
-    /// [`crate::lift::path_deciding_variables`].
+    /// Read-only variables whose values are treated as unknown, to find those that affect paths:
+    /// see [`crate::lift::path_deciding_variables`].
     pub probed_variables: Vec<Variable>,
     /// Handle that tells lifting to end early, because a budget is exhausted or a caller cancelled
     /// it.

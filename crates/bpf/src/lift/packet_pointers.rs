@@ -24,7 +24,7 @@ impl Lifter<'_> {
         self.ir.emit.store(address, low);
     }
 
-    /// Returns the address of the first byte of the packet as received; head and tail room are
+    /// Returns the address at which the received packet started. Head room and tail room are
     /// measured from there.
     pub fn received(&mut self) -> Operand {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }

@@ -10,13 +10,15 @@ use crate::lift::state::value::AbstractValue;
 use crate::maps::Variable;
 use crate::{BpfProgram, Object};
 
-/// Returns those of the read-only `variables` that can affect the path of a run, in the same order.
+/// Returns those of the read-only `variables` that can affect the path of a run, in the order of
+/// `variables`.
 ///
 /// Lifts the program with unknown values of all these variables, then follows the values to
 /// branches.
 ///
 /// # Errors
-/// As for [`super::lift`]; the code may be unreachable with the actual values of the variables.
+/// [`LiftError`], as for [`super::lift`]. The error may concern code that is unreachable with the
+/// actual values of the variables.
 pub fn path_deciding_variables<'a>(
     object: &Object,
     program: &BpfProgram,

@@ -11,18 +11,19 @@ pub const MAX_METADATA: u16 = 252;
 /// Minimum length of a packet after a helper has changed it, in bytes (`ETH_HLEN`).
 pub const ETH_HLEN: u16 = 14;
 
-/// Name of the input with the head room, in lifted programs and witnesses.
+/// Name of the input that contains the head room, in lifted programs and witnesses.
 pub const HEAD_ROOM: &str = "head room of the packet";
-/// Name of the input with the tail room, in lifted programs and witnesses.
+/// Name of the input that contains the tail room, in lifted programs and witnesses.
 pub const TAIL_ROOM: &str = "tail room of the packet";
-/// Name of the input with the metadata length, in lifted programs and witnesses.
+/// Name of the input that contains the metadata length in 4-byte words, in lifted programs and
+/// witnesses.
 pub const METADATA_WORDS: &str = "words of metadata";
 /// Name of the input that says if the driver supports metadata, in lifted programs and witnesses.
 pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
-/// Number of bytes of a 4096-byte page for head room, packet and tail room in a test run. Excludes
-/// `sizeof(struct xdp_frame)` at the start and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` at
-/// the end.
+/// Number of bytes that a 4096-byte page has for head room, packet and tail room in a test run.
+/// Excludes `sizeof(struct xdp_frame)` at the start and `SKB_DATA_ALIGN(sizeof(struct
+/// skb_shared_info))` at the end.
 const PAGE: u16 = 4096 - 40 - 320;
 
 /// `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`, in bytes.
@@ -31,23 +32,24 @@ const HEAD: u16 = 256 - 40;
 /// The number of bytes after a packet by which its end can move outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
-    /// From the first to the second number of bytes, both included.
+    /// A fixed range, from the first to the second number of bytes, both included.
     Bytes(u16, u16),
     /// The rest of a buffer of this size, in bytes, after head room and packet.
     Buffer(u16),
-    /// No room: the tail can only be trimmed, by at least one byte.
+    /// No bytes: the packet can only become shorter, by at least one byte.
     TrimOnly,
 }
 
 /// Properties of all arriving packets. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receive {
-    /// Packet length without frame check sequence.
+    /// Length of the packet, without the frame check sequence.
     pub length: (u16, u16),
     /// Head room: the number of bytes by which the packet's start can move outwards if there is no
     /// metadata.
     pub head: (u16, u16),
-    /// Maximum number of bytes that can be cut off the head of the received packet, if limited.
+    /// Maximum number of bytes by which the start of the received packet can move inwards; `None`
+    /// if there is no such limit.
     pub max_head_trim: Option<u16>,
     /// Length of the metadata, a multiple of 4 bytes; part of the head room.
     pub metadata: (u16, u16),
@@ -55,7 +57,7 @@ pub struct Receive {
     /// `data`, and programs cannot create metadata (`xdp_set_data_meta_invalid` of
     /// `include/net/xdp.h`).
     pub supports_metadata: bool,
-    /// Room after the packet.
+    /// The number of bytes after the packet by which its end can move outwards.
     pub tail: TailRoom,
     /// True if packets may be fragmented over several buffers, for programs in `xdp.frags`
     /// sections.
@@ -65,7 +67,7 @@ pub struct Receive {
 /// A named receiving environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
-    /// Name for the command line.
+    /// Name that users give on the command line.
     pub name: &'static str,
     /// Properties of arriving packets.
     pub receive: Receive,
@@ -206,7 +208,7 @@ impl Receive {
     /// properties that override its own. Missing properties are those of `any`.
     ///
     /// # Errors
-    /// Returns a description of the fault and of the accepted forms.
+    /// Returns a message that describes the fault and the accepted forms.
     pub fn parse(text: &str) -> Result<Receive, String> {
         let mut receive = Receive::ANY;
         for (place, piece) in text.split(',').map(str::trim).enumerate() {
@@ -309,7 +311,7 @@ impl Receive {
     }
 }
 
-/// Parses a range, `N` or `A..B`, of numbers up to `most`.
+/// Parses a range of the form `N` or `A..B`, whose numbers are at most `most`.
 fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
     let wrong = || format!("{key}={value}: write a number of bytes, or two as in {key}=0..{most}");
     let number = |text: &str| text.parse::<u16>().map_err(|_| wrong());
@@ -342,8 +344,8 @@ impl PacketEnvironment {
     pub const ANY: PacketEnvironment =
         PacketEnvironment { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
-    /// Returns the ranges for packets that match one of two descriptions, such as packets from two
-    /// paths.
+    /// Returns the ranges that include the packets of both descriptions, such as the packets from
+    /// two paths.
     #[must_use]
     pub fn join(self, other: PacketEnvironment) -> PacketEnvironment {
         let join = |a: (u16, u16), b: (u16, u16)| (a.0.min(b.0), a.1.max(b.1));

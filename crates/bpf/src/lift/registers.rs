@@ -1,19 +1,20 @@
 //! Describes what is known about registers before each instruction, for code generators. This
 //! includes the kinds of pointers, which device drivers otherwise learn from the kernel's verifier.
 //!
-//! If several calls lead to an instruction, it has values for each of them; [`Registers::before`]
-//! returns their join. Ranges of numbers are not tracked.
+//! If several calls lead to an instruction, there are separate values for each of them;
+//! [`Registers::before`] returns a value that includes all of them. Ranges of numbers are not
+//! tracked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
-/// Abstract values of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
-/// piece of one path without jump targets inside, so all its values belong to the same run.
+/// What is known about `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is
+/// a piece of one path without jump targets inside, so all its values belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
-/// Abstract values before one instruction in one stretch.
+/// What is known about the registers before one instruction in one stretch.
 #[derive(Clone, Debug)]
 struct Instance {
     frame: FrameId,
@@ -26,9 +27,9 @@ struct Instance {
 /// Offset of a pointer, in bytes, from the start of an element or from the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
-    /// This offset on all paths.
+    /// The same constant offset on all paths.
     Constant(i64),
-    /// Several constant offsets; this is one of them.
+    /// Different constant offsets on different paths; this is one of them.
     OneOf(i64),
     /// Any offset.
     Unknown,
@@ -132,9 +133,9 @@ impl RegisterValue {
 /// What is known about the registers of a program before each instruction that can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
-    /// Values by slot.
+    /// The values before each instruction, by slot.
     slots: BTreeMap<usize, Vec<Instance>>,
-    /// First slot of the function and frame of the caller, by frame.
+    /// For each frame, the first slot of its function and the frame of its caller.
     frames: Vec<(usize, Option<FrameId>)>,
 }
 
@@ -175,9 +176,10 @@ impl Registers {
         instances.map(offset).collect()
     }
 
-    /// Returns the distance, in bytes, from the first to the second of two pointers into the
-    /// packet. Each pointer is a slot with a register before the instruction at this slot. `None`
-    /// unless the distance is the same constant in all stretches that contain both slots.
+    /// Returns the distance in bytes from the first to the second of two pointers into the packet.
+    /// Each pointer is given as a slot and the register that holds it before the instruction at
+    /// this slot. `None` unless the distance is the same constant in all stretches that contain
+    /// both slots.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
         let packet =
@@ -207,8 +209,8 @@ impl Registers {
     }
 
     /// Returns the stack frames into which a register may point before the instruction at a slot.
-    /// Each has the first slot of its function and the pointer's offset from the frame pointer, in
-    /// bytes, `None` if unknown.
+    /// Each frame is given by the first slot of its function, together with the pointer's offset
+    /// from the frame pointer in bytes (`None` if unknown).
     pub fn stack_frames(&self, slot: usize, register: u8) -> Vec<(usize, Option<i64>)> {
         let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
         let place = |instance: &Instance| {

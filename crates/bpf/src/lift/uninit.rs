@@ -41,7 +41,7 @@ impl Lifter<'_> {
         self.note_uninit(frame, unwritten);
     }
 
-    /// Returns the active frame at this call depth.
+    /// Returns the frame at this call depth, among the current frame and its callers.
     fn frame_at(&self, depth: u8) -> Option<FrameId> {
         let mut id = self.at.frame;
         while self.frames.get(id).depth != depth {

@@ -25,8 +25,8 @@ pub(in crate::lift) struct Limit {
     pub condition: Option<String>,
 }
 
-/// Limits by the instruction that imposes them. If a block is lifted several times, the last limit
-/// counts.
+/// All limits, by the instruction that imposes each. If a block is lifted several times, the last
+/// limit counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);
 
@@ -36,7 +36,8 @@ impl VisitLimits {
         self.0.insert(at, limit);
     }
 
-    /// Returns the limits with the numbers of the blocks. Drops limits of blocks that do not exist.
+    /// Returns the limits, with start points of blocks replaced by block numbers. Drops limits of
+    /// blocks that do not exist.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {
             BlockOrPoint::Block(id) => Some(id),

@@ -33,7 +33,7 @@ impl Lifter<'_> {
         Ok(ProgramPoint { frame, slot: function, phase: Phase::Start })
     }
 
-    /// Lifts the exit of a function or of the program.
+    /// Lifts an exit instruction, which ends a function or the program.
     pub fn exit(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.cost(at, "exit");
         let Some(ret) = self.frames.get(at.frame).ret else {

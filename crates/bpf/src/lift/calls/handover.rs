@@ -50,7 +50,8 @@ impl Lifter<'_> {
         Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
     }
 
-    /// Returns handover `number` of the program at a point.
+    /// Returns handover `number` of the program that contains a point; `None` if the program has
+    /// fewer handovers.
     fn handover(&self, at: ProgramPoint, number: u32) -> Option<&Handover> {
         let from = self.code.program(self.frames.get(at.frame).run).number;
         self.options.handovers.iter().filter(|handover| handover.from == from).nth(number as usize)

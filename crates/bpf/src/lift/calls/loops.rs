@@ -23,7 +23,7 @@ struct LoopRegisters {
     count: Reg,
     /// Maximum number of iterations.
     limit: Reg,
-    /// Error that the helper returns, or zero.
+    /// The error that the helper returns, or zero for success.
     error: Reg,
     /// Last argument of the callback.
     context: Reg,
@@ -55,7 +55,7 @@ impl Lifter<'_> {
         self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
     }
 
-    /// Lifts the call of a helper that calls back: sets up the loop.
+    /// Lifts the first block of a call of a helper that calls back, which sets up the loop.
     pub(in crate::lift) fn loop_start(
         &mut self,
         at: ProgramPoint,
@@ -108,8 +108,8 @@ impl Lifter<'_> {
         Ok(Next::Assume(possible, test))
     }
 
-    /// Returns the number of iterations of `bpf_loop`, and the error if there are too many
-    /// iterations.
+    /// Returns the number of iterations of a `bpf_loop` call, and the error that it returns if
+    /// there are too many iterations.
     ///
     /// The helper uses the low 32 bits of `r1` and returns a negative error. The verifier inlines
     /// the helper if the flags are the constant zero and the callback is the same on all paths. The
@@ -143,8 +143,8 @@ impl Lifter<'_> {
         (iterations, emit.select(too_many, error, word(0)))
     }
 
-    /// Returns the number of elements to visit, and a condition that holds whenever the map can
-    /// have this many elements.
+    /// Returns the number of elements that the loop visits, and a condition that holds whenever the
+    /// map can have this many elements.
     fn elements(
         &mut self,
         map: &MapOperand,

@@ -13,7 +13,7 @@ use crate::lift::options::Network;
 
 /// Minimum length of an Ethernet frame in bytes, without frame check sequence (IEEE 802.3, 3.2.8).
 const SHORTEST: u64 = 60;
-/// Minimum length of a packet in bytes.
+/// Length of an Ethernet header in bytes, the minimum length of a packet.
 const ETH_HLEN: u64 = 14;
 /// Number of bytes before a packet that programs can access: head room and metadata.
 const IN_FRONT: u64 = 256;
@@ -77,8 +77,8 @@ impl Lifter<'_> {
         self.set_context_pointer(DATA_END, end);
     }
 
-    /// Assigns unknown values to the bytes that the network changes. Programs cannot see assigned
-    /// bytes behind the end of the packet.
+    /// Assigns unknown values to the bytes that the network changes. Bytes behind the end of the
+    /// packet may be assigned as well, but programs cannot see them.
     fn change(&mut self, data: Operand, network: &Network) {
         for range in &network.changes {
             let (mut offset, end) = (u64::from(range.start), u64::from(range.end));

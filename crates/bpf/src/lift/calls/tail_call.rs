@@ -51,7 +51,7 @@ impl Lifter<'_> {
         Ok(Next::Branch(allowed, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
-    /// Returns the filled slots of a program array, each with the index of its program.
+    /// Returns the filled slots of a program array, each with the index of the program in it.
     fn slots(&self, map: u32) -> Result<Vec<(u32, usize)>, Cause> {
         let def = self.map_def(map)?;
         let Some(content) = self.options.contents.get(&def.name) else {
@@ -121,7 +121,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Resets the abstract state for a program that replaces the function at this call depth.
+    /// Resets the abstract state to that at the start of a program which replaces the function at
+    /// this call depth.
     pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));

@@ -12,7 +12,7 @@ pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
 
 /// Name of a call's result in reports.
 pub(in crate::lift) const RETURNED: &str = "return value";
-/// Name of the number in reports, for a call that returns a number or an error.
+/// Name that reports use for the number, if a call returns a number or an error.
 pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
@@ -53,8 +53,8 @@ impl Lifter<'_> {
         self.ir.emit.select(fine, number, error)
     }
 
-    /// Stores an unknown number from 0 to `max`, of `bytes` bytes, if the condition holds; reports
-    /// call it `what`.
+    /// Stores an unknown number from 0 to `max` in `bytes` bytes of memory, if the condition holds.
+    /// Reports call it `what`.
     pub(in crate::lift) fn number_if(
         &mut self,
         cond: Operand,

@@ -9,7 +9,7 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Number of bytes to sum up.
+/// The number of bytes that are summed up.
 #[derive(Clone, Copy)]
 enum Size {
     Constant(u32),
@@ -33,9 +33,9 @@ impl Size {
     }
 }
 
-/// Lifts `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones'
-/// complement sums of 32-bit words plus a seed. As in Linux since 6.13, the result is folded to 16
-/// bits. Sizes need not be multiples of 4; the last word is padded with zeros.
+/// Lifts `bpf_csum_diff(from, from_size, to, to_size, seed)`. The helper subtracts one ones'
+/// complement sum of 32-bit words from another and adds a seed. As in Linux since 6.13, the result
+/// is folded to 16 bits. Sizes need not be multiples of 4; the last word is padded with zeros.
 ///
 /// Architectures may sum in 64 or 32 bits (`csum_partial`), always with end-around carry. Apart
 /// from zero, the result does not depend on the width.
@@ -75,8 +75,8 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// Returns the size in `register` of the bytes at the address in register `address`; `None` if the
-/// size is neither constant nor small.
+/// Returns the size that `register` contains, for the bytes at the address in register `address`.
+/// `None` if the size is neither constant nor small.
 fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
     /// Maximum number of bytes if the size is not constant.
     const SMALL: u32 = 128;
@@ -140,8 +140,8 @@ fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> O
     fold(emit, sum, 32)
 }
 
-/// Zeroes the bytes of `value` at and after offset `size`. `value` holds the `bytes` bytes from
-/// `offset`.
+/// Sets those bytes of `value` to zero that are at offset `size` or later. `value` holds the
+/// `bytes` bytes from `offset`.
 fn inside(
     emit: &mut Emitter,
     value: Operand,

@@ -15,14 +15,14 @@ pub(super) const MAX_ERRNO: u64 = 4095;
 
 /// Lifts `bpf_ktime_get_ns()` and its variants.
 pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Upper bound on nanoseconds since boot: more than a century.
+    /// Upper bound on the nanoseconds since boot, which is more than a century.
     const START_MAX: u64 = (1 << 62) - 1;
     increasing(lifter, at, START_MAX, RETURNED, ValueFormat::Time)
 }
 
 /// Lifts `bpf_jiffies64()`.
 pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Upper bound at 1000 jiffies per second: more than a century.
+    /// Upper bound on the jiffies since boot: more than a century at 1000 jiffies per second.
     const START_MAX: u64 = (1 << 42) - 1;
     let name = "jiffies since it was called before";
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
@@ -67,12 +67,13 @@ fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), C
     Ok(())
 }
 
-/// Lifts `bpf_get_smp_processor_id()`: less than the largest possible `CONFIG_NR_CPUS`.
+/// Lifts `bpf_get_smp_processor_id()`. The result is less than the largest possible
+/// `CONFIG_NR_CPUS`.
 pub(super) fn processor(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, u64::from(MAX_CPUS) - 1)
 }
 
-/// Lifts `bpf_get_numa_node_id()`: less than the largest possible `MAX_NUMNODES`.
+/// Lifts `bpf_get_numa_node_id()`. The result is less than the largest possible `MAX_NUMNODES`.
 pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, 1023)
 }
@@ -94,7 +95,7 @@ pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause
     Ok(())
 }
 
-/// Lifts a helper without result or effect visible to the program.
+/// Lifts a helper that returns nothing and has no effect visible to the program.
 pub(super) fn nothing(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.result(word(0), AbstractValue::NotStack);

@@ -7,7 +7,7 @@ use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
 
-/// A kernel function.
+/// A supported kernel function.
 pub(in crate::lift) struct Kfunc {
     pub name: &'static str,
     lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
@@ -69,7 +69,8 @@ impl Lifter<'_> {
         Ok(Next::On)
     }
 
-    /// Assigns unknown values to the memory at the address in an argument register.
+    /// Assigns unknown values to `bytes` bytes at the address in an argument register; reports call
+    /// them `what`.
     fn written(&mut self, register: u8, bytes: u32, what: &str) {
         let (address, known) = (self.ir.value(register), self.state.regs[usize::from(register)]);
         self.havoc(address, bytes, what);

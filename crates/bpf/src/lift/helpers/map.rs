@@ -24,7 +24,8 @@ use crate::maps::MapKind;
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
-/// Fails if the map's values are too large to copy: every 8 bytes need an operation.
+/// Fails if the map's values are too large to copy. They are limited because every 8 bytes need an
+/// operation.
 pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
@@ -40,7 +41,7 @@ pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
 
-/// Lifts `bpf_map_lookup_elem(map, key)`: the address of the value, or null.
+/// Lifts `bpf_map_lookup_elem(map, key)`, which returns the address of the value, or null.
 pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
@@ -97,7 +98,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Lifts `bpf_map_update_elem(map, key, value, flags)`: 0 or a negative error.
+/// Lifts `bpf_map_update_elem(map, key, value, flags)`, which returns 0 or a negative error.
 pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
@@ -138,13 +139,13 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
 struct Flags {
     /// A flag is set that the map type does not know.
     wrong: Operand,
-    /// `BPF_NOEXIST` alone.
+    /// Only `BPF_NOEXIST` is set.
     new: Operand,
-    /// `BPF_EXIST` alone.
+    /// Only `BPF_EXIST` is set.
     exist: Operand,
-    /// `BPF_F_LOCK`.
+    /// `BPF_F_LOCK` is set.
     locked: Operand,
-    /// `BPF_F_LOCK`, but the values contain no lock.
+    /// `BPF_F_LOCK` is set, but the values contain no lock.
     no_lock: Operand,
 }
 
@@ -269,7 +270,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     lifter.outdate(map, known_flags);
 }
 
-/// Lifts `bpf_map_delete_elem(map, key)`: 0 or a negative error.
+/// Lifts `bpf_map_delete_elem(map, key)`, which returns 0 or a negative error.
 pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
@@ -303,8 +304,8 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     }
 }
 
-/// Lifts `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if the map
-/// has no entry for the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
+/// Lifts `bpf_redirect_map(map, key, flags)`. It returns `XDP_REDIRECT`, or the action in the flags
+/// if the map has no entry for the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
 pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     const ACTIONS: u64 = 3;
     const BROADCAST: u64 = 8;

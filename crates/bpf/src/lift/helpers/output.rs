@@ -94,8 +94,8 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     Ok(())
 }
 
-/// Lifts `bpf_probe_read_kernel(dst, size, address)`: reads unknown values, or zeros if the memory
-/// is not readable.
+/// Lifts `bpf_probe_read_kernel(dst, size, address)`, which reads unknown values, or zeros if the
+/// memory is not readable.
 pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;

@@ -22,7 +22,7 @@ use crate::lift::state::value::AbstractValue;
 const ETH_HLEN: u64 = receive::ETH_HLEN as u64;
 /// Maximum length of a packet in bytes.
 const LONGEST: u64 = u16::MAX as u64;
-/// Limit of the kernel on offsets and lengths (`bpf_xdp_pointer`).
+/// Largest offset and length that the kernel accepts (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
 /// Upper bound on the distance by which one call can move the start or end of a packet: half the
@@ -34,8 +34,8 @@ const NEAR_BITS: u8 = 18;
 /// negative. No end of the packet moves this far.
 const PLACES: u64 = 1 << 20;
 
-/// Names of registers with the room around a packet that was sent to another device, and its
-/// length, each plus one. Before the packet is sent, they are 0.
+/// Names of the registers for the head room, tail room and length of a packet that was sent to
+/// another device. Each register contains the number plus one; before the packet is sent, it is 0.
 const SENT_HEAD: &str = "head room behind the network, plus one";
 const SENT_TAIL: &str = "tail room behind the network, plus one";
 const SENT_LENGTH: &str = "length behind the network, plus one";
@@ -50,7 +50,7 @@ struct Distance {
 }
 
 impl Lifter<'_> {
-    /// Returns the length of the packet in bytes, 64 bits.
+    /// Returns the length of the packet in bytes, as a 64-bit number.
     pub(super) fn packet_length(&mut self) -> Operand {
         let data = self.context_pointer(DATA);
         let end = self.context_pointer(DATA_END);
@@ -81,8 +81,9 @@ impl Lifter<'_> {
         Distance { value: emit.sub(low, word(NEAR)), small }
     }
 
-    /// Returns the number of bytes that a move of the tail by `distance` appends, zero if the call
-    /// fails; `None` if it never appends bytes.
+    /// Returns the number of bytes that a move of the packet's end by `distance` appends. The
+    /// number is zero if the call fails (`ok` is not set). `None` if such a move never appends
+    /// bytes.
     fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
         let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = distance {
@@ -189,8 +190,8 @@ impl Lifter<'_> {
         emit.select(full, word(0), room)
     }
 
-    /// Returns the current device's value of a quantity. This is the register `name` minus one if
-    /// the packet was sent to another device, otherwise `first`.
+    /// Returns the value of a quantity on the device that currently has the packet. If the packet
+    /// was sent to another device, this is the register `name` minus one, otherwise `first`.
     fn since_sent(&mut self, name: &str, first: Operand) -> Operand {
         if !self.rooms_differ() {
             return first;
@@ -295,8 +296,8 @@ impl Lifter<'_> {
         self.options.receive.supports_metadata && others
     }
 
-    /// Returns an address as an offset from the received packet plus [`PLACES`]. Offsets have more
-    /// precise ranges than addresses.
+    /// Returns the offset of an address from the start of the received packet, plus [`PLACES`].
+    /// Offsets have more precise ranges than addresses.
     fn place(&mut self, address: Operand) -> Operand {
         let packet = self.received();
         let behind = self.ir.emit.sub(address, packet);
@@ -507,7 +508,8 @@ fn transfer(
     lifter: &mut Lifter<'_>,
     direction: impl Fn(Operand, Operand) -> (Operand, Operand),
 ) -> Result<(), Cause> {
-    /// Maximum number of bytes if `r4` is not constant; they are copied one by one.
+    /// Maximum number of bytes to copy if `r4` is not constant. The bytes are then copied one by
+    /// one.
     const SINGLE: u32 = 256;
     let buffer = lifter.ir.value(3);
     let error = match lifter.constant_size(4) {

@@ -64,12 +64,13 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
 pub(super) struct RuntimeFormat {
     /// Number of arguments that the format prints, 64 bits.
     pub count: Operand,
-    /// Condition: the format may print memory that an argument points to.
+    /// Condition that the format may print memory that an argument points to.
     pub prints_memory: Operand,
 }
 
 impl Lifter<'_> {
-    /// Returns the format that the first two arguments pass, if it is constant data.
+    /// Returns the format string that the first two arguments (address and size) pass, if it is
+    /// constant data.
     pub(super) fn constant_format(&self) -> Option<&[u8]> {
         let start = self.constant_data(1)?;
         let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
@@ -106,8 +107,8 @@ impl Lifter<'_> {
         (first..).take_while(|register| set.contains(register)).count() as u64
     }
 
-    /// Returns the arguments that a format of these bytes prints; examines one byte after the
-    /// other.
+    /// Emits code that parses a format byte by byte at run time, and returns what the format
+    /// prints.
     pub(super) fn parse_format(&mut self, format: &[Operand]) -> RuntimeFormat {
         let no = Operand::constant(1, 0);
         let (mut count, mut prints_memory, mut open) = (word(0), no, no);

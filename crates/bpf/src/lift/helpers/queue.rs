@@ -18,7 +18,7 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Push flag: a full queue drops its oldest element.
+/// Flag of a push operation with which a full queue drops its oldest element.
 const BPF_EXIST: u64 = 2;
 
 /// Registers that contain the numbers of the first and last elements of a queue.
@@ -45,8 +45,8 @@ impl Lifter<'_> {
         Ends { oldest, next }
     }
 
-    /// Returns the map of a call on a queue, and adds the call's cost. Queues inside maps of maps
-    /// are not supported; `what` is the start of the error.
+    /// Returns the map that a call on a queue uses, and adds the cost of the call. Queues inside
+    /// maps of maps are not supported; the error starts with `what`.
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));
@@ -59,8 +59,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Lifts `bpf_map_push_elem(map, value, flags)`: 0, or an error if the queue is full. With
-/// `BPF_EXIST`, a full queue drops its oldest element.
+/// Lifts `bpf_map_push_elem(map, value, flags)`, which returns 0, or an error if the queue is full.
+/// With `BPF_EXIST`, a full queue drops its oldest element.
 pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.queue(at, "nothing can be pushed to")?;
     let (value, flags) = (lifter.ir.value(2), lifter.ir.value(3));
@@ -88,14 +88,14 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// Lifts `bpf_map_pop_elem(map, value)`: removes the oldest element of a queue, the newest of a
-/// stack. If the map is empty, returns an error and clears the value.
+/// Lifts `bpf_map_pop_elem(map, value)`, which removes the oldest element of a queue or the newest
+/// of a stack. If the map is empty, it returns an error and clears the value.
 pub(super) fn pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, true)
 }
 
-/// Lifts `bpf_map_peek_elem(map, value)`: like `bpf_map_pop_elem`, but the element stays in the
-/// map.
+/// Lifts `bpf_map_peek_elem(map, value)`, which is like `bpf_map_pop_elem`, but the element stays
+/// in the map.
 pub(super) fn peek(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, false)
 }

@@ -1,11 +1,12 @@
 //! Records the calls that a run makes, in order and with their arguments, so that two programs can
 //! be compared.
 //!
-//! A helper may have effects outside the packet and the maps. Its calls store the helper's number,
-//! the arguments and the memory that the helper reads in a separate region
-//! ([`crate::lift::Layout::calls`]). Other calls are not recorded, nor are queries of the time, of
-//! a random number, or of the CPU. If a call may read memory that is not recorded, the run relies
-//! on equal calls in both programs ([`slowpath_ir::Op::Rely`]); a sentence states this.
+//! A helper may have effects outside the packet and the maps. For a call of such a helper, the
+//! lifted program stores in a separate region ([`crate::lift::Layout::calls`]): the helper's
+//! number, the arguments, and the memory that the helper reads. Other calls are not recorded, nor
+//! are queries of the time, of a random number, or of the CPU. If a call may read memory that is
+//! not recorded, the run relies on equal calls in both programs ([`slowpath_ir::Op::Rely`]). A
+//! sentence in the result states this.
 //!
 //! Atomic operations on shared memory are recorded as well: a separate load and store would not be
 //! equivalent.
@@ -24,12 +25,13 @@ use crate::lift::state::value::AbstractValue;
 /// Maximum number of bytes that are recorded for a pointer.
 const MOST: u32 = 512;
 
-/// A recorded argument, by register number.
+/// An argument that is recorded. The first number is the register that contains it.
 #[derive(Clone, Copy)]
 enum Argument {
-    /// The low 32 bits.
+    /// The low 32 bits of the register.
     Low(u8),
-    /// All 64 bits: a number, a map, or the address of a map value or kernel object.
+    /// All 64 bits of the register: a number, a map, or the address of a map value or kernel
+    /// object.
     Whole(u8),
     /// This many bytes at the address in the register.
     Bytes(u8, u32),
@@ -42,11 +44,12 @@ use Argument::{Bytes, Low, Sized, Whole};
 
 /// The parts of a call that are recorded for the comparison of two programs.
 enum Recorded {
-    /// None: the call is not recorded.
+    /// Nothing, because the call needs no record.
     Not,
     /// The helper's number and these arguments.
     With(&'static [Argument]),
-    /// Unknown parts, because the effect of the call is not modelled.
+    /// It is not known which parts must be recorded, because the effect of the call is not
+    /// modelled.
     Unknown,
 }
 
@@ -82,7 +85,7 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// Recorded arguments for the format of the print helpers.
+/// The arguments that record the format of the print helpers.
 const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
 /// Register of the first `bpf_trace_printk` argument after the format.
 const FIRST_PRINTED: u8 = 3;
@@ -326,7 +329,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the bytes of a small buffer; a register contains their number.
+    /// Appends the bytes of a small buffer to `words`; register `size` contains the number of
+    /// bytes.
     fn record_sized(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
         let Some(most) = self.room_at(register).filter(|&most| most <= MOST) else {
             self.rely_on_equal(&linked_code::name(number));
@@ -351,7 +355,8 @@ mod tests {
     use super::*;
     use crate::lift::helpers::table::{HELPERS, Lift};
 
-    /// Helpers without a record: paths that call them cannot be proved equivalent.
+    /// Helpers whose calls are never recorded, so that paths that call them cannot be proved
+    /// equivalent.
     const NOT_COMPARED: [&str; 2] = ["bpf_probe_read_kernel", "bpf_snprintf"];
 
     #[test]

@@ -22,8 +22,8 @@ impl Lifter<'_> {
         Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
     }
 
-    /// Returns the size of a ring in bytes: a power of two, and at least one page, whose size
-    /// depends on the machine.
+    /// Returns the size of a ring in bytes. It is a power of two and at least one page; the page
+    /// size depends on the machine.
     fn ring_size(&mut self, map: &MapOperand) -> Operand {
         /// Smallest and largest binary logarithm of the page size.
         const PAGES: (u32, u32) = (12, 16);
@@ -67,8 +67,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Lifts `bpf_ringbuf_query(map, flags)`: the size of the ring, or a position or fill level, which
-/// are unknown because the reader and other CPUs change them.
+/// Lifts `bpf_ringbuf_query(map, flags)`. The result is the size of the ring, or a position or fill
+/// level. Positions and fill levels are unknown because the reader and other CPUs change them.
 pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Flags `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`, and the flags for the positions of
     /// consumer and producer.
@@ -96,10 +96,11 @@ pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
     Ok(())
 }
 
-/// Lifts `bpf_ringbuf_reserve(map, size, flags)`: null, or a record with unknown content.
+/// Lifts `bpf_ringbuf_reserve(map, size, flags)`, which returns null, or a record with unknown
+/// content.
 pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Binary logarithm of the distance between records, which exceeds the largest record of the
-    /// kernel.
+    /// Binary logarithm of the distance between modelled records. The distance exceeds the size of
+    /// the largest record of the kernel.
     const RECORD_BITS: u64 = 26;
     let map = lifter.ring()?;
     lifter.call_cost(at, None);
@@ -118,8 +119,8 @@ pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// Lifts `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error if the ring is full or the
-/// flags are invalid.
+/// Lifts `bpf_ringbuf_output(map, data, size, flags)`, which returns 0, or an error if the ring is
+/// full or the flags are invalid.
 pub(super) fn output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
     const FLAGS: u64 = 3;

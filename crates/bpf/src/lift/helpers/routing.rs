@@ -11,7 +11,7 @@ use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Maximum interface index and MTU.
+/// Largest interface index, and largest MTU.
 const INT_MAX: u64 = i32::MAX as u64;
 
 /// Lifts `bpf_redirect(ifindex, flags)`, which accepts no flags in XDP programs.
@@ -100,7 +100,7 @@ const NO_NEIGH: u64 = 7;
 const FRAG_NEEDED: u64 = 8;
 const NO_SRC_ADDR: u64 = 9;
 
-/// Lifts `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of
+/// Lifts `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`), which returns one of
 /// `BPF_FIB_LKUP_RET_*`, or an error. The routing table is unknown. The result code determines the
 /// fields that the kernel writes.
 pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {

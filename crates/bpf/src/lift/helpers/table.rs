@@ -9,17 +9,17 @@ use crate::lift::lifter::Lifter;
 /// The way in which calls of a helper are lifted.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
-    /// With a function that sets `r0` and applies the helper's effects.
+    /// A function sets `r0` and applies the helper's effects.
     Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
-    /// As a loop around a callback.
+    /// The call becomes a loop around a callback.
     Loop,
-    /// As a jump to another program.
+    /// The call becomes a jump to another program.
     TailCall,
-    /// Not at all, for this reason.
+    /// Calls are not supported, for this reason.
     Refused(&'static str),
 }
 
-/// A helper.
+/// A helper in the table.
 pub(in crate::lift) struct Helper {
     pub number: i32,
     pub lift: Lift,

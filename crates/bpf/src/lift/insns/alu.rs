@@ -150,7 +150,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Sets a register to a value, zero-extended to 64 bits.
+    /// Sets a register to a value, which is zero-extended to 64 bits.
     fn set_extended(
         &mut self,
         dst: Register,
@@ -162,12 +162,12 @@ impl Lifter<'_> {
         Ok("alu")
     }
 
-    /// Returns the abstract value of a register.
+    /// Returns what is known about the value of a register.
     pub(in crate::lift) fn known(&self, reg: Register) -> AbstractValue {
         self.state.regs[usize::from(reg.number())]
     }
 
-    /// Returns the abstract value of an operand.
+    /// Returns what is known about the value of an operand.
     pub(in crate::lift) fn known_source(&self, src: Source) -> AbstractValue {
         match src {
             Source::Reg(reg) => self.known(reg),

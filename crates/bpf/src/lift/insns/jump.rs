@@ -94,7 +94,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Maps offsets to unsigned numbers in the same order; `None` for offsets far outside a frame.
+/// Converts an offset to an unsigned number so that the order of offsets is kept; `None` for
+/// offsets far outside a frame.
 fn ordered(offset: i64) -> Option<u64> {
     Some(u64::from(i32::try_from(offset).ok()?.cast_unsigned() ^ 1 << 31))
 }

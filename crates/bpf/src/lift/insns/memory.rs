@@ -141,8 +141,8 @@ impl Lifter<'_> {
         (value, result)
     }
 
-    /// Returns the abstract value of a load's result, which is known for packet pointers, spilled
-    /// registers and read-only data.
+    /// Returns what is known about the result of a load. Something is known for packet pointers,
+    /// spilled registers and read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
         // Both fields of `struct xdp_md` are 32 bits wide; the kernel rewrites the accesses to
         // loads of pointers (`xdp_convert_ctx_access` of `net/core/filter.c`).
@@ -247,8 +247,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the number that represents a map's address in registers: not zero, and outside all
-/// packets and stacks.
+/// Returns the number that stands for the address of a map in registers. It is not zero, and
+/// outside all packets and stacks.
 pub(in crate::lift) fn map_handle(map: u32) -> u64 {
     0x4d41_5000_0000_0000 | u64::from(map) << 8
 }

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use crate::lift::frame::STACK_BYTES;
 use crate::lift::ir::emit::{Emitter, word};
 
-/// Range of region addresses: above null and small integers, and within the 32 bits of the packet
-/// addresses in `struct xdp_md`.
+/// Smallest and largest address of a region. Addresses are above null and small integers, and fit
+/// in the 32 bits that `struct xdp_md` has for packet addresses.
 const BASE_MIN: u64 = 1 << 24;
 const BASE_MAX: u64 = (1 << 31) - 1;
 
-/// Value of a register at the start of a run.
+/// The value that a register has at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum StartValue {
     Zero,
@@ -23,7 +23,7 @@ pub(in crate::lift) enum StartValue {
     Unknown(InputId),
     /// The address of the packet's first byte.
     Packet,
-    /// The constant `of` minus the input `without`.
+    /// The constant `of` minus the value of the input `without`.
     Rest {
         of: u64,
         without: InputId,
@@ -34,9 +34,9 @@ pub(in crate::lift) enum StartValue {
 #[derive(Debug)]
 pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
-    /// `r0` to `r5`.
+    /// Registers for `r0` to `r5`, which all frames share.
     scratch: [Reg; 6],
-    /// `r6` to `r9` and the base of the stack frame, by call depth.
+    /// Registers for `r6` to `r9` and for the address of the stack frame, for each call depth.
     frames: Vec<[Reg; 5]>,
     /// Call depth of the active frame.
     depth: usize,

@@ -111,7 +111,7 @@ impl Emitter {
         number
     }
 
-    /// Stores `value` if `cond` is set, otherwise keeps the memory unchanged.
+    /// Emits a store of `value` that takes effect only if `cond` is set.
     pub fn store_if(&mut self, cond: Operand, addr: Operand, value: Operand) {
         let old = self.load(addr, self.width(value) / 8);
         let value = self.select(cond, value, old);

@@ -13,7 +13,7 @@ pub struct Element {
     pub number: u64,
     /// Key, if the number determines it.
     pub key: Option<Vec<u8>>,
-    /// Address of the map, for inner maps of a map of maps.
+    /// Address of the map that contains the element, if it is an inner map of a map of maps.
     pub map_address: Option<u64>,
     /// For maps of maps, number of the map in this element, if known. Multiply it by the distance
     /// between elements to get the map's offset from the start of [`MapLayout::values`].
@@ -56,7 +56,7 @@ impl PartialValue {
     }
 }
 
-/// Bytes of memory, by region and offset.
+/// Known bytes of memory, by region and offset.
 pub type Bytes = BTreeMap<(RegionId, u64), u8>;
 
 /// Numbers that represent pairs of words, as [`slowpath_ir::BinaryOp::Intern`] assigns them.

@@ -52,36 +52,40 @@ pub struct MapLayout {
     pub key_size: u32,
     /// Value size in bytes.
     pub value_size: u32,
-    /// Numbering of the elements.
+    /// The way in which keys determine the numbers of elements.
     pub keying: Keying,
-    /// Values; the value of element `n` starts at byte `n << element_bits`.
+    /// Region of the values; the value of element `n` starts at byte `n << element_bits`.
     pub values: RegionId,
     /// Binary logarithm of the distance between values in [`MapLayout::values`].
     pub element_bits: u8,
-    /// Existence of elements, one byte for each; `None` if all elements exist.
+    /// Region that says which elements exist, one byte for each element; `None` if all elements
+    /// exist.
     pub present: Option<RegionId>,
-    /// Position of each element in [`MapLayout::values`], four bytes for each. Exists only if
-    /// different numbers may stand for the same element: keys that find the same trie entry, or
-    /// keys with the same map in a map of maps.
+    /// Region with the position of each element in [`MapLayout::values`], four bytes for each.
+    /// Exists only if different numbers may stand for the same element. Examples are keys that find
+    /// the same trie entry, and keys with the same map in a map of maps.
     pub identity: Option<RegionId>,
-    /// Moves of elements, eight bytes for each: the exclusive-or of the element's number and its
-    /// position, zero at the start. Exists only if replacing an element moves it.
+    /// Region that records moves of elements, eight bytes for each element: the exclusive-or of the
+    /// element's number and its position, zero at the start. Exists only if replacing an element
+    /// moves it.
     pub moved: Option<RegionId>,
-    /// Results of the first access to each element, one byte for each: 1 if it was absent at the
-    /// start, 2 if it existed. At most `max_entries` elements existed, whatever
+    /// Region with the result of the first access to each element, one byte for each: 1 if it was
+    /// absent at the start, 2 if it existed. At most `max_entries` elements existed, whatever
     /// [`MapLayout::present`] contains.
     pub first_access: Option<RegionId>,
-    /// Prefix lengths, for a trie with several lookups; two bytes for each key: the length in bits
-    /// of the longest entry that is a prefix of the key, plus one, or zero without such an entry.
-    /// The elements of [`MapLayout::values`] are then the entries of the trie.
+    /// Region with prefix lengths, for a trie with several lookups, two bytes for each key. They
+    /// contain the length in bits of the longest entry that is a prefix of the key, plus one, or
+    /// zero without such an entry. The elements of [`MapLayout::values`] are then the entries of
+    /// the trie.
     pub prefix_lengths: Option<RegionId>,
     /// Number of elements that can still be inserted at the start, if it is tracked.
     pub free_elements: Option<FreeElements>,
     /// Numbers of elements that the inner maps of a map of maps have at the start, if they are
     /// tracked.
     pub fill: Option<MapFill>,
-    /// Sizes of arrays in an array of maps, if they differ; four bytes for each map, in the order
-    /// of [`MapFill`]: the exclusive-or of the size and the object's `max_entries`.
+    /// Region with the sizes of arrays in an array of maps, if they differ, four bytes for each
+    /// map, in the order of [`MapFill`]. The bytes contain the exclusive-or of the size and the
+    /// object's `max_entries`.
     pub sizes: Option<RegionId>,
     /// True if the layout represents all inner maps of a map of maps. The first word of a key is
     /// then the map's address.
@@ -102,8 +106,9 @@ pub struct FreeElements {
     pub max_entries: u32,
 }
 
-/// Fill levels at the start of the maps in a map of maps; four bytes for each map, by the number
-/// that represents it ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
+/// The numbers of elements that the maps in a map of maps contain at the start. The region has four
+/// bytes for each map, at the position given by the number that represents the map
+/// ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
 ///
 /// A map of maps can contain maps of any size that the object does not define, but only their
 /// number of free elements matters. A fill level is therefore the number of elements that the map
@@ -124,7 +129,7 @@ impl MapFill {
         Operand::constant(32, self.max_entries.into())
     }
 
-    /// Returns the fill level for the stored number.
+    /// Returns the number of elements for a number stored in the region.
     pub fn elements(&self, stored: u32) -> u32 {
         self.least.map_or(stored, |least| stored.clamp(least, self.max_entries))
     }

@@ -41,7 +41,8 @@ impl Lifter<'_> {
         self.ir.item(region, number, 3)
     }
 
-    /// Returns the location of the tracked number `quantity` of a map, which is zero at the start.
+    /// Returns the place that stores the tracked number `quantity` of a map, which is zero at the
+    /// start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, quantity: &str) -> Cell {
         match map.map_address {
             None => {

@@ -12,9 +12,9 @@ pub(in crate::lift) enum MapClass {
     Hash,
     /// Elements are prefixes; lookups find the longest prefix of the key.
     Trie,
-    /// Elements are targets of redirection (devices, CPUs or sockets), by index.
+    /// Elements are targets of redirection (devices, CPUs or sockets), and keys are indices.
     RedirectTargets,
-    /// Elements are targets of redirection, by key.
+    /// Elements are targets of redirection, and keys are any numbers.
     RedirectTargetsByKey,
     /// Elements are maps.
     Maps,
@@ -125,7 +125,7 @@ pub enum EntryKeys {
     Keys,
     /// By position in the order of removal.
     Order,
-    /// No identification: a program cannot find entries again.
+    /// Not at all: a program cannot find entries again.
     None,
 }
 

@@ -13,7 +13,7 @@ use crate::lift::maps::operand::MapOperand;
 pub(in crate::lift) struct ElementRef {
     /// Condition that the key is in range; `None` if it always is.
     pub in_range: Option<Operand>,
-    /// Number of the element, 32 bits.
+    /// Number of the element, as a 32-bit number.
     pub number: Operand,
 }
 
@@ -72,7 +72,8 @@ impl Lifter<'_> {
         self.ir.region(&format!("{name}.size"), RegionKind::Map)
     }
 
-    /// Returns the maximum number of elements of a map, 32 bits: an input if the loader chooses it.
+    /// Returns the maximum number of elements in a map, as a 32-bit number. It is an unknown input
+    /// if the loader chooses it.
     pub(in crate::lift) fn size(&mut self, map: &MapOperand) -> Operand {
         const MAX_ENTRIES: u64 = u32::MAX as u64;
         if let Some(size) = map.fixed_size() {

@@ -8,7 +8,7 @@ use slowpath_ir::{Block, BlockId};
 /// all larger numbers of calls alike.
 const ROUNDS: u64 = 1024;
 
-/// Returns the largest sum of weights of the blocks on a path; the weights of blocks in loops count
+/// Returns the largest sum of block weights on any path. The weight of a block in a loop counts
 /// [`ROUNDS`] times.
 pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<BlockId, u64>) -> u64 {
     let successors = |block: usize| blocks[block].terminator.successors().map(BlockId::index);

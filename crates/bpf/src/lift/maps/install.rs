@@ -82,7 +82,7 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     Ok(())
 }
 
-/// Returns the memory of an array with this content, without trailing zeros.
+/// Returns the bytes of memory that represent an array with this content, without trailing zeros.
 ///
 /// # Errors
 /// [`LiftError`] if keys or values do not fit the map.

@@ -18,11 +18,11 @@ pub(in crate::lift) const LAST: u64 = 8;
 /// Lookups in a trie that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum LookupComparison {
-    /// Lookups by these instructions; a run executes each instruction at most once.
+    /// The lookups that these instructions make; a run executes each instruction at most once.
     Sites(BTreeSet<u32>),
-    /// Each lookup with this number of preceding lookups.
+    /// Each lookup is compared with this number of lookups before it.
     Last(usize),
-    /// No lookups.
+    /// Lookups are not compared.
     None,
 }
 
@@ -43,9 +43,9 @@ impl LookupComparison {
     }
 }
 
-/// Selects the comparison of lookups in a trie; `None` if a run makes at most one lookup. `sites`
-/// are the lookup instructions, `most` is the maximum number of lookups in a run, and `twice` is
-/// set if a run can execute an instruction twice.
+/// Selects the lookups in a trie to compare; `None` if a run makes at most one lookup. `sites` are
+/// the lookup instructions, and `most` is the maximum number of lookups in a run. `twice` is set if
+/// a run can execute an instruction twice.
 pub(in crate::lift) fn compared(
     key_size: u32,
     sites: BTreeSet<u32>,

@@ -47,9 +47,9 @@ impl Lifter<'_> {
         self.write(alive, more);
     }
 
-    /// Sets the start values of the tracked numbers of a map: of its free elements, and of existing
-    /// elements that the run has not accessed. Returns the input with the number of free elements,
-    /// if it is unknown.
+    /// Sets the values that the tracked numbers of a map have at the start: the number of free
+    /// elements, and the number of existing elements that the run has not accessed. Returns the
+    /// input that stands for the number of free elements, if it is unknown.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -134,13 +134,14 @@ impl Lifter<'_> {
         Some((fill, at, emit.select(more, most, used)))
     }
 
-    /// Returns the register with the number of free elements; `None` if it is not tracked.
+    /// Returns the register that contains the number of free elements; `None` if it is not tracked.
     fn room(&mut self, map: &MapOperand) -> Option<Reg> {
         map.tracking.room.filter(|_| map.map_address.is_none())?;
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Returns the condition that a map, which does not contain the current key, is full.
+    /// Returns the condition that the map is full, so that the current key, which it does not
+    /// contain, cannot be inserted.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
         // A map with a place for every possible key has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);

@@ -124,8 +124,8 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Returns the address of the note on an entry's first access, and the condition that no lookup
-    /// has found the entry before.
+    /// Returns the address of the byte that records the first access to an entry, and the condition
+    /// that no lookup has found the entry before.
     fn entry_note(&mut self, seen: RegionId, number: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;

@@ -29,7 +29,7 @@ use crate::lift::state::value::AbstractValue;
 
 /// First slot that is free at the start: the CPU's extra element.
 const FREE: u64 = 1 << 32;
-/// Largest slot that an element in an LRU map can get.
+/// Largest slot that an update can give to an element of an LRU map.
 const ANY: u64 = 2 * FREE - 1;
 
 /// Conditions that describe the effect of an update of a map element.
@@ -52,11 +52,10 @@ struct Taken {
 }
 
 impl Lifter<'_> {
-    /// Returns the free slot with this number; slots are numbered from the first that is free at
-    /// the start.
+    /// Returns the slot with this number among those that are free at the start.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// Flag that distinguishes slot numbers from other words that are interned with a map's
-        /// address.
+        /// Flag that marks a slot number, to distinguish it from other numbers that are combined
+        /// with a map's address.
         const OF_PLACE: u64 = 1 << 63;
         let Some(map_address) = map.map_address else {
             return self.ir.emit.add(number, word(FREE));
@@ -159,7 +158,7 @@ impl Lifter<'_> {
         moves: Operand,
         written: Operand,
     ) -> Operand {
-        /// Owner of a slot that a failed update has overwritten.
+        /// Number that marks a slot as having no owner, because a failed update has overwritten it.
         const NOBODY: u64 = u64::MAX;
         let cell = self.cell(map, "fresh");
         let fresh = self.read(cell);
@@ -274,10 +273,10 @@ impl Lifter<'_> {
         emit.and(exists, survives)
     }
 
-    /// Marks earlier pointers to values as old if this update can replace elements; `flags` is the
-    /// abstract value of its flags.
+    /// Marks earlier pointers to values as old if an update with the flags `flags` can replace
+    /// elements.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
-        /// Flags that forbid replacement (`BPF_NOEXIST`).
+        /// Flags of an update that cannot replace an element (`BPF_NOEXIST`).
         const NOEXIST: AbstractValue = AbstractValue::Const(1);
         if map.evicts() || (!map.overwrites_in_place() && flags != NOEXIST) {
             self.state.replace_elements(map.id);

@@ -26,7 +26,8 @@ pub(in crate::lift) struct Tracking {
     pub disturbed: bool,
     /// True to track whether the program has changed the trie.
     pub changed: bool,
-    /// Lookups in a trie whose results are compared with each other.
+    /// The lookups in a trie whose results are compared with each other; `None` if none are
+    /// compared.
     pub prefixes: Option<LookupComparison>,
 }
 
@@ -49,5 +50,5 @@ impl Tracking {
     }
 }
 
-/// Tracked properties by map name.
+/// The tracked properties of each map, by the name of the map.
 pub(in crate::lift) type TrackingPlan = BTreeMap<String, Tracking>;

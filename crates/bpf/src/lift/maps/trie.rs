@@ -12,7 +12,8 @@ use crate::lift::maps::operand::MapOperand;
 /// Size in bytes of the prefix length at the start of a key.
 const PREFIX_BYTES: usize = 4;
 
-/// Returns the prefix length, in bits, and the position of each entry, sorted by prefix length.
+/// Returns the prefix length in bits and the position in the list of each entry, sorted by prefix
+/// length.
 pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
     let prefix = |entry: &MapEntry| {
         let bytes = entry.key.get(..PREFIX_BYTES).and_then(|bytes| bytes.try_into().ok());

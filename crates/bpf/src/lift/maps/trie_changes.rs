@@ -2,8 +2,8 @@
 //! `trie_delete_elem` and `trie_check_add_elem` of `kernel/bpf/lpm_trie.c`, Linux 6.18).
 //!
 //! The model does not track the content of a trie after a run has accessed or changed it. A later
-//! call finds or changes any element, and the path relies on the result of this call. The possible
-//! results include all results of the kernel.
+//! call may find or change any element, and the path relies on the result of this call. Every
+//! result that the kernel can return is possible in the model.
 
 use slowpath_ir::{Emit, Operand, Reg};
 
@@ -23,9 +23,9 @@ impl Lifter<'_> {
         self.ir.start_zero(&format!("{}.changed", map.layout.name), 1)
     }
 
-    /// Returns the position and existence of the element that a lookup finds in a trie that the run
-    /// may have changed. Without change, these are `place` and `found`. `fine` is set if the key's
-    /// prefix length is valid.
+    /// Returns the position of the element that a lookup finds in a trie that the run may have
+    /// changed, and whether the lookup finds one. If the run has not changed the trie, these are
+    /// `place` and `found`. `fine` is set if the key's prefix length is valid.
     pub(in crate::lift) fn find_in_changed_trie(
         &mut self,
         map: &MapOperand,

@@ -24,11 +24,11 @@ pub(in crate::lift) enum Access {
     LookUp,
     Insert,
     Delete,
-    /// Iteration over all elements.
+    /// An iteration over all elements.
     Walk,
 }
 
-/// Uses of a map by a program.
+/// How a program uses a map.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
@@ -42,7 +42,7 @@ struct MapUsage {
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
 
-/// Uses of maps by the blocks lifted so far.
+/// How the blocks lifted so far use maps.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,
@@ -75,8 +75,8 @@ impl MapUses {
         self.old.extend(maps);
     }
 
-    /// Selects the tracked properties of all maps, for all blocks of the program and the known
-    /// contents of maps.
+    /// Selects the properties that are tracked for each map. `contents` are the known contents of
+    /// maps, and `blocks` are all blocks of the program.
     pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> TrackingPlan {
         let mut plan = TrackingPlan::new();
         let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
@@ -91,8 +91,8 @@ impl MapUses {
     }
 }
 
-/// Selects the tracked properties of one map. `old` is set if the program may use old pointers to
-/// its values; `content` is its known content.
+/// Selects the properties that are tracked for one map. `old` is set if the program may use old
+/// pointers to the map's values; `content` is the map's content if it is known.
 fn tracking(
     used: &MapUsage,
     old: bool,

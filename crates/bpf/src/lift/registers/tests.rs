@@ -1,4 +1,4 @@
-//! Tests of pointer kinds along single paths through small programs.
+//! Tests that the kinds of pointers are found along single paths through small programs.
 
 use super::{Offset, RegisterValue, Registers};
 use crate::insn::helper::XDP_ADJUST_HEAD;

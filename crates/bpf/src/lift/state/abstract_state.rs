@@ -13,7 +13,8 @@ use crate::lift::state::value::{AbstractValue, MapId};
 /// A point where paths merge, given by frame and slot.
 type MergePoint = (FrameId, usize);
 
-/// Joins `other` into `table`: keeps only the keys that are in both, with their joined values.
+/// Joins `other` into `table`: keeps only the keys that are in both tables, each with the join of
+/// both values.
 fn join_tables<K: Ord + Copy>(
     table: &mut BTreeMap<K, AbstractValue>,
     other: &BTreeMap<K, AbstractValue>,
@@ -28,7 +29,7 @@ fn join_tables<K: Ord + Copy>(
     });
 }
 
-/// Abstract state at a point of the program.
+/// What is known about registers and memory at a point of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) struct AbstractState {
     /// `r0` to `r10` of the current frame.
@@ -37,8 +38,8 @@ pub(in crate::lift) struct AbstractState {
     pub saved: Vec<[AbstractValue; 4]>,
     /// Spilled registers, by frame and offset from the frame pointer.
     spilled: BTreeMap<(u8, i64), AbstractValue>,
-    /// Arguments of calls that are lifted to several blocks, by the call's point and register
-    /// number.
+    /// Abstract values of the arguments of calls that are lifted to several blocks, by the call's
+    /// point and the register number.
     pub arguments: BTreeMap<(ProgramPoint, usize), AbstractValue>,
     /// Maps with elements that may have been replaced, deleted or evicted, so that earlier pointers
     /// to their values may be old.
@@ -84,7 +85,7 @@ impl AbstractState {
         state
     }
 
-    /// Marks the bytes of the innermost frame, at this call depth, as not written.
+    /// Marks all bytes of the innermost frame, which is at this call depth, as not written.
     fn begin_frame(&mut self, depth: u8) {
         self.written.resize(depth.into(), FrameBytes::default());
         self.written.push(FrameBytes::default());
@@ -126,8 +127,8 @@ impl AbstractState {
             == (&other.saved, &other.spilled, &other.arguments)
     }
 
-    /// Forgets all pointers into the packet, because its ends move (`clear_all_pkt_pointers` of the
-    /// kernel's verifier).
+    /// Forgets all pointers into the packet, because its start or end moves
+    /// (`clear_all_pkt_pointers` of the kernel's verifier).
     pub fn forget_packet(&mut self) {
         for known in self.all_mut() {
             if let AbstractValue::Packet { .. } | AbstractValue::PacketEnd = known {
@@ -164,7 +165,7 @@ impl AbstractState {
         }
     }
 
-    /// Returns the abstract value of an argument at the start of a call.
+    /// Returns the abstract value that an argument had at the start of a call.
     pub fn argument(&self, call: ProgramPoint, number: usize) -> AbstractValue {
         self.arguments.get(&(call, number)).copied().unwrap_or(AbstractValue::Unknown)
     }

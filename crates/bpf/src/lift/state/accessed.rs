@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::lift::state::value::MapId;
 
-/// Maps that other CPUs can change between two accesses of a run.
+/// Describes the maps that other CPUs can change between two accesses of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interference {
     /// Names of maps that a path accesses again after another CPU may have changed them.
@@ -27,7 +27,7 @@ pub(in crate::lift) enum Shared {
     Bytes { map: MapId, from: i64, end: i64 },
     /// Bytes in the values of an unknown map.
     AnyBytes,
-    /// Existence of the elements of a map.
+    /// The set of elements that exist in a map.
     Elements(MapId),
 }
 
@@ -44,7 +44,7 @@ impl Shared {
         }
     }
 
-    /// Returns true if this memory contains all of the other.
+    /// Returns true if this memory contains all memory of `other`.
     fn covers(self, other: Shared) -> bool {
         match (self, other) {
             (
@@ -93,8 +93,8 @@ impl SharedSet {
 pub(in crate::lift) struct Accessed {
     /// Memory accessed on some path.
     any: Rc<SharedSet>,
-    /// Map whose values the held lock protects, with the bytes accessed on all paths since it was
-    /// taken.
+    /// If a lock is held: the map whose values it protects, and the bytes accessed on all paths
+    /// since the lock was taken.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
 

@@ -37,16 +37,16 @@ impl FrameBytes {
         self.combined(other, |a, b| a & !b)
     }
 
-    /// Returns the 8-byte words that contain a byte of the set, as offsets from the start of the
-    /// frame.
+    /// Returns the offsets from the start of the frame of the 8-byte words that contain a byte of
+    /// the set.
     pub fn words(self) -> impl Iterator<Item = u64> {
         let any = move |&at: &u64| self.0[at as usize / 64] >> (at % 64) & 0xff != 0;
         (0..STACK_BYTES).step_by(8).filter(any)
     }
 }
 
-/// Bytes of stack frames that functions may read without writing them first (uninitialised reads),
-/// by unit and first slot of the function.
+/// Bytes that functions may read from their stack frames without writing them first (uninitialised
+/// reads), by unit and first slot of the function.
 pub(in crate::lift) type UninitReads = BTreeMap<(UnitId, usize), FrameBytes>;
 
 /// Returns the set of all bytes of a frame.

@@ -3,7 +3,7 @@
 
 use crate::lift::frame::FrameId;
 
-/// Location of a value at a point where two paths merge.
+/// The place of a value in the abstract state, at a point where two paths merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum ValueLocation {
     /// A register, `r0` to `r10`.
@@ -24,6 +24,6 @@ pub(in crate::lift) enum Origin {
     First,
     /// The result of the addition at this slot of this frame.
     Sum(FrameId, usize),
-    /// The join of several pointers, at the point (frame and slot) where paths merge.
+    /// One of several pointers, which were joined at the point (frame and slot) where paths merge.
     Joined((FrameId, usize), ValueLocation),
 }

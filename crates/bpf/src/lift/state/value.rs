@@ -12,7 +12,7 @@
 
 use crate::lift::state::origin::Origin;
 
-/// The map of a call: a map of the object, or any inner map of a map of maps.
+/// Identifies the map that a call uses: a map of the object, or any inner map of a map of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct MapId {
     /// Index of the map, or of the map of maps.
@@ -54,14 +54,15 @@ pub(in crate::lift) enum AbstractValue {
     NotStack,
     /// This number.
     Const(u64),
-    /// A map of the object.
+    /// The address of a map of the object.
     Map(u32),
-    /// One of several maps, or null. The low 64 bits represent maps of the object, the high 64 bits
-    /// the inner maps of maps of maps.
+    /// The address of one of several maps, or null. The low 64 bits represent maps of the object,
+    /// the high 64 bits the inner maps of maps of maps.
     OneOfMaps(u128),
-    /// An inner map of this map of maps, or null.
+    /// The address of an inner map of this map of maps, or null.
     InnerMap(u32),
-    /// A function, by its index among the functions whose addresses the linked program takes.
+    /// The address of a function, given by its index among the functions whose addresses the linked
+    /// program takes.
     Function(u32),
     /// One of several functions, with one bit for each index.
     OneOfFunctions(u128),
@@ -69,7 +70,7 @@ pub(in crate::lift) enum AbstractValue {
     Frame {
         /// Call depth of the frame.
         depth: u8,
-        /// Offset in bytes, if known.
+        /// Offset in bytes from the frame pointer, if known.
         offset: Option<i64>,
     },
     /// An address in the only element of a map.
@@ -86,7 +87,7 @@ pub(in crate::lift) enum AbstractValue {
     },
     /// An address in the packet.
     Packet {
-        /// Origin of the pointer.
+        /// The address from which `offset` is counted.
         origin: Origin,
         /// Distance in bytes from the origin.
         offset: i64,
@@ -195,7 +196,7 @@ impl AbstractValue {
         if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
     }
 
-    /// Returns the value plus a constant.
+    /// Returns the abstract value of the sum of this value and a constant.
     pub fn plus(self, distance: i64) -> AbstractValue {
         let sum = |offset: Option<i64>| offset?.checked_add(distance);
         let known = |offset, pointer: &dyn Fn(i64) -> AbstractValue| {
@@ -224,7 +225,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns true if the value is an address whose region stays known after an addition.
+    /// Returns true if the value is an address of which the region is still known after a number is
+    /// added.
     pub fn is_pointer(self) -> bool {
         matches!(
             self,
@@ -235,8 +237,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the sum of a pointer and an unknown number. If it is a packet pointer, `origin` is
-    /// its origin.
+    /// Returns the abstract value of the sum of a pointer and an unknown number. If it is a packet
+    /// pointer, `origin` is its origin.
     pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
             AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },

@@ -8,8 +8,8 @@ use crate::lift::helpers::table::{HELPERS, Lift};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
 
-/// Returns the lifter's tables of helpers, kernel functions, map types and guarantees of calls on
-/// maps, in Markdown.
+/// Returns Markdown tables of the supported helpers, kernel functions and map types, and of the
+/// guarantees for calls on maps.
 pub fn support_matrix() -> String {
     let mut text = String::from("| helper | number | what is known about it |\n|---|---|---|\n");
     for helper in HELPERS {

@@ -1,7 +1,7 @@
 //! Computes register values along single paths through a program. As in the kernel's verifier,
 //! paths that reach the same point with different constants are followed separately.
 //!
-//! The states of paths are joined, as in lifting, if there are too many paths.
+//! If there are too many paths, their states are joined, as in lifting.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -91,7 +91,7 @@ pub(in crate::lift) fn explore(
     Ok(Registers::new(&before, &lifter.frames))
 }
 
-/// Returns true if `known` includes every concrete state of `state`.
+/// Returns true if `known` describes every concrete state that `state` describes.
 fn covers(known: &AbstractState, state: &AbstractState) -> bool {
     let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new

@@ -19,13 +19,13 @@ use crate::lift::walk::unreachable::unreachable;
 /// Maximum number of blocks after inlining; larger programs are rejected.
 const MAX_BLOCKS: usize = 200_000;
 
-/// Lifted blocks of a program.
+/// The lifted blocks of a program.
 pub(in crate::lift) struct Blocks {
     /// Blocks by number; the first one is the entry.
     pub blocks: Vec<Block>,
     /// Call depth of each block.
     pub depths: Vec<u8>,
-    /// Numbers of blocks by start point.
+    /// Number of the block that starts at each point.
     pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
@@ -65,7 +65,7 @@ struct Fixpoint {
     /// Blocks to lift, possibly again.
     pending: BTreeSet<(Place, BlockId)>,
     order: Order,
-    /// Start points of blocks, by number.
+    /// Start point of each block, by the number of the block.
     points: Vec<ProgramPoint>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,

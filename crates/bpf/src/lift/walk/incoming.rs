@@ -8,8 +8,8 @@ use std::rc::Rc;
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Number of changes of a block's incoming states after which their join includes earlier states;
-/// this guarantees termination.
+/// Number of changes of a block's incoming states after which their join also includes the earlier
+/// states. This guarantees termination.
 const PATIENCE: u32 = 16;
 
 /// What changes if a new state is stored at an edge.
@@ -25,13 +25,13 @@ pub(in crate::lift) enum EdgeChange {
 /// States at the incoming edges of one block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct IncomingStates {
-    /// States by predecessor; `None` is the start of the program.
+    /// The state at the end of each predecessor; `None` stands for the start of the program.
     edges: Vec<(Option<ProgramPoint>, Rc<AbstractState>)>,
     changes: u32,
 }
 
 impl IncomingStates {
-    /// Stores the state at an edge and returns the effect.
+    /// Stores the state at an edge and returns what has changed.
     pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> EdgeChange {
         let change = match self.edges.iter_mut().find(|(known, _)| *known == from) {
             Some((_, known)) if known == state => return EdgeChange::Nothing,

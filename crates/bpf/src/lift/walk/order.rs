@@ -11,11 +11,11 @@ use crate::insn::Insn;
 use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
 use crate::lift::lifter::Lifter;
 
-/// Position of a block in the order: for each frame, outermost first, unit and rank of the
-/// instruction; then the step of the instruction.
+/// Position of a block in the order. It consists of the unit and rank of the instruction for each
+/// frame, outermost first, and then the step of the instruction.
 pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 
-/// Lifting order of all blocks.
+/// Computes the position of blocks in the order.
 #[derive(Default)]
 pub(super) struct Order {
     /// Ranks of the slots of each unit.
