@@ -71,7 +71,7 @@ pub enum Insn {
         /// Operand and destination.
         dst: Register,
     },
-    /// `dst` = a 64-bit value or the address of something. Takes two slots.
+    /// `dst` = a 64-bit number or the address of a map, variable or function. Takes two slots.
     LoadImm64 {
         /// Destination.
         dst: Register,
@@ -145,7 +145,8 @@ pub enum Insn {
     LoadPacket {
         /// Bytes read, in network byte order; never 8.
         size: Size,
-        /// Register added to the offset (`IND`); `None` for `ABS`.
+        /// Register that is added to the offset (instruction `IND`); `None` for the instruction
+        /// `ABS`.
         index: Option<Register>,
         /// Offset into the packet, in bytes.
         offset: i32,
@@ -208,7 +209,7 @@ pub enum Imm64 {
     Value(u64),
     /// The address of the map with this file descriptor.
     MapFd(i32),
-    /// An address inside the value of a map of one element.
+    /// An address inside the value of the only element of the map with this file descriptor.
     MapFdValue {
         /// File descriptor.
         fd: i32,
@@ -224,13 +225,14 @@ pub enum Imm64 {
     },
     /// The address of a function of the same program, which a helper calls back.
     Function {
-        /// Distance in slots, from the next slot (as for calls: target = this slot + 1 + offset).
+        /// Distance to the function's first slot, in slots from the next slot. As for calls, the
+        /// first slot is this slot + 1 + `offset`.
         offset: i32,
     },
     /// The address of the map with this index; in a [`crate::BpfProgram`], an index in
     /// [`crate::Object::maps`].
     Map(u32),
-    /// An address inside the value of a map of one element.
+    /// An address inside the value of the only element of a map.
     MapValue {
         /// Index of the map, as in [`Imm64::Map`].
         map: u32,
@@ -250,8 +252,8 @@ impl Insn {
         }
     }
 
-    /// Returns the offset of a jump of any form, in slots from the next instruction; `None` for
-    /// calls and other instructions.
+    /// Returns the distance of a jump of any form, in slots from the next instruction; `None` for
+    /// instructions that are not jumps.
     pub fn jump_offset(&self) -> Option<i64> {
         match *self {
             Insn::Jump { offset, .. } => Some(offset.into()),
@@ -260,14 +262,14 @@ impl Insn {
         }
     }
 
-    /// Returns the target slot if this is a jump of any form, at slot `at`. `None` for other
+    /// Returns the target slot of a jump of any form that is at slot `at`. `None` for other
     /// instructions and for targets before the program.
     pub fn jump_target(&self, at: usize) -> Option<usize> {
         relative(at, self.jump_offset()?)
     }
 
-    /// Returns the start slot of the function that this instruction, at slot `at`, calls or takes
-    /// the address of. `None` for other instructions and for functions before the program.
+    /// Returns the first slot of the function that this instruction, which is at slot `at`, calls
+    /// or takes the address of. `None` for other instructions and for functions before the program.
     pub fn function_target(&self, at: usize) -> Option<usize> {
         match *self {
             Insn::Call(Call::Subprogram { offset })

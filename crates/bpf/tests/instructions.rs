@@ -1,5 +1,5 @@
-//! Tests with arbitrary words: the decoder returns either instructions that encode to the same
-//! bytes, or an error with the position of the fault.
+//! Tests that decode arbitrary words. The decoder returns either instructions that encode to the
+//! same bytes, or an error with the position of the fault.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{decode, encode};

@@ -1,4 +1,4 @@
-//! All integration tests of the crate, in one program, so that they are linked only once.
+//! Contains all integration tests of the crate in one program, so that they are linked only once.
 
 mod damaged;
 mod instructions;

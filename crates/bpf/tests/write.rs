@@ -42,8 +42,8 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// Removes the parts of a definition that depend on its form: types, which some forms lack, value
-/// sizes of maps of maps and program arrays, names of inner maps.
+/// Removes the parts of a definition that depend on its form. These are types, which some forms
+/// lack, value sizes of maps of maps and program arrays, and names of inner maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -56,7 +56,8 @@ fn plain(def: &MapDef) -> MapDef {
     }
 }
 
-/// Writes programs and compares them with the object that is read back, which it returns.
+/// Writes programs, reads the written object back, compares the two, and returns the object that
+/// was read.
 fn round_trip(object: &Object, linked: &[BpfProgram]) -> Result<Object, String> {
     let all: Vec<&BpfProgram> = linked.iter().collect();
     let bytes = object.write(&all).map_err(|e| e.to_string())?;
@@ -161,7 +162,7 @@ proptest! {
         }
     }
 
-    /// Writes a map definition that was changed after parsing.
+    /// Checks that a map definition that was changed after parsing is written with the change.
     #[test]
     fn changed_maps_are_read_back_with_their_changes(
         which in any::<prop::sample::Index>(),

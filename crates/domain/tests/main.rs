@@ -1,4 +1,4 @@
-//! All tests of the crate, in one program, so that they are linked only once.
+//! Contains all integration tests of the crate in one program, so that they are linked only once.
 
 mod precision;
 mod random_values;

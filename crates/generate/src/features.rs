@@ -3,8 +3,8 @@
 /// Features that generated programs may use, and limits on their size.
 ///
 /// The default features are those that the SmartNIC's driver offloads and that programs on the host
-/// can use as well; this excludes queue selection. Arithmetic, jumps and packet access are always
-/// enabled.
+/// can use as well. This excludes programs that select a queue. Arithmetic, jumps and packet access
+/// are always enabled.
 #[derive(Clone, Debug)]
 pub struct Features {
     /// 64-bit arithmetic and comparisons. If this is false, programs use only 32-bit operations and
@@ -48,8 +48,8 @@ pub struct Features {
     pub atomics: bool,
     /// Calls of `bpf_xdp_adjust_head` and `bpf_xdp_adjust_tail`.
     pub helpers: bool,
-    /// Calls of `bpf_get_prandom_u32`, after which the program's behaviour depends on more than its
-    /// input.
+    /// Calls of `bpf_get_prandom_u32`. A program that makes such calls may behave differently for
+    /// the same input.
     pub random: bool,
     /// Calls of the program's own functions.
     pub calls: bool,

@@ -32,8 +32,8 @@ pub(crate) enum Kind {
     Value,
 }
 
-/// An address in the packet, relative to a base, which is the packet's start or a pointer at an
-/// unknown offset.
+/// An address in the packet, given by its distance from a base. The base is the packet's start or a
+/// pointer at an unknown offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
     /// Number of the base; 0 for the packet's start.
@@ -48,8 +48,8 @@ pub(crate) struct Pointer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],
-    /// True for bytes of the stack, from the frame pointer downwards, that contain part of a
-    /// number.
+    /// For each byte of the stack, from the frame pointer downwards: true if the byte contains part
+    /// of a number.
     written: Vec<bool>,
     /// Pointers on the stack, by distance below the frame pointer in bytes.
     spilled: BTreeMap<u16, Kind>,

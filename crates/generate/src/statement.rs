@@ -129,7 +129,7 @@ pub enum Comparison {
 pub enum Delta {
     /// A constant.
     Constant(i32),
-    /// A scalar's bits under a mask, negated if the flag is true.
+    /// The bits of a scalar that a mask selects, negated if the flag is true.
     Variable(Pick, u8, bool),
 }
 
@@ -184,7 +184,8 @@ pub struct Variable {
     pub mask: u16,
     /// Packet pointer to which the offset is added.
     pub from: Pick,
-    /// True to add the offset to a copy of the pointer, false to add the pointer to the offset.
+    /// If true, the program adds the offset to a copy of the pointer, otherwise it adds the pointer
+    /// to the offset.
     pub reverse: bool,
     /// Number of bytes to check.
     pub bytes: u8,

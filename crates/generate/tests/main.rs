@@ -1,4 +1,5 @@
-//! All tests of random programs, in one program, so that they are linked only once.
+//! Contains all integration tests of random programs in one program, so that they are linked only
+//! once.
 
 mod common;
 

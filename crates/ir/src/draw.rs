@@ -5,10 +5,12 @@
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
 
-/// Origin of the value of an [`Op::Unknown`](crate::Op::Unknown), and its format in reports.
+/// Describes the value of an [`Op::Unknown`](crate::Op::Unknown) for reports: where it comes from,
+/// and how it is printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Draw {
-    /// Source of the value: a function outside of the program, or an instruction.
+    /// Where the value comes from: the name of a function outside of the program, or an
+    /// instruction.
     pub call: String,
     /// Name of the result, to distinguish it from other results of the same source.
     pub result: String,
@@ -32,8 +34,8 @@ pub enum ValueFormat {
     Bytes,
     /// 0, or a positive error number. The program sees the negative of this number.
     Error,
-    /// Time of a clock in nanoseconds. Each draw is the time since the previous draw; the reported
-    /// time is the value of this input plus all draws from this clock so far.
+    /// Time of a clock in nanoseconds. Each drawn value is the time since the previous one. The
+    /// reported time is the value of this input plus all values drawn from this clock so far.
     Time(InputId),
     /// Index into these signed numbers; reports show the number, or the error that it stands for.
     OneOf(&'static [i64]),

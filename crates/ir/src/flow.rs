@@ -98,8 +98,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Finds the loops among `blocks` (in reverse postorder). Ignores edges to `cut`, the header of
-    /// the enclosing loop.
+    /// Finds the loops among `blocks`, which are in reverse postorder. Ignores edges to `cut`, the
+    /// header of the enclosing loop.
     fn find_loops(
         &mut self,
         graph: &mut FlowGraph,
@@ -142,8 +142,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns the strongly connected components of the graph restricted to `blocks`, without edges
-    /// to `cut` (Tarjan, iterative).
+    /// Returns the strongly connected components among `blocks`, ignoring edges to `cut`. Uses
+    /// Tarjan's algorithm without recursion.
     fn components(&mut self, blocks: &[usize], cut: Option<usize>) -> Vec<Vec<usize>> {
         let (visits, successors) = (&mut self.visits, &self.successors);
         blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);

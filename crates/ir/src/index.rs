@@ -49,7 +49,7 @@ index_type!(
     DrawId
 );
 index_type!(
-    /// A condition that a run relies on although it is not certain.
+    /// An assumption that a run relies on although it is not certain.
     RelianceId
 );
 index_type!(

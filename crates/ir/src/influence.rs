@@ -22,8 +22,8 @@ pub type Sources<'a> = &'a [(InputId, RegionId)];
 
 /// Returns the inputs in `sources` that may influence a branch or a condition that a run relies on.
 ///
-/// A load from an input's region counts as a read of the input, unless its offset is constant:
-/// front ends then read the input directly.
+/// A load from the region of an input counts as a read of the input, unless the offset of the load
+/// is constant. For constant offsets, front ends read the input directly.
 pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> {
     let liveness = Liveness::of(program);
     let mut found = Vec::new();
@@ -42,7 +42,8 @@ struct Fact {
     inputs: u64,
     /// Regions that the value may point into.
     regions: u64,
-    /// Region and constant distance from its base, if the value is an address at such a distance.
+    /// If the value is an address at a constant distance from the base of a region: the region and
+    /// the distance.
     place: Option<(RegionId, u64)>,
 }
 

@@ -104,7 +104,7 @@ fn insert(set: &mut [u64], number: u32) {
     }
 }
 
-/// Last blocks that read and wrote a register, numbered from 1.
+/// The last block that read a register, and the last one that wrote it; blocks are numbered from 1.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,

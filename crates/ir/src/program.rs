@@ -76,8 +76,9 @@ pub struct Region {
     pub name: String,
     /// Kind of memory.
     pub kind: RegionKind,
-    /// Register that holds the address of the region's first byte after the prologue. Only the
-    /// prologue writes it. Its width is the width of addresses into this region.
+    /// Register that holds the address of the region's first byte. Only the operations before the
+    /// first instruction (the prologue) write it. Its width is the width of addresses into this
+    /// region.
     pub base: Reg,
     /// Content of the region before the first instruction; all bytes beyond this list are zero.
     /// `None` if the content is unknown.
@@ -209,7 +210,7 @@ pub struct Program {
     pub packet_length: Option<InputId>,
     /// Assumptions of the front end, one sentence for each.
     pub assumptions: Vec<String>,
-    /// Conditions that single runs can rely on, one sentence for each; see
+    /// Assumptions that single runs can rely on, one sentence for each; see
     /// [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
     /// Limits that the device sets on the number of times that blocks run.

@@ -1,4 +1,5 @@
-//! All tests of the intermediate representation, in one program, so that they are linked only once.
+//! Contains all integration tests of the intermediate representation in one program, so that they
+//! are linked only once.
 
 mod common;
 

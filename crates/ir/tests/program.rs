@@ -1,4 +1,5 @@
-//! Tests of validation, liveness and the removal of dead operations.
+//! Tests that malformed programs are rejected, that liveness is computed, and that dead operations
+//! are removed.
 
 use crate::common;
 

@@ -97,9 +97,9 @@ impl Entry {
         }
     }
 
-    /// Returns a state that includes both states. Registers and cells share a value number if they
-    /// share one in both states. With `thresholds`, values of `self` are widened and definitions
-    /// are dropped.
+    /// Returns a state that holds whenever one of both states holds. Registers and cells share a
+    /// value number if they share one in both states. With `thresholds`, values of `self` are
+    /// widened and definitions are dropped.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
             a: &self.values,

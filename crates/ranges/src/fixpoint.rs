@@ -22,7 +22,7 @@ use crate::refine;
 use crate::state::AbstractState;
 use crate::value_number::{NumberedValue, ValueNumber};
 
-/// Number of visits of a loop head before bounds are widened to the constants that the loop
+/// Number of visits of a loop head after which bounds are widened to the constants that the loop
 /// compares with.
 const JOINED: u32 = 3;
 /// Number of visits of a loop head after which bounds that still move are dropped.
@@ -38,7 +38,7 @@ const NARROWING: usize = 3;
 pub(crate) struct Solution {
     pub entries: Vec<Option<Arc<Entry>>>,
     pub edges: Vec<[bool; 2]>,
-    /// Registers whose values are kept at the start of each block, ascending.
+    /// For each block, the registers whose values are kept at its start, in ascending order.
     pub kept: Vec<Vec<Reg>>,
 }
 
@@ -191,8 +191,8 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Restricts, in the state of a loop head, the registers that the loop does not write to their
-    /// values before the loop.
+    /// Returns the state of a loop head in which the registers that the loop does not write are
+    /// restricted to their values before the loop.
     fn with_constants(&self, block: usize, entry: Arc<Entry>) -> Arc<Entry> {
         let Some(current_loop) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP)
         else {
@@ -209,7 +209,8 @@ impl<'a> Fixpoint<'a> {
         Arc::new(entry)
     }
 
-    /// Computes the states of a block's edges. Returns the blocks whose incoming edges changed.
+    /// Computes the states at the edges out of a block. Returns the blocks whose incoming edges
+    /// changed.
     fn execute(&mut self, block: usize) -> Vec<usize> {
         let program = self.program;
         let mut edges = [None, None];
@@ -255,8 +256,8 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// Returns the values of a state under the assumption that a condition has this value; `None` if it
-/// cannot.
+/// Returns the values of a state if the condition `cond` has the value `value`; `None` if it cannot
+/// have this value.
 fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
     if !state.values[cond as usize].value.domain.contains(value) {
         return None;

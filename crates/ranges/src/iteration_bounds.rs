@@ -18,7 +18,7 @@ use crate::ranges::Ranges;
 use crate::state::AbstractState;
 use crate::value::Value;
 
-/// A register, or bytes in memory, that keeps its value between iterations.
+/// A place that keeps its value between iterations: a register, or bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Reg(Reg),
@@ -53,8 +53,8 @@ impl Movement {
 /// it.
 type Moves = BTreeMap<Slot, Movement>;
 
-/// Returns, for each loop, the maximum number of executions of its header per entry into the loop;
-/// `None` if neither a register nor memory bounds it.
+/// Returns, for each loop, how often its header can be executed each time the loop is entered.
+/// `None` if neither a register nor memory bounds this number.
 ///
 /// `flow` and `ranges` must belong to the same program.
 ///

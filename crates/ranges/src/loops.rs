@@ -15,9 +15,9 @@ pub(crate) struct Loop {
     blocks: Vec<usize>,
     /// True for registers that the loop writes. `None` for loops with entries other than the head.
     pub written: Option<Vec<bool>>,
-    /// Widening thresholds, sorted: the constants that the loop compares with, each also plus and
-    /// minus one. Constants in sums and differences count as well, because the result may be
-    /// compared with zero.
+    /// The values to which bounds are widened, sorted. They are the constants that the loop
+    /// compares with, each also plus and minus one. Constants in sums and differences count as
+    /// well, because the result may be compared with zero.
     pub thresholds: Vec<u64>,
 }
 

@@ -17,7 +17,8 @@ const REACH: i64 = 1 << 28;
 const MAX_CELLS: usize = 512;
 
 impl AbstractState {
-    /// Returns the region of an address, with its minimum and maximum signed offset in bytes.
+    /// Returns the region that an address points into, and the minimum and maximum offset in bytes,
+    /// as signed numbers.
     fn location(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
         let origin = self.value_of(addr).address()?;
         let (lo, hi) = origin.offset.signed_range();
@@ -179,7 +180,7 @@ fn near(offset: i64) -> bool {
     (-REACH..=REACH).contains(&offset)
 }
 
-/// Returns true if offsets of this width can be tracked: sums of offsets within `REACH` must not
+/// Returns true if offsets of `width` bits can be tracked. Sums of offsets within `REACH` must not
 /// wrap around.
 pub(crate) fn can_track(width: u8) -> bool {
     sign_extend(1u64 << (width - 1), width) <= -4 * REACH

@@ -25,8 +25,8 @@ pub struct Ranges {
     memory: MemoryModel,
 }
 
-/// Analyses a well-formed program ([`Program::validate`]) with full precision. Registers have
-/// values only as long as they are live.
+/// Analyses a well-formed program ([`Program::validate`]) with full precision. The result contains
+/// values of a register only where the register is live.
 pub fn analyze(program: &Program) -> Ranges {
     analyze_with(program, &Options::default())
 }
@@ -88,8 +88,8 @@ impl Ranges {
         Some(self.entries[block.index()].as_ref()?.state(program))
     }
 
-    /// Calls `f` for each instruction of the block that has operations, in order, with the state
-    /// before its first operation. Does nothing for unreachable blocks.
+    /// Calls `f` for each instruction of the block that has operations, in order. `f` gets the
+    /// state before the first operation of the instruction. Does nothing for unreachable blocks.
     ///
     /// `program` must be the analysed program.
     pub fn walk(

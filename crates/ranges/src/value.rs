@@ -41,12 +41,13 @@ impl Value {
         self.origin.filter(|origin| !origin.or_null)
     }
 
-    /// Returns a value that contains both operands.
+    /// Returns a value that contains all numbers of both values.
     pub(crate) fn join(&self, other: &Value) -> Value {
         self.combined(other, &|a: &Domain, b: &Domain| a.join(b))
     }
 
-    /// Returns a value that contains both operands, with bounds that become stable after few steps.
+    /// Returns a value that contains all numbers of both values. Its bounds are chosen so that
+    /// repeated calls stop changing them after few steps.
     pub(crate) fn widen(&self, next: &Value, thresholds: &[u64]) -> Value {
         self.combined(next, &|a: &Domain, b: &Domain| a.widen(b, thresholds))
     }
@@ -66,7 +67,7 @@ impl Value {
         Value { domain: of(&self.domain, &other.domain), origin }
     }
 
-    /// Returns the numbers that are in both operands, or `None` if there are none.
+    /// Returns the numbers that are in both values, or `None` if there are none.
     pub(crate) fn meet(&self, other: &Value) -> Option<Value> {
         let domain = self.domain.meet(&other.domain)?;
         let origin = match (self.origin, other.origin) {

@@ -1,4 +1,4 @@
-//! Tests of values that change in loops.
+//! Tests that compute ranges of values that change in loops.
 
 use crate::support;
 

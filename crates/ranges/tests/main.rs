@@ -1,4 +1,5 @@
-//! All tests of value ranges, in one program, so that they are linked only once.
+//! Contains all integration tests of value ranges in one program, so that they are linked only
+//! once.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Tests of values that are stored and loaded.
+//! Tests that compute ranges of values that are stored to memory and loaded again.
 
 use crate::support;
 

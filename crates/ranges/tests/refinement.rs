@@ -1,4 +1,4 @@
-//! Tests of values after branches.
+//! Tests that branches restrict the ranges of the values that their conditions depend on.
 
 use crate::support;
 

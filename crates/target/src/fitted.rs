@@ -13,7 +13,7 @@ pub enum Shape {
     Hyperbola,
     /// `a + b exp(c x)`.
     Exponential,
-    /// The minimum or the maximum of a constant `a` and a function.
+    /// The smaller or the larger one of a constant `a` and the value of a function.
     Limited(Extremum, LimitedFunction),
 }
 
@@ -170,7 +170,7 @@ pub struct Residual {
     pub share: f64,
 }
 
-/// A model of the time of one component as a function of one parameter.
+/// A model that gives the time of one component as a function of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// Description of the measured component.
@@ -179,7 +179,8 @@ pub struct Fitted {
     pub parameter: String,
     /// Names of the kernel calls whose time depends on the parameter, as in `timing.call`.
     pub calls: Vec<String>,
-    /// True for calls that find an element, false for calls that find none.
+    /// True if the model is for calls that find an element, false if it is for calls that find
+    /// none.
     pub found: bool,
     /// Symmetric mean absolute percentage error on the points of the fit, as a fraction.
     pub error: f64,

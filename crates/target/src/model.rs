@@ -53,7 +53,8 @@ impl Target {
     /// Compiles the prices of `classes`. Events refer to the classes by index.
     ///
     /// # Errors
-    /// [`TargetError::Unpriced`] with every class that lacks a price on a component that it loads.
+    /// [`TargetError::Unpriced`] if classes lack a price on a component that they load; the error
+    /// lists all of them.
     pub fn cost_model(&self, classes: &[String]) -> Result<CostModel, TargetError> {
         if self.kind == TargetKind::Counts {
             return Ok(CostModel::new(self, classes.iter().map(|c| self.count(c)).collect()));

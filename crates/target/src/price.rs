@@ -43,7 +43,8 @@ pub(crate) struct Price {
     /// Price that replaces the base price if no cycle has passed since the mark was set. Only for
     /// cores.
     pub(crate) just_after: Option<Rule>,
-    /// Minimum number of cycles from the mark to the end of the event. Only for cores.
+    /// Minimum number of cycles from the time at which the mark was set to the end of the event.
+    /// Only for cores.
     pub(crate) spacing: Option<Rule>,
 }
 
@@ -52,7 +53,8 @@ pub(crate) struct Price {
 pub(crate) struct ClassPrice {
     /// Prices by component. `None` if unknown.
     pub(crate) prices: Vec<Option<Price>>,
-    /// Marks that the end of an event of this class sets. `None` if not stated.
+    /// Marks that are set at the end of an event of this class. `None` if the description does not
+    /// state them.
     pub(crate) sets: Option<Vec<usize>>,
 }
 

@@ -67,7 +67,8 @@ impl Component {
         self.name.split_whitespace().collect::<Vec<_>>().join("-")
     }
 
-    /// Returns true if events of `class` need a price on this component, or if it counts them.
+    /// Returns true if events of `class` need a price on this component, or if this component
+    /// counts them.
     pub fn serves(&self, class: &str) -> bool {
         let has_prefix = |prefix: &String| {
             class.strip_prefix(prefix.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('.'))

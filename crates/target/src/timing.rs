@@ -89,8 +89,8 @@ pub struct CoreTiming {
     pub function_cycles: u64,
     /// Time until a stored value can be loaded (store forwarding).
     pub forward_cycles: u64,
-    /// Time from the retirement of the last of several stores until their bytes can be loaded in
-    /// one access.
+    /// Time until bytes that several stores wrote can be loaded in one access, counted from the
+    /// retirement of the last of these stores.
     pub pieces_cycles: u64,
     /// Time that the kernel's loop around the program takes in each iteration.
     pub loop_cycles: u64,
@@ -205,10 +205,10 @@ pub struct Timing {
     pub pipeline: Option<PipelineTiming>,
     /// Timing of each [`Unit`].
     pub units: [UnitTiming; Unit::ALL.len()],
-    /// Timing of kernel calls by name. A name is that of the helper, and may continue with
-    /// `.MAP_TYPE` and then `.CASE`.
+    /// Times of kernel calls by name. A name consists of the name of the helper, optionally
+    /// followed by `.MAP_TYPE` and then `.CASE`.
     pub calls: BTreeMap<String, CallTiming>,
-    /// Time of a call without an entry of its own, in thousandths of a cycle.
+    /// Time of a call that has no entry in `calls`, in thousandths of a cycle.
     pub unknown_call: u64,
     /// Interval of measured times around an estimate.
     pub error: ErrorTiming,

@@ -1,4 +1,5 @@
-//! Tests of target descriptions and costs, in one test binary, which links once.
+//! Contains all integration tests of target descriptions and costs in one program, so that they are
+//! linked only once.
 
 mod cost_automaton;
 mod documentation;

@@ -40,7 +40,8 @@ pub(super) const JMP: u8 = 5;
 pub(super) const JMP32: u8 = 6;
 pub(super) const ALU64: u8 = 7;
 
-/// Flag for a register as source operand (bit 3 of arithmetic and jump opcodes).
+/// Flag in the opcode for instructions whose source operand is a register (bit 3 of arithmetic and
+/// jump opcodes).
 pub(super) const X: u8 = 8;
 
 pub(super) const NEG: u8 = 0x80;

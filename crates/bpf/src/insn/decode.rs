@@ -12,7 +12,7 @@ use super::{Call, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{what}; {hint}")]
 pub struct DecodeError {
-    /// Slot of the word, from the start of the bytes.
+    /// Slot of the word, counted from the start of the bytes.
     pub slot: usize,
     /// Description of the fault.
     pub what: &'static str,
@@ -28,7 +28,7 @@ const RESERVED: Fault =
     ("a field that this instruction does not use is not zero", "the object may be damaged");
 const REGISTER: Fault = ("no such register", "there are r0 to r10; the object may be damaged");
 
-/// Decodes `bytes`; returns one instruction for each 8-byte slot.
+/// Decodes `bytes`. Returns a list with one instruction for each 8-byte slot.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Insn>, DecodeError> {
     let mut insns = Vec::with_capacity(bytes.len() / 8);
     let (chunks, rest) = bytes.as_chunks::<8>();

@@ -5,7 +5,7 @@ use super::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
 };
 
-/// Encodes a list of instructions, 8 bytes for each slot.
+/// Encodes a list of instructions; every slot becomes 8 bytes.
 pub fn encode(insns: &[Insn]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(insns.len() * 8);
     for insn in insns {
@@ -110,7 +110,7 @@ fn atomic(size: Size, dst: Register, src: Register, offset: i16, imm: i32) -> Wo
     word(code, Some(dst), Some(src), offset, imm)
 }
 
-/// Returns the source field of the first word and the immediates of both words.
+/// Returns the source register field of the first word, and the immediates of both words.
 fn imm64(value: Imm64) -> (u8, i32, i32) {
     match value {
         Imm64::Value(value) => (0, value as i32, (value >> 32) as i32),

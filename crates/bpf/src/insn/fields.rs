@@ -7,7 +7,7 @@ pub struct Register(u8);
 impl Register {
     /// Return value of calls and of the program.
     pub const R0: Register = Register(0);
-    /// Context at program start; first argument of calls.
+    /// Contains the context when the program starts; first argument of calls.
     pub const R1: Register = Register(1);
     /// Second argument of calls.
     pub const R2: Register = Register(2);
@@ -111,7 +111,7 @@ pub enum AluOp {
     Sub,
     /// Product.
     Mul,
-    /// Unsigned quotient; 0 for a divisor of 0.
+    /// Unsigned quotient; the result is 0 if the divisor is 0.
     Div,
     /// Bitwise or.
     Or,
@@ -121,7 +121,7 @@ pub enum AluOp {
     Lsh,
     /// Logical right shift; the amount is taken modulo the width.
     Rsh,
-    /// Unsigned remainder; the dividend for a divisor of 0.
+    /// Unsigned remainder; the result is the dividend if the divisor is 0.
     Mod,
     /// Bitwise exclusive or.
     Xor,
@@ -129,14 +129,15 @@ pub enum AluOp {
     Mov,
     /// Arithmetic right shift; the amount is taken modulo the width.
     Arsh,
-    /// Signed quotient rounded towards zero; 0 for a divisor of 0.
+    /// Signed quotient rounded towards zero; the result is 0 if the divisor is 0.
     Sdiv,
-    /// Signed remainder with the dividend's sign; the dividend for a divisor of 0.
+    /// Signed remainder with the dividend's sign; the result is the dividend if the divisor is 0.
     Smod,
 }
 
 impl AluOp {
-    /// Returns the operator of the compound assignment, such as `+` of `+=`; empty for a move.
+    /// Returns the operator as written before `=` in the instruction's text, such as `+` for `+=`;
+    /// empty for a move.
     pub fn symbol(self) -> &'static str {
         match self {
             AluOp::Add => "+",
@@ -160,9 +161,11 @@ impl AluOp {
 /// Byte order conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapKind {
-    /// Conversion between host order and little-endian: only a truncation on little-endian hosts.
+    /// Conversion between host byte order and little-endian, which is only a truncation on
+    /// little-endian hosts.
     Le,
-    /// Conversion between host order and big-endian: a byte swap on little-endian hosts.
+    /// Conversion between host byte order and big-endian, which is a byte swap on little-endian
+    /// hosts.
     Be,
     /// A byte swap on any host.
     Always,

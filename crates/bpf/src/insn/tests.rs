@@ -1,4 +1,5 @@
-//! Tests of the bytes, the decoded form and the text of every opcode; tests of rejected words.
+//! Tests that check the bytes, the decoded form and the text of every opcode, and that invalid
+//! words are rejected.
 
 use super::*;
 

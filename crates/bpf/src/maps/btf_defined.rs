@@ -1,4 +1,5 @@
-//! Maps of the section `.maps`: variables whose BTF types encode the map parameters.
+//! Reads the maps of the section `.maps`, which are variables whose BTF types encode the properties
+//! of the map.
 //!
 //! `__uint(max_entries, 8)` is a pointer to an array of 8 elements, and `__type(key, T)` a pointer
 //! to `T`. `__ulong` is an enumeration, and `__array(values, T)` an array of pointers to `T`.
@@ -13,7 +14,7 @@ use crate::{Btf, ObjectError};
 
 const HINT: &str = "define it as libbpf's bpf_helpers.h shows (SEC(\".maps\"))";
 
-/// Appends the maps of section `index` to `maps`.
+/// Reads the maps that section `index` defines and appends them to `maps`.
 pub(super) fn read(
     elf: &Elf,
     index: usize,
@@ -72,8 +73,8 @@ impl Reader<'_> {
         ObjectError::map(self.name, what, HINT)
     }
 
-    /// Reads a definition and the offset of its member `values` in bytes. Only an outer map can
-    /// have this member.
+    /// Reads a definition. Also returns the offset of its member `values` in bytes, if it has this
+    /// member. Only an outer map can have it.
     fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
         let btf = self.btf;
         let ty = btf.resolve(ty);
@@ -123,7 +124,8 @@ impl Reader<'_> {
         Ok((def, values))
     }
 
-    /// Reads a number: the length of an array, or the value of the only constant of an enumeration.
+    /// Reads the number that a member encodes: the length of an array, or the value of the only
+    /// constant of an enumeration.
     fn number(&self, member: &RawMember) -> Result<u64, ObjectError> {
         let btf = self.btf;
         let pointee = |ty| match btf.kind(btf.resolve(ty)) {
@@ -150,8 +152,8 @@ impl Reader<'_> {
         Ok((Some(to), size))
     }
 
-    /// Reads the element type of `values`: the definition of inner maps; `None` if the elements are
-    /// programs.
+    /// Reads the type of the elements of `values`. Returns the definition of inner maps; `None` if
+    /// the elements are programs.
     fn values(
         &self,
         member: &RawMember,

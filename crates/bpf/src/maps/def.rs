@@ -12,11 +12,12 @@ pub const READ_ONLY: u32 = 1 << 7;
 /// Flag of maps that user space can map into its memory (`BPF_F_MMAPABLE`).
 pub const MAPPABLE: u32 = 1 << 10;
 
-/// Value of [`MapDef::pinning`] for pinning under the map's name (`LIBBPF_PIN_BY_NAME`): objects
-/// with the same pin share one map.
+/// Value of [`MapDef::pinning`] for maps that are pinned under their name (`LIBBPF_PIN_BY_NAME`).
+/// Objects with the same pin share one map.
 pub const PIN_BY_NAME: u32 = 1;
 
-/// iproute2's value of [`MapDef::pinning`] with the effect of [`PIN_BY_NAME`] (`PIN_GLOBAL_NS`).
+/// The value of [`MapDef::pinning`] that iproute2 uses for the same purpose as [`PIN_BY_NAME`]
+/// (`PIN_GLOBAL_NS`).
 const IPROUTE2_GLOBAL: u32 = 2;
 
 /// A map definition.
@@ -36,7 +37,7 @@ pub struct MapDef {
     pub flags: u32,
     /// Extra parameter of some map types, such as the number of hash functions of a bloom filter.
     pub extra: u64,
-    /// Pinning: 0 for none, [`PIN_BY_NAME`], or a value of a particular loader.
+    /// How the map is pinned: 0 for not at all, [`PIN_BY_NAME`], or a value of a particular loader.
     pub pinning: u32,
     /// BTF type of the keys, if the definition states it.
     pub key_type: Option<TypeId>,
@@ -50,8 +51,8 @@ pub struct MapDef {
     /// True if neither programs nor user space write to the map at run time, so that
     /// [`MapDef::initial`] stays valid.
     pub read_only: bool,
-    /// Values that the user states for bytes of [`MapDef::initial`]; the last of several
-    /// overlapping values counts.
+    /// Values that the user states for bytes of [`MapDef::initial`]. If several values overlap, the
+    /// last one counts.
     pub stated: Vec<StatedValue>,
     /// Definition of the inner maps, for maps of maps.
     pub inner: Option<Box<MapDef>>,
@@ -62,7 +63,7 @@ pub struct MapDef {
 /// A value that the user states for a variable or a part of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedValue {
-    /// Name of the variable or part, in the user's notation.
+    /// Name of the variable or part, as the user wrote it.
     pub name: String,
     /// Offset of the first byte in the section.
     pub offset: u64,
@@ -70,7 +71,7 @@ pub struct StatedValue {
     pub size: u64,
     /// Value, as text for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// Upper bound on each number of the variable, if any value is possible.
+    /// Largest value that each number of the variable can have, if any value is possible.
     pub max: u64,
 }
 
@@ -136,7 +137,8 @@ impl MapDef {
         (!varies).then_some(initial)
     }
 
-    /// Returns a range of the initial content if its bytes have the same value in every run.
+    /// Returns `size` bytes of the initial content from `offset`, if these bytes have the same
+    /// value in every run.
     pub fn constant_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
         let varies = |stated: &StatedValue| stated.value.is_none() && stated.overlaps(offset, size);
@@ -175,8 +177,8 @@ impl MapDef {
         }
     }
 
-    /// Sets the fields of a value that only the kernel may access to zero, as the kernel does when
-    /// user space reads the value.
+    /// Sets those fields of a value to zero that only the kernel may access, as the kernel does
+    /// when user space reads the value.
     pub fn clear_special(&self, value: &mut [u8]) {
         for field in &self.special {
             if let Some(bytes) = value.get_mut(field.start as usize..field.end as usize) {

@@ -1,4 +1,4 @@
-//! Map types (`enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`).
+//! Defines the map types (`enum bpf_map_type` of the kernel's `uapi/linux/bpf.h`).
 
 use std::fmt;
 
@@ -81,7 +81,7 @@ impl MapKind {
         )
     }
 
-    /// Returns true for maps of maps.
+    /// Returns true if the elements of maps of this type are maps.
     pub fn holds_maps(self) -> bool {
         matches!(self, MapKind::ARRAY_OF_MAPS | MapKind::HASH_OF_MAPS)
     }

@@ -1,9 +1,10 @@
 //! Reads maps that are defined by structures in a section `maps`, the form used before BTF.
 //!
-//! Each tool has its own structure (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf 276).
-//! All start with type, key size, value size and number of elements; nearly all continue with
-//! flags. Later fields are read only for iproute2 (id, pinning, inner id, inner index) and for maps
-//! of maps of the kernel samples (index of the inner map).
+//! Each tool has its own structure, with different sizes in bytes (libbpf 20, kernel samples 28,
+//! iproute2 36, gobpf 276). All start with type, key size, value size and number of elements;
+//! nearly all continue with flags. Later fields are read in two cases only: for iproute2 (id,
+//! pinning, inner id, inner index), and for maps of maps of the kernel samples (index of the inner
+//! map).
 
 use super::def::MapDef;
 use super::kind::MapKind;
@@ -17,11 +18,11 @@ const IPROUTE2: u64 = 36;
 
 /// Pinning value of iproute2 for maps that only programs of one object share.
 const PIN_OBJECT_NS: u32 = 1;
-/// Replacement for [`PIN_OBJECT_NS`] in [`MapDef::pinning`], where 1 means [`super::PIN_BY_NAME`].
-/// No loader uses this number.
+/// Number that [`MapDef::pinning`] contains instead of [`PIN_OBJECT_NS`], because 1 means
+/// [`super::PIN_BY_NAME`] there. No loader uses this number.
 const OWN_PIN: u32 = u32::MAX;
 
-/// Appends the maps of section `index` to `maps`.
+/// Reads the maps that section `index` defines and appends them to `maps`.
 pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
     let section = &elf.sections[index];
     let mut symbols: Vec<_> = elf
@@ -77,7 +78,7 @@ fn words(data: &[u8], offset: u64, size: u64) -> Option<Vec<u32>> {
     Some(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
 }
 
-/// Sets the inner map definition of maps of maps.
+/// Sets the definition of the inner maps in each map of maps.
 pub(super) fn connect(maps: &mut [PlacedMap]) {
     for i in 0..maps.len() {
         let map = &maps[i];

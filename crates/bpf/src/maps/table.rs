@@ -5,9 +5,9 @@ use super::def::MapDef;
 /// Numbers by which a legacy map refers to its inner map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// In iproute2: number of this map, and number of the inner map (0 for none).
+    /// In iproute2: the number of this map, and the number of its inner map (0 for none).
     Id { id: u32, inner: u32 },
-    /// In kernel samples: index of the inner map among all maps of legacy sections.
+    /// In kernel samples: the index of the inner map among all maps of legacy sections.
     Index { inner: u32 },
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct PlacedMap {
     pub offset: u64,
     /// Start and end of the definition's list of slots in the section, in bytes, if it has a list.
     pub values: Option<(u64, u64)>,
-    /// Numbers of the map, if its definition has some.
+    /// Numbers with which maps refer to each other, if the definition has such numbers.
     pub numbered: Option<Numbers>,
 }
 

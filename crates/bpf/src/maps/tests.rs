@@ -1,4 +1,4 @@
-//! Tests of map definitions in the objects of `tests/data`.
+//! Tests that read the map definitions of the objects in `tests/data`.
 
 use super::*;
 use crate::Object;

@@ -1,12 +1,12 @@
 //! Finds the functions of an object by their symbols, and selects those that are programs.
 //!
-//! As in libbpf, a global function outside `.text` is a program and every other function a
-//! subprogram. These rules go beyond libbpf:
+//! As in libbpf, a global function outside `.text` is a program; every other function is a
+//! subprogram, which programs call. These rules go beyond libbpf:
 //!
 //! - If all code is in `.text`, its functions are the programs.
 //! - In a section without a global function, the static functions are the programs.
-//! - Untyped symbols name functions if a section has no typed ones.
-//! - Code without any symbol is a program named after its section.
+//! - If a section has no symbols of functions, its untyped symbols name functions.
+//! - Code without any symbol is a program with the name of its section.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     Ok(functions)
 }
 
-/// Returns the symbols of the functions in a section, sorted by offset; one for each offset.
+/// Returns one symbol for each function in a section, sorted by offset.
 fn symbols<'a>(elf: &'a Elf, section: usize) -> Vec<&'a Symbol> {
     let of_kind = |kind: SymbolKind| {
         let here = elf.symbols.iter().filter(move |s| s.section() == Some(section));

@@ -33,8 +33,8 @@ pub struct Joined {
 }
 
 impl Object {
-    /// Joins objects. `shared` takes two maps, each as the index of its part and its index in that
-    /// part; it returns true if the loader creates one map for both.
+    /// Joins several objects. `shared` takes two maps, each given by the index of its part and its
+    /// index in that part. It returns true if the loader creates one map for both.
     ///
     /// A map whose name occurs in several parts is renamed to `PART:MAP`.
     pub fn join(
@@ -100,8 +100,8 @@ impl Joiner {
         places
     }
 
-    /// Adds a part. `maps` are the joined indices of its maps; `ambiguous` returns true if several
-    /// parts have a map of this name.
+    /// Adds a part. `maps` are the indices that its maps have in the joined object; `ambiguous`
+    /// returns true if several parts have a map of this name.
     fn add(&mut self, part: &Part<'_>, maps: Vec<usize>, ambiguous: impl Fn(&str) -> bool) {
         let Object { license, programs, variables, btf, ext, functions, references, .. } =
             part.object;

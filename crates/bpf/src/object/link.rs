@@ -60,7 +60,8 @@ struct Linker<'a> {
     /// Indices of the functions placed so far, in order, each with its first slot.
     placed: Vec<(usize, usize)>,
     starts: HashMap<usize, usize>,
-    /// Calls whose offset is still missing: slot, and index of the called function.
+    /// Calls whose offset is not set yet: the slot of the call, and the index of the called
+    /// function.
     calls: Vec<(usize, usize)>,
 }
 
@@ -162,7 +163,7 @@ impl<'a> Linker<'a> {
         self.unresolved.push(Unresolved { insn: at, what });
     }
 
-    /// Resolves the reference of an instruction, at slot `slot` of the placed function `index`.
+    /// Resolves the reference of the instruction at slot `slot` of the placed function `index`.
     /// Returns the index of the function that the instruction calls or takes the address of, if
     /// any.
     fn resolve(&mut self, index: usize, slot: usize) -> Result<Option<usize>, ObjectError> {

@@ -53,13 +53,13 @@ pub struct Subprogram {
 pub struct Unresolved {
     /// Slot of the instruction.
     pub insn: usize,
-    /// Description of the instruction's reference, with the reason why it is unresolved.
+    /// What the instruction refers to, and why this could not be resolved.
     pub what: String,
 }
 
 impl BpfProgram {
-    /// Returns true if the program accepts fragmented packets (`xdp.frags`), of which it sees the
-    /// first fragment.
+    /// Returns true if the program accepts fragmented packets (section `xdp.frags`). It can access
+    /// only the first fragment of such a packet directly.
     pub fn accepts_fragments(&self) -> bool {
         self.section.contains("xdp.frags")
     }
@@ -77,8 +77,8 @@ impl BpfProgram {
         self.subprograms.get(after.checked_sub(1)?)
     }
 
-    /// Returns the section of the instruction at this slot, and its slot in this section, which
-    /// disassemblers of the object show.
+    /// Returns the section in the object file that contains the instruction at this slot, and the
+    /// instruction's slot in that section. Disassemblers of the object show these numbers.
     pub fn place(&self, slot: usize) -> Option<(&str, usize)> {
         let function = self.function_of(slot)?;
         Some((&function.section, slot - function.first + function.section_slot))

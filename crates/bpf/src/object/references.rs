@@ -16,14 +16,15 @@ use crate::maps::{MapTable, is_data_section};
 pub(crate) enum Reference {
     /// A map, by index.
     Map(u32),
-    /// An offset in a map's data: the symbol's offset, without the addend in the instruction.
-    Data { map: u32, offset: u64 },
-    /// An offset in code: the section, and the symbol's offset in bytes, without the addend in the
+    /// A position in a map's data. The offset is that of the symbol, without the addend in the
     /// instruction.
+    Data { map: u32, offset: u64 },
+    /// A position in code: the section, and the offset of the symbol in bytes, without the addend
+    /// in the instruction.
     Code { section: usize, offset: u64 },
     /// A function of the kernel, or a missing function.
     ExternFunction { name: String },
-    /// A target that this crate cannot resolve, as text.
+    /// A target that this crate cannot resolve, described as text.
     Unknown(String),
 }
 
@@ -31,7 +32,7 @@ pub(crate) enum Reference {
 const NONE: u32 = 0;
 const IN_CODE: [u32; 2] = [1, 10];
 
-/// References by section and slot of the instruction.
+/// The references of all instructions, by the section and slot of the instruction.
 pub(crate) type References = HashMap<(usize, usize), Reference>;
 
 pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References {

@@ -30,7 +30,8 @@ impl Default for RunConfig {
 }
 
 impl Object {
-    /// Returns the settings of a program; the defaults if the object has none.
+    /// Returns the settings of the program with this index, or the defaults if the object has none
+    /// for it.
     ///
     /// # Errors
     /// Fails if the settings are invalid or the program does not exist.
@@ -76,7 +77,7 @@ fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
     })
 }
 
-/// Returns a number, which is the length of the array that a member points to.
+/// Returns the number that a member encodes, which is the length of the array that it points to.
 fn number(btf: &Btf, member: &RawMember) -> Option<u32> {
     let Kind::Ptr(to) = btf.kind(btf.resolve(member.ty)) else { return None };
     match btf.kind(btf.resolve(*to)) {

@@ -2,7 +2,7 @@
 //! values that the user states.
 //!
 //! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds =
-//! 200`), and writable variables at any time. They cannot set a plain `const` variable: the
+//! 200`), and writable variables at any time. They cannot set a plain `const` variable, because the
 //! compiler has put its value into the code.
 
 use super::parsed::Object;
@@ -33,8 +33,8 @@ struct VariablePart {
 }
 
 impl Object {
-    /// Returns true if loaders can set a variable: it is writable or `volatile`, or the object has
-    /// no types.
+    /// Returns true if loaders can set a variable, because it is writable or `volatile`. Also
+    /// returns true if the object has no types.
     pub fn is_loader_variable(&self, variable: &Variable) -> bool {
         let Some(map) = self.maps.get(variable.map) else { return false };
         !map.read_only || self.type_of(variable).is_none_or(|(btf, ty)| is_volatile(btf, ty, DEPTH))
@@ -94,8 +94,8 @@ impl Object {
     /// text in double quotes, hexadecimal digits of all bytes, or `any`.
     ///
     /// # Errors
-    /// Returns one line if the variable does not exist, if loaders cannot set it, or if the value
-    /// does not fit its type.
+    /// Returns a message of one line if loaders cannot set the variable, if it does not exist, or
+    /// if the value does not fit its type.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let fail = |what: String| format!("{text}: {what}");
         let (name, value) =
@@ -221,7 +221,7 @@ impl Object {
         }
     }
 
-    /// Returns the error for an unknown variable, which lists the variables of the object.
+    /// Returns the message for an unknown variable, which lists the variables that loaders can set.
     fn unknown(&self) -> String {
         let loader_variables =
             self.variables.iter().filter(|variable| self.is_loader_variable(variable));
@@ -372,7 +372,7 @@ impl Object {
     }
 }
 
-/// Returns true if a type, the type of its elements or of one of its members is volatile.
+/// Returns true if a type is volatile, or the type of its elements or of one of its members.
 fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     for left in (0..depth).rev() {
         ty = match btf.kind(ty) {

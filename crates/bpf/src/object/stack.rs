@@ -31,10 +31,10 @@ const ROUNDED_MOST: u32 = 32;
 pub struct StackUse {
     /// Stack bytes of each function, by index in [`BpfProgram::subprograms`].
     pub own: Vec<u32>,
-    /// Call path with the largest stack, from the entry function.
+    /// Indices of the functions on the call path with the largest stack, from the entry function.
     pub deepest: Vec<usize>,
-    /// Stack bytes along the deepest path, where the size of each function is rounded up to a
-    /// multiple of 32.
+    /// Stack bytes along the path `deepest`. The size of each function is rounded up to a multiple
+    /// of 32.
     pub bytes: u32,
     /// Reasons why all kernels reject the program, one sentence for each.
     pub refused: Vec<String>,
@@ -51,8 +51,8 @@ struct Function {
 }
 
 impl BpfProgram {
-    /// Computes the stack usage of each function and along calls. Counts accesses at a constant
-    /// distance from the frame pointer.
+    /// Computes the stack usage of each function, and along its calls. An access counts if its
+    /// distance from the frame pointer is constant.
     pub fn stack_use(&self) -> StackUse {
         let functions: Vec<Function> =
             (0..self.subprograms.len()).map(|number| self.function(number)).collect();
@@ -218,8 +218,8 @@ impl<'a> Paths<'a> {
         Paths { functions, done: vec![false; functions.len()] }
     }
 
-    /// Returns a cycle of functions that call each other; `None` if none is reachable from `at`.
-    /// `path` leads to `at`.
+    /// Returns functions that call each other in a cycle; `None` if no cycle is reachable from
+    /// `at`. `path` contains the functions that lead to `at`.
     fn cycle(&mut self, at: usize, path: &mut Vec<usize>) -> Option<Vec<usize>> {
         if let Some(first) = path.iter().position(|before| *before == at) {
             return Some([&path[first..], &[at]].concat());
@@ -235,8 +235,9 @@ impl<'a> Paths<'a> {
         found
     }
 
-    /// Returns the largest sum of weights on a path, and the path. With `to`, the path must end at
-    /// this function, whose weight does not count. `None` if there is no such path.
+    /// Returns the largest sum of weights on a path from the entry function, and the path. With
+    /// `to`, the path must end at this function, whose weight does not count. `None` if there is no
+    /// such path.
     fn heaviest(
         &self,
         to: Option<usize>,

@@ -1,4 +1,5 @@
-//! Tests with the objects of `tests/data`: programs, calls, maps, data, lines.
+//! Tests that read the objects of `tests/data` and check their programs, calls, maps, data and
+//! lines.
 
 use super::*;
 use crate::ObjectError;
@@ -194,8 +195,8 @@ fn section_names_determine_types() {
     assert_eq!(of("2/1"), ProgramKind::Unknown);
 }
 
-/// Returns the error of linking the legacy object after an instruction of the section `prog`, which
-/// follows the ELF header, is replaced.
+/// Replaces an instruction in section `prog` of the legacy object and returns the error of linking
+/// it. The section follows the ELF header.
 fn with_insn(slot: usize, bytes: [u8; 8]) -> String {
     let mut data = LEGACY.to_vec();
     data[64 + slot * 8..][..8].copy_from_slice(&bytes);

@@ -26,7 +26,7 @@ pub struct UnlinkedObject {
 #[derive(Clone, Debug)]
 struct Function {
     insns: Vec<Insn>,
-    /// Functions that instructions call, and variables whose addresses they load, by slot.
+    /// The function that each instruction calls, or the variable whose address it loads, by slot.
     referents: BTreeMap<usize, Referent>,
 }
 
@@ -34,7 +34,7 @@ struct Function {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Referent {
     /// Name of the symbol. If no symbol starts at the address, the name of a symbol or section
-    /// before it, and the distance in bytes.
+    /// before the address, and the distance to it in bytes.
     pub name: String,
     /// Kind of the variable; [`VariableKind::Other`] for a function.
     pub kind: VariableKind,
@@ -54,8 +54,8 @@ pub enum VariableKind {
 /// A function, with the functions that it calls.
 #[derive(Clone, Debug)]
 pub struct UnlinkedProgram {
-    /// Code of the entry function, then of the others in the order of calls. A call of a function
-    /// that is not part of the program is a [`Call::Kfunc`].
+    /// Code of the entry function, followed by the other functions in the order of calls. A call of
+    /// a function that is not part of the program is a [`Call::Kfunc`].
     pub code: BpfProgram,
     /// Variables whose addresses instructions load, by slot.
     pub variables: BTreeMap<usize, Referent>,

@@ -27,9 +27,9 @@ use crate::SlotRef;
 use crate::btf::{self, FuncRecord, Strings};
 
 impl Object {
-    /// Encodes an object file with `programs` in place of the programs of this object. They use the
-    /// maps of this object, with their current definitions and content. If a slot contains a
-    /// program, the file refers to the first of `programs` with the same number.
+    /// Encodes an object file that contains `programs` in place of the programs of this object.
+    /// They use the maps of this object, with their current definitions and content. If a map slot
+    /// contains a program, the file refers to the first of `programs` with the same number.
     ///
     /// Functions that several programs share are written once. Names that are in use, or that the
     /// kernel rejects, change: `PART:MAP` becomes `PART_MAP`.

@@ -96,7 +96,7 @@ impl Builder {
         self.jump(step, Some(to));
     }
 
-    /// Adds a block that branches on the bit that `of` computes; `None` stands for the exit.
+    /// Adds a block that branches on the bit that `of` computes; a target of `None` is the exit.
     pub fn branch(
         &mut self,
         of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,

@@ -21,7 +21,7 @@ fn join(objects: &[Object], shared: impl Fn((usize, usize), (usize, usize)) -> b
     Object::join(&parts, shared)
 }
 
-/// Returns the instruction that the joined object must have for an instruction of a part.
+/// Returns the instruction that the joined object must have in place of an instruction of a part.
 fn moved(insn: Insn, maps: &[usize]) -> Insn {
     match insn {
         Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {

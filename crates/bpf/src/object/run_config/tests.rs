@@ -1,4 +1,4 @@
-//! Tests of valid and invalid settings in compiled objects.
+//! Tests that read valid and invalid settings of compiled objects.
 
 use super::*;
 

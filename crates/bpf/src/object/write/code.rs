@@ -14,7 +14,7 @@ const TEXT: &str = ".text";
 pub(super) struct Layout<'a> {
     /// Sections in the order of writing, each with its functions.
     pub sections: Vec<(&'a str, Vec<usize>)>,
-    /// Index of the section, and offset in the section in bytes, by function.
+    /// For each function, the index of its section, and its offset in the section in bytes.
     pub places: Vec<(usize, u32)>,
 }
 
@@ -67,7 +67,8 @@ pub(super) enum Target<'a> {
     Call(usize),
     /// The address of the global function with this index.
     Address(usize),
-    /// An address in the layout's section with this index, at the offset in the instruction.
+    /// An address in the section with this index in the layout. The instruction contains the
+    /// offset.
     Section(usize),
     /// A call of a kernel function.
     Kernel(&'a str),
@@ -77,12 +78,12 @@ pub(super) enum Target<'a> {
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub bytes: Vec<u8>,
-    /// Relocations by offset in the function, in bytes.
+    /// Relocations, each with its offset from the start of the function in bytes.
     pub relocations: Vec<(u64, Target<'a>)>,
 }
 
-/// Generates the code of a function. `callees` are the indices in the plan of its program's
-/// subprograms.
+/// Generates the code of a function. `callees` are the indices that the subprograms of its program
+/// have in the plan.
 pub(super) fn code<'a>(
     function: &Planned<'a>,
     object: &Object,

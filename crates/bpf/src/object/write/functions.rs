@@ -31,7 +31,7 @@ pub(super) struct Planned<'a> {
 pub(super) struct Plan<'a> {
     /// Entry functions in the order of the programs, then subprograms.
     pub functions: Vec<Planned<'a>>,
-    /// Index in `functions` of each subprogram of each program.
+    /// For each program, the indices in `functions` of its subprograms.
     pub function_indices: Vec<Vec<usize>>,
 }
 
@@ -119,7 +119,8 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
     Ok(Plan { functions, function_indices })
 }
 
-/// Numbers the items in the order of first occurrence; equal items get the same number.
+/// Returns a number for each item. Numbers are assigned in the order of first occurrence; equal
+/// items get the same number.
 fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut number = |item| {
@@ -129,7 +130,7 @@ fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usiz
     items.map(&mut number).collect()
 }
 
-/// Checks the invariants of [`BpfProgram`] and the preconditions of writing.
+/// Checks that a program has the form that [`BpfProgram`] promises, and that it can be written.
 fn check(program: &BpfProgram) -> Result<(), WriteError> {
     let slots = program.insns.len();
     let firsts: Vec<usize> = program.subprograms.iter().map(|s| s.first).collect();

@@ -26,8 +26,8 @@ pub(super) fn lines(
     layout.by_section(plan, |function, offset| of_function(function, offset, strings))
 }
 
-/// Returns the records of a function: one at its start, which the kernel requires, and one at each
-/// change of the line. An unknown line has number 0.
+/// Returns the records of a function: one at its start, which the kernel requires, and one wherever
+/// the line changes. An unknown line has number 0.
 fn of_function(function: &Planned, offset: u32, strings: &mut Strings) -> Vec<LineRecord> {
     let (first, end) = function.range();
     let program = function.program;

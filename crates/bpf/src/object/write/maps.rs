@@ -25,7 +25,7 @@ pub(super) struct Defined {
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
-    /// Initialised slots, with offset in the section and content.
+    /// Initialised slots: for each, the offset in the section and the program or map in the slot.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -121,8 +121,9 @@ pub(super) fn names(object: &Object) -> Vec<String> {
 /// Maximum size of the section of definitions, in bytes.
 const LIMIT: u32 = 64 << 20;
 
-/// Finds a variable of the original object whose type describes the map. Returns the numbers of
-/// variable and type, and the offset of the member `values` in bytes. Ignores variables in `used`.
+/// Finds a variable of the original object whose type describes the map. Returns the numbers of the
+/// variable and of its type, and the offset of the member `values` in bytes. Ignores variables in
+/// `used`.
 fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, TypeId, Option<u32>)> {
     let btf = types.original?;
     let sections = types.original_sections(".maps");
@@ -142,7 +143,7 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
     )
 }
 
-/// Returns true if the definition `read`, with the slots of `def`, equals `def`.
+/// Returns true if the definition `read` equals `def` after it gets the slots of `def`.
 fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
     let filled = MapDef {
@@ -209,8 +210,8 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     Ok((types.structure(size, &members), Some(size)))
 }
 
-/// Returns the section name for a map with global data: the map's own name if loaders recognise it
-/// and no other map has it.
+/// Returns the section name for a map with global data. This is the map's own name if loaders
+/// recognise it and no other map has it.
 fn section_name(def: &MapDef, taken: &[String]) -> String {
     let free = |name: &String| is_data_section(name) && !taken.contains(name);
     let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));
@@ -226,8 +227,8 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
     std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
-/// Returns the variables of a section of global data, with true for global ones. Adds the section
-/// to the types if the types describe its variables.
+/// Returns the variables of a section of global data, each with true if it is global. Adds the
+/// section to the types if the types describe its variables.
 fn describe<'a>(
     object: &'a Object,
     types: &mut Types<'a>,

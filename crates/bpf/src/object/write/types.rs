@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::btf::{FuncLinkage, IntType, Kind, RawMember, SecVar, TypeId, VarLinkage};
 use crate::{Btf, Object};
 
-/// Types under construction. Original types keep their numbers.
+/// The types of a written object under construction. Original types keep their numbers.
 #[derive(Debug)]
 pub(super) struct Types<'a> {
     pub original: Option<&'a Btf>,
@@ -15,8 +15,8 @@ pub(super) struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// Copies the types of the object without its sections, which are written anew. Drops external
-    /// variables and makes external functions global, because the kernel rejects both.
+    /// Copies the types of the object except its sections, which are written anew. Drops external
+    /// variables and makes external functions global, because the kernel rejects external ones.
     pub fn new(object: &'a Object) -> Self {
         let original = object.btf.as_ref();
         let mut btf = original.cloned().unwrap_or_else(Btf::empty);
@@ -102,7 +102,8 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
     }
 
-    /// Returns a global variable of this name and type: `known` if it matches, otherwise a new one.
+    /// Returns the type number of a global variable with this name and type. This is `known` if it
+    /// matches, otherwise a new one.
     pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
         let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
         let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
