@@ -1,5 +1,6 @@
-//! Comparison of two programs in the kernel that should be equivalent. Each packet runs in both,
-//! each with its own maps; then action, packet, metadata and map content are compared.
+//! Compares two programs in the kernel that should be equivalent. Each packet runs in both
+//! programs, each of which has its own maps. Then action, packet, metadata and map content are
+//! compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,26 +8,26 @@ use std::fmt;
 use crate::error::{MapError, RunError};
 use crate::{LoadedProgram, Map, TestRun};
 
-/// A difference between two programs.
+/// A difference between the results of two programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Different return values.
+    /// The programs return different values.
     Result {
         /// Return value of the first program.
         first: u32,
         /// Return value of the second program.
         second: u32,
     },
-    /// Different packets after the run.
+    /// The programs leave different packets.
     Packet {
-        /// Packet after the first program.
+        /// The packet that the first program left.
         first: Vec<u8>,
-        /// Packet after the second program.
+        /// The packet that the second program left.
         second: Vec<u8>,
     },
-    /// Different metadata after the run.
+    /// The programs leave different metadata.
     Metadata,
-    /// Different content of a map.
+    /// A map has different content in the two programs.
     Map {
         /// Name of the map.
         name: String,
@@ -63,7 +64,8 @@ pub fn compare(
     Ok(difference(&a, &b))
 }
 
-/// Compares two results: action, packet and metadata.
+/// Compares the results of two test runs: action, packet and metadata. Returns `None` if they are
+/// equal.
 pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
     if a.return_value != b.return_value {
         Some(Difference::Result { first: a.return_value, second: b.return_value })
@@ -76,11 +78,11 @@ pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
     }
 }
 
-/// Compares the content of the maps of two programs, by name. Maps that cannot be read, such as
-/// ring buffers, are skipped.
+/// Compares those maps of two programs that have the same name. Maps that cannot be read, such as
+/// ring buffers, are skipped. Returns the first difference, if any.
 ///
 /// # Errors
-/// If reading a map fails.
+/// If the content of a map cannot be read.
 pub fn compare_maps(
     first: &LoadedProgram,
     second: &LoadedProgram,
@@ -98,7 +100,8 @@ pub fn compare_maps(
     Ok(None)
 }
 
-/// Elements of a map, by key; per-CPU maps have several values for each key.
+/// The content of a map: the values of each key. Per-CPU maps have several values for a key, other
+/// maps have one.
 pub type Content = BTreeMap<Vec<u8>, Vec<Vec<u8>>>;
 
 /// Reads the content of a map.

@@ -1,4 +1,4 @@
-//! Encoding of an object's BTF for the kernel. Types keep their ids.
+//! Encodes the BTF of an object for the kernel. Each type keeps its id.
 //!
 //! The kernel checks BTF more strictly than compilers. As libbpf does for older kernels, the
 //! encoder replaces types that the kernel may reject and that loading does not need. Variables and
@@ -19,7 +19,8 @@ use slowpath_bpf::btf::{EnumType, FuncLinkage, Kind, Param, RawMember, StringId,
 const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 const HEADER: u32 = 24;
 
-/// Encodes types as a `.BTF` section, with the given functions marked as static.
+/// Encodes types as a `.BTF` section. The functions named in `static_functions` are marked as
+/// static.
 pub fn encode(btf: &Btf, static_functions: &[&str]) -> Vec<u8> {
     let mut writer = Writer {
         btf,
@@ -66,7 +67,8 @@ impl<'a> Writer<'a> {
         offset
     }
 
-    /// Writes the three words that every type starts with; `flag` is the highest bit of the second.
+    /// Writes the three words that every type starts with. `flag` is the highest bit of the second
+    /// word.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, len: usize, third: u32) {
         let name = self.string(self.btf.string(name));
         self.word(name);

@@ -1,9 +1,9 @@
-//! Counts the instructions that the kernel executes: each basic block gets an addition to a
-//! counter. The rest of the program is unchanged. The additions use dead registers, or save
-//! registers on the stack below the program's own data.
+//! Counts the instructions that the kernel executes. For this, each basic block of a program gets
+//! an addition to a counter, and the rest of the program is unchanged. The additions use dead
+//! registers, or save registers on the stack below the program's own data.
 //!
-//! The counter is a separate map, numbered behind those of the object. The count includes functions
-//! that helpers call back, but not the work of helpers themselves.
+//! The counter is a separate map, whose number is higher than those of the object's maps. The count
+//! includes functions that helpers call back, but not the work of helpers themselves.
 
 mod answers;
 mod rewrite;
@@ -19,22 +19,23 @@ use crate::error::{LoadError, MapError, RunError};
 use crate::loaded::{LoadedProgram, TestRun};
 use crate::retry::retry;
 
-/// Name of the counter's map.
+/// Name of the map that contains the counter.
 const NAME: &str = "slowpath.count";
 
-/// A loaded program that counts its instructions.
+/// A loaded program that counts the instructions that it executes.
 #[derive(Debug)]
 pub struct CountingProgram {
     loaded: LoadedProgram,
     counter: usize,
-    /// True if the upper bits of the counter sum up weights of blocks.
+    /// True if the upper bits of the counter contain a sum of pseudo-random numbers.
     weighted: bool,
 }
 
-/// Sums over the executed blocks.
+/// Sums over all blocks that were executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Instructions of all repetitions; modulo 2^32 if the program was loaded for fingerprints.
+    /// Number of instructions in all repetitions. It is counted modulo 2^32 if the program was
+    /// loaded for fingerprints.
     pub instructions: u64,
     /// Sum of the pseudo-random numbers of all executed blocks, modulo 2^64. Each execution of a
     /// block adds the block's number once.
@@ -54,7 +55,7 @@ impl CountingProgram {
         CountingProgram { loaded, counter, weighted }
     }
 
-    /// Returns the loaded program, which has the object's maps and the counter.
+    /// Returns the loaded program, whose maps include the counter.
     pub fn loaded(&self) -> &LoadedProgram {
         &self.loaded
     }
@@ -83,11 +84,11 @@ impl CountingProgram {
         if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
     }
 
-    /// Calls `run`, and returns its result with the tally of all runs of the program that it makes.
-    /// If a signal can end `run` early, retry the whole call with [`retry`].
+    /// Calls `run`. Returns its result together with the tally of all runs of the program that it
+    /// makes. A signal can end `run` early. To handle this, retry the whole call with [`retry`].
     ///
     /// # Errors
-    /// Errors of `run`, and an error if the counter cannot be read.
+    /// The errors that `run` returns, and an error if the counter cannot be read.
     pub fn tally<T, E: From<RunError>>(
         &self,
         run: impl FnOnce(&LoadedProgram) -> Result<T, E>,
@@ -104,13 +105,13 @@ impl CountingProgram {
     }
 }
 
-/// Returns the definition of the counter's map.
+/// Returns the definition of the map that contains the counter.
 pub(crate) fn counter() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// Adds the counting code to a program, and replaces calls by `answers`. `counter` is the number of
-/// the counter's map.
+/// Adds instructions that count to a program, and replaces the calls listed in `answers` by fixed
+/// results. `counter` is the number of the map that contains the counter.
 pub(crate) fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -127,7 +128,7 @@ pub(crate) fn counting(
     Ok(counting)
 }
 
-/// Replaces calls by `answers`, without counting.
+/// Replaces the calls listed in `answers` by fixed results, without adding instructions that count.
 pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
     rewrite::answering(program, answers)
         .map_err(|reason| LoadError::NotAnswered { program: program.name.clone(), reason })

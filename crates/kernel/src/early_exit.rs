@@ -1,9 +1,9 @@
-//! Programs that can be made to exit early at chosen instructions, called places.
+//! Makes programs exit early at chosen instructions, called places.
 //!
-//! A check in front of each place decides whether to exit there. One program contains the checks of
-//! all places, and a word in a separate map selects the place ([`ExitSelector::select`]). Therefore
-//! runs that end at different places execute the same code. The verifier does not know the word, so
-//! it keeps the code after each check.
+//! A check before each place decides whether the program exits there. One program contains the
+//! checks of all places, and a word in a separate map selects the place ([`ExitSelector::select`]).
+//! Therefore runs that end at different places execute the same code. The verifier does not know
+//! the value of the word, so it keeps the code after each check.
 //!
 //! A program can exit early only in its entry function, and only where it holds no lock and no
 //! reference. The verifier rejects a check in any other place.
@@ -21,15 +21,15 @@ use crate::{Kernel, LoadedProgram};
 
 pub use rewrite::{EXIT_ACTION, exit_points};
 
-/// Instructions of a check that does not exit; a 64-bit immediate load counts as one.
+/// Number of instructions of a check if it does not exit. A 64-bit immediate load counts as one.
 pub const CHECK_INSNS: u64 = 3;
-/// Instructions that exit, after the check.
+/// Number of instructions that are executed after the check to exit.
 pub const EXIT_INSNS: u64 = 2;
 
-/// Name of the map with the word that selects the place.
+/// Name of the map that contains the word which selects the place.
 const NAME: &str = "slowpath.cut";
 
-/// A handle that selects the place where a loaded program exits.
+/// Selects the place at which a loaded program exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitSelector {
     map: usize,
@@ -40,8 +40,8 @@ impl ExitSelector {
         ExitSelector { map }
     }
 
-    /// Selects the place where the program exits, by its index in the `places` passed on loading.
-    /// With `None`, the program runs to its end.
+    /// Selects the place at which the program exits, by its index in the `places` that were passed
+    /// when it was loaded. With `None`, the program runs to its end.
     ///
     /// # Errors
     /// If the map cannot be written.
@@ -52,14 +52,14 @@ impl ExitSelector {
     }
 }
 
-/// Returns the definition of the map with the word that selects the place.
+/// Returns the definition of the map that contains the word which selects the place.
 fn word() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(NAME) }
 }
 
 impl Kernel {
-    /// Like [`Kernel::load_with_answers`], but the program can be made to exit early: in front of
-    /// the instructions at the slots `places`.
+    /// Like [`Kernel::load_with_answers`], but the program can be made to exit early, before the
+    /// instruction at one of the slots `places`.
     ///
     /// # Errors
     /// As [`Kernel::load_with_answers`]; [`LoadError::NoEarlyExit`] if the program cannot exit at
@@ -77,8 +77,8 @@ impl Kernel {
         Ok((self.load_reachable(object, program, reachable, &further)?, ExitSelector::new(number)))
     }
 
-    /// Like [`Kernel::load_with_exits`], but all programs count their instructions, as those of
-    /// [`Kernel::load_fingerprinted`] do. The count includes the code of early exits:
+    /// Like [`Kernel::load_with_exits`], but all programs count their instructions in the same way
+    /// as those of [`Kernel::load_fingerprinted`]. The count includes the code of early exits:
     /// [`CHECK_INSNS`] for each check, and [`EXIT_INSNS`] for an exit.
     ///
     /// # Errors
@@ -101,9 +101,9 @@ impl Kernel {
         Ok((CountingProgram::new(loaded, counter, true), ExitSelector::new(number)))
     }
 
-    /// Finds the reachable programs. Inserts checks at the slots `places` of the entry, and
-    /// replaces its calls by `answers`. `number` is the number of the map with the word that
-    /// selects the place.
+    /// Finds the programs that can be reached. Inserts checks before the slots `places` of the
+    /// entry, and replaces its calls that are listed in `answers`. `number` is the number of the
+    /// map that contains the word which selects the place.
     fn cut(
         &self,
         object: &Object,

@@ -1,4 +1,4 @@
-//! Errors of loading and running programs, and of maps and devices. Each is printed as one line.
+//! Errors of loading and running programs, and of using maps and devices. Each message is one line.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::Context;
 use crate::retry::Interruptible;
 use crate::unavailable::Unavailable;
 
-/// A failure to load a program.
+/// An error that prevents a program from being loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The object file cannot be parsed or linked.
@@ -23,37 +23,37 @@ pub enum LoadError {
         /// Type of the program.
         kind: ProgramKind,
     },
-    /// The program calls a function that the running kernel lacks.
+    /// The program calls a kernel function that the running kernel does not have.
     #[error("program {program} calls {function}, which this kernel has not; try a newer kernel")]
     NoKernelFunction {
-        /// Name of the program.
+        /// Name of the program that makes the call.
         program: String,
-        /// Name of the function.
+        /// Name of the kernel function.
         function: String,
     },
-    /// A map cannot be created or filled.
+    /// The kernel did not create or fill a map.
     #[error("map {map} ({definition}): the kernel does not {action} it: {cause}; {hint}")]
     Map {
         /// Name of the map.
         map: String,
         /// Type, sizes and flags of the map.
         definition: String,
-        /// The step that failed.
+        /// What the kernel did not do with the map.
         action: &'static str,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
         /// Advice to the user.
         hint: &'static str,
     },
-    /// The verifier rejects the program.
+    /// The verifier rejected the program.
     #[error("program {program}: the kernel's verifier says: {reason}{note}{}", hint_suffix(.hint))]
     Rejected {
         /// Name of the program.
         program: String,
         /// The verifier's message after the last instruction that it visited.
         reason: String,
-        /// In brackets: that instruction, its source line if known, and an earlier problem that may
-        /// be the cause.
+        /// Text in brackets: the last instruction that the verifier visited, its source line if
+        /// known, and an earlier problem that may be the cause.
         note: String,
         /// Advice to the user; empty if there is none.
         hint: &'static str,
@@ -68,7 +68,7 @@ pub enum LoadError {
         /// The reason, in a few words.
         reason: &'static str,
     },
-    /// The program cannot be made to exit early at a requested instruction.
+    /// The program cannot be changed so that it exits early at a requested instruction.
     #[error("program {program}: it cannot end where it is to: {reason}")]
     NoEarlyExit {
         /// Name of the program.
@@ -76,7 +76,7 @@ pub enum LoadError {
         /// The reason, in a few words.
         reason: &'static str,
     },
-    /// The program's helper calls cannot be replaced by fixed results.
+    /// A helper call of the program cannot be replaced by a fixed result.
     #[error("program {program}: its calls cannot be answered: {reason}")]
     NotAnswered {
         /// Name of the program.
@@ -84,7 +84,7 @@ pub enum LoadError {
         /// The reason, in a few words.
         reason: &'static str,
     },
-    /// The program's exits cannot be replaced by code that records its action.
+    /// An exit of the program cannot be replaced by code that records the program's action.
     #[error("program {program}: what it does to frames cannot be recorded: {reason}")]
     NotRecorded {
         /// Name of the program.
@@ -92,17 +92,17 @@ pub enum LoadError {
         /// The reason, in a few words.
         reason: &'static str,
     },
-    /// The kernel rejects the program before verification.
+    /// The kernel rejected the program before it was verified.
     #[error("program {program}: the kernel does not load it: {cause}; {}", load_hint(.cause))]
     Refused {
-        /// Name of the program.
+        /// Name of the program that was rejected.
         program: String,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
 }
 
-/// A failure to run a packet.
+/// An error that prevents a program from running on a packet.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The packet is shorter than an Ethernet header, which test runs need.
@@ -111,12 +111,12 @@ pub enum RunError {
         /// Length of the packet in bytes.
         len: usize,
     },
-    /// The kernel does not run the program on the packet.
+    /// The kernel did not run the program on the packet.
     #[error("the kernel does not run a packet of {len} bytes: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.
         len: usize,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
         /// Advice to the user.
         hint: &'static str,
@@ -127,7 +127,7 @@ pub enum RunError {
     /// The counter of instructions cannot be read.
     #[error("the counter of instructions is not there{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
     NoCount {
-        /// The error of reading the counter's map; `None` if the program has no such map.
+        /// The error when the counter's map was read; `None` if the program has no such map.
         cause: Option<MapError>,
     },
 }
@@ -139,7 +139,8 @@ impl Interruptible for RunError {
 }
 
 impl RunError {
-    /// Converts the kernel's error for a packet of `len` bytes, and adds advice on a likely cause.
+    /// Converts the error that the kernel returned for a packet of `len` bytes, and adds advice on
+    /// a likely cause.
     pub(crate) fn of(len: usize, context: &Context, cause: io::Error) -> RunError {
         if cause.raw_os_error() == Some(libc::EINTR) {
             return RunError::Interrupted;
@@ -155,7 +156,7 @@ impl RunError {
     }
 }
 
-/// A failure to read or write an element of a map.
+/// An error that prevents an element of a map from being read or written.
 #[derive(Debug, Error)]
 pub enum MapError {
     /// A key or value has the wrong length.
@@ -163,7 +164,7 @@ pub enum MapError {
     Length {
         /// Name of the map.
         map: String,
-        /// "key" or "value".
+        /// What has the wrong length: "key" or "value".
         what: &'static str,
         /// Actual length in bytes.
         len: usize,
@@ -192,131 +193,133 @@ pub enum MapError {
         /// Name of the map.
         map: String,
     },
-    /// The kernel does not share the ring buffer's reader and writer positions.
+    /// The kernel did not give access to the positions of the ring buffer's reader and writers.
     #[error("map {map}: the kernel does not share the ring buffer's positions: {cause}")]
     Shared {
         /// Name of the map.
         map: String,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// The kernel rejects the operation.
+    /// The kernel rejected an operation on an element.
     #[error("map {map}: the kernel does not {action} the element{}: {cause}", key_suffix(.key))]
     Kernel {
         /// Name of the map.
         map: String,
-        /// The step that failed.
+        /// What the kernel did not do with the element.
         action: &'static str,
-        /// The element's key; empty if elements have no keys.
+        /// Key of the element. It is empty for maps without keys.
         key: Vec<u8>,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
 }
 
-/// A failure to install map content.
+/// An error that prevents map content from being installed.
 #[derive(Debug, Error)]
 pub enum InstallError {
-    /// The program has no such map.
+    /// The program does not have a map with this name.
     #[error("there is no map {map}")]
     NoMap {
-        /// Name of the map.
+        /// Name of the missing map.
         map: String,
     },
-    /// An element cannot be written.
+    /// An element could not be written.
     #[error(transparent)]
     Element(#[from] MapError),
-    /// An `AF_XDP` socket, as target of redirects, cannot be created.
+    /// No `AF_XDP` socket, which redirects could refer to, could be created.
     #[error("no socket to redirect packets to: {cause}")]
     Socket {
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// No perf event can be opened to receive the program's events.
+    /// No perf event could be opened, so nothing receives the events that the program sends.
     #[error(
         "nobody can listen to what the program sends by bpf_perf_event_output: {cause}; it \
              needs CAP_PERFMON"
     )]
     Listener {
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// An inner map of a map of maps cannot be created.
+    /// An inner map of a map of maps could not be created.
     #[error(transparent)]
     Inner(#[from] LoadError),
 }
 
-/// A failure to create a private network namespace or a device in it.
+/// An error that prevents a private network namespace or a device in it from being created.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
-    /// The kernel does not create or enter a namespace.
+    /// The kernel did not create or enter a namespace.
     #[error(transparent)]
     Refused(#[from] Unavailable),
-    /// A device cannot be created, found or configured.
+    /// A device could not be created, found or configured.
     #[error("network device {device}: the kernel does not {action} it: {cause}")]
     Device {
         /// Name or number of the device.
         device: String,
-        /// The step that failed.
+        /// What the kernel did not do with the device.
         action: &'static str,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// The thread that is to enter the namespace cannot be started.
+    /// The thread that would enter the namespace could not be started.
     #[error("no thread to be in a network namespace starts: {cause}; stop other work")]
     Thread {
-        /// The system's error.
+        /// The error of the operating system.
         cause: io::Error,
     },
 }
 
-/// A failure to attach a program to a device.
+/// An error that prevents a program from being attached to a device.
 #[derive(Debug, Error)]
 pub enum LinkError {
-    /// The device's namespace cannot be entered.
+    /// The namespace of the device could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The kernel does not attach the program.
+    /// The kernel did not attach the program.
     #[error("the kernel does not attach the program to device {device}: {cause}{}", hint_suffix(.hint))]
     Kernel {
-        /// The number of the device in its namespace.
+        /// Interface index of the device in its namespace.
         device: u32,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
         /// Advice to the user; empty if there is none.
         hint: &'static str,
     },
 }
 
-/// A failure to run frames on a virtual device or to record them.
+/// An error that prevents frames from being run on a virtual device, or their results from being
+/// recorded.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// The network namespace or its devices cannot be created.
+    /// The network namespace or its devices could not be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The program cannot be attached.
+    /// The program could not be attached to the device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The map of records cannot be created or accessed, or the program that fills it cannot be
-    /// loaded.
+    /// The map with the records could not be created or accessed, or the program that fills it
+    /// could not be loaded.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
-        /// The step that failed.
+        /// What the kernel did not do with the records.
         action: &'static str,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
 }
 
-/// Formats the key of an element as a suffix of the word "element"; empty without a key.
+/// Formats the key of an element as the end of a phrase with the word "element". Returns an empty
+/// text without a key.
 fn key_suffix(key: &[u8]) -> String {
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     if key.is_empty() { digits } else { format!(" with key {digits}") }
 }
 
 impl LinkError {
-    /// Converts the kernel's error for attaching a program to a device, and adds advice on a likely
-    /// cause. `native` is true for a program that runs in the driver.
+    /// Converts the error that the kernel returned for attaching a program to a device, and adds
+    /// advice on a likely cause. `native` is true if the program was to run in the driver.
     pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
         let hint = match cause.raw_os_error() {
             Some(libc::EBUSY) => "it has a program already",
@@ -330,12 +333,12 @@ impl LinkError {
     }
 }
 
-/// Formats a hint as a suffix of a message; empty without a hint.
+/// Formats a hint as the end of a message. Returns an empty text without a hint.
 fn hint_suffix(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }
 
-/// Returns advice for an error of loading without a verifier message.
+/// Returns advice for an error of loading for which the verifier gave no message.
 fn load_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",

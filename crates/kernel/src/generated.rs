@@ -1,4 +1,4 @@
-//! Generation of helper programs, which run before or around a program that is timed or run live.
+//! Generates helper programs. They run before or around a program that is timed or run live.
 
 mod assembly;
 mod entry;
@@ -14,29 +14,29 @@ pub use entry::Entry;
 use crate::LoadedProgram;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
-/// The only key of maps with one element.
+/// The only key of a map with one element.
 pub const KEY: [u8; 4] = [0; 4];
 
-/// A failure to load a generated program or to connect it with another.
+/// An error that prevents a generated program from being loaded or connected with another one.
 #[derive(Debug, Error)]
 pub enum GeneratedError {
-    /// The kernel rejects the program or a map that it needs.
+    /// The kernel rejected the program, or a map that it needs.
     #[error("the kernel refuses {what} that measuring needs: {cause}")]
     Refused {
-        /// Kind of the rejected object.
+        /// What the kernel rejected, in words.
         what: &'static str,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// The kernel does not accept a program as target of a tail call.
+    /// The kernel does not allow that another program tail-calls this program.
     #[error("the kernel does not let the program be called by another one: {cause}")]
     Selected {
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
 }
 
-/// Creates a map of one element.
+/// Creates a map that has one element.
 pub fn map(
     name: &str,
     kind: MapKind,
@@ -47,7 +47,8 @@ pub fn map(
         .map_err(|cause| GeneratedError::Refused { what: "a map", cause })
 }
 
-/// Loads generated code. With `fragments`, the program accepts multi-buffer packets.
+/// Loads generated code as a program. With `fragments`, the program accepts packets in several
+/// buffers.
 pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<LoadedProgram, GeneratedError> {
     LoadedProgram::generated(name, &code.code(), fragments)
         .map_err(|cause| GeneratedError::Refused { what: "a program", cause })

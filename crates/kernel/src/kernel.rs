@@ -1,4 +1,4 @@
-//! The running kernel: a check that it can be used, and loading of programs.
+//! Checks that the running kernel can be used, and loads programs into it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,10 +16,10 @@ use crate::sys::{Cpus, load_btf};
 use crate::unavailable::{Attempt, Unavailable};
 use crate::{Context, Map, btf, map_creation, program, reachable};
 
-/// File with the kernel's own types.
+/// File that contains the types of the running kernel (BTF).
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// The running kernel, which can load and run XDP programs.
+/// The running kernel. Creating this value checks that it can load and run XDP programs.
 #[derive(Debug)]
 pub struct Kernel {
     cpus: Cpus,
@@ -42,7 +42,7 @@ impl Kernel {
         Err(Unavailable::observe(Attempt::Run, answer))
     }
 
-    /// Returns the number of possible CPUs. Per-CPU maps hold a value for each.
+    /// Returns the number of possible CPUs. Per-CPU maps have a value for each of them.
     pub fn cpus(&self) -> usize {
         self.cpus.count()
     }
@@ -51,12 +51,12 @@ impl Kernel {
         self.cpus
     }
 
-    /// Returns the kernel's own types; `None` if they cannot be read.
+    /// Returns the types of the running kernel, or `None` if they cannot be read.
     pub fn types(&self) -> Option<&Btf> {
         self.read_types().map(Arc::as_ref)
     }
 
-    /// Returns the kernel's own types as a shared handle, because a copy would be large.
+    /// Returns the types of the running kernel as a shared handle, because a copy would be large.
     pub fn shared_types(&self) -> Option<Arc<Btf>> {
         self.read_types().cloned()
     }
@@ -66,7 +66,7 @@ impl Kernel {
         self.types.get_or_init(read).as_ref()
     }
 
-    /// Loads the program with this number in [`Object::programs`], and creates the maps that it can
+    /// Loads the program with this number in [`Object::programs`]. Creates the maps that it can
     /// reach, with the object's initial content. Also loads the programs in its program arrays.
     ///
     /// Some objects leave the size of a map to their own loader
@@ -76,8 +76,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Like [`Kernel::load`], but the program shares the maps of `other`, a loaded program of the
-    /// same object. Maps that `other` lacks are created.
+    /// Like [`Kernel::load`], but the program shares the maps of `other`, which is a loaded program
+    /// of the same object. Maps that `other` does not have are created.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -99,7 +99,7 @@ impl Kernel {
     }
 
     /// Loads the instructions as a program without maps. With `fragments`, the program accepts
-    /// multi-buffer packets.
+    /// packets in several buffers.
     ///
     /// # Errors
     /// [`LoadError::Refused`] if the kernel rejects the instructions.
@@ -125,11 +125,11 @@ impl Kernel {
         Ok(reachable::find_reachable(object, program, &|| self.types())?.maps)
     }
 
-    /// Like [`Kernel::load`], but replaces helper calls of the program by `answers`. The programs
-    /// that it tail-calls are unchanged.
+    /// Like [`Kernel::load`], but replaces the helper calls listed in `answers` by fixed results.
+    /// The programs that it tail-calls are unchanged.
     ///
     /// # Errors
-    /// As [`Kernel::load`], and if an answer does not fit its call.
+    /// As [`Kernel::load`], and if an answer does not fit the call that it replaces.
     pub fn load_with_answers(
         &self,
         object: &Object,
@@ -158,8 +158,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Like [`Kernel::load`] for the program with the number of `program`, but loads the
-    /// instructions of `program` in its place. They must not use other maps.
+    /// Like [`Kernel::load`] for the program with the number of `program`, but with the
+    /// instructions of `program` in its place. These instructions must not use other maps.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -174,7 +174,7 @@ impl Kernel {
         self.load_reachable(object, number, reachable, &[])
     }
 
-    /// Like [`Kernel::load`], but all programs count their executed instructions.
+    /// Like [`Kernel::load`], but all programs count the instructions that they execute.
     pub fn load_counted(
         &self,
         object: &Object,
@@ -183,7 +183,8 @@ impl Kernel {
         self.load_counted_with_answers(object, program, &[])
     }
 
-    /// Like [`Kernel::load_with_answers`], but all programs count their executed instructions.
+    /// Like [`Kernel::load_with_answers`], but all programs count the instructions that they
+    /// execute.
     pub fn load_counted_with_answers(
         &self,
         object: &Object,
@@ -224,8 +225,8 @@ impl Kernel {
         Ok(CountingProgram::new(loaded, number, weighted))
     }
 
-    /// Loads programs and creates their maps, and `further` maps with numbers above those of the
-    /// object's maps.
+    /// Loads the programs and creates their maps. Also creates the maps `further`, whose numbers
+    /// are higher than those of the object's maps.
     pub(crate) fn load_reachable(
         &self,
         object: &Object,
@@ -236,8 +237,8 @@ impl Kernel {
         self.load_sharing(object, program, reachable, further, &BTreeMap::new())
     }
 
-    /// Like [`Kernel::load_reachable`], but uses the existing maps in `shared`, by number, instead
-    /// of creating them.
+    /// Like [`Kernel::load_reachable`], but uses the existing maps in `shared`, given by their
+    /// numbers, instead of creating them.
     fn load_sharing(
         &self,
         object: &Object,
@@ -287,7 +288,7 @@ fn static_functions(reachable: &reachable::Reachable) -> Vec<&str> {
     functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
 }
 
-/// Puts maps and programs into the slots of a map that the object initialises.
+/// Puts maps and programs into those slots of a map that the object initialises.
 fn fill(
     map: &Map,
     maps: &BTreeMap<usize, Map>,
@@ -319,7 +320,7 @@ fn not_found() -> io::Error {
 /// `XDP_PASS`.
 const PASS: u32 = 2;
 
-/// Loads `r0 = XDP_PASS; exit`.
+/// Loads a program that consists of `r0 = XDP_PASS; exit`.
 fn probe() -> io::Result<LoadedProgram> {
     let set = Insn::Alu {
         width: Width::W64,

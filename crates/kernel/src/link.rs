@@ -1,11 +1,12 @@
-//! A program attached to a device for the lifetime of a [`Link`].
+//! Attaches programs to devices. A program stays attached as long as its [`Link`] exists.
 //!
 //! Only an open file descriptor keeps the program attached. The kernel detaches it when the
 //! [`Link`] is dropped, or when the process ends for any reason.
 //!
-//! An attachment also makes test runs cheap. A run with several repetitions adds its program to the
-//! kernel's XDP dispatcher and removes it again, which waits for all CPUs (milliseconds). An
-//! attached program is in the dispatcher already (`bpf_prog_change_xdp` of `net/core/filter.c`).
+//! While a program is attached, its test runs are cheap. A test run with several repetitions adds
+//! its program to the kernel's XDP dispatcher and removes it again, which waits for all CPUs
+//! (milliseconds). An attached program is in the dispatcher already (`bpf_prog_change_xdp` of
+//! `net/core/filter.c`).
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -13,17 +14,18 @@ use crate::error::LinkError;
 use crate::sys::{attach_xdp, replace_xdp};
 use crate::{Device, LoadedProgram, Namespace};
 
-/// Stage of the receive path at which an attached program runs.
+/// Place in the receive path where an attached program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// In the kernel's generic code, after the packet has an `sk_buff`; all devices support it.
+    /// In the kernel's generic code, after the packet has got an `sk_buff`. All devices support
+    /// this.
     Generic,
-    /// In the driver, before the packet has an `sk_buff`; virtual Ethernet supports it, the
+    /// In the driver, before the packet gets an `sk_buff`. Virtual Ethernet supports this, and the
     /// loopback device does not.
     Native,
 }
 
-/// An attachment of a program to a device; dropping it detaches the program.
+/// An attachment of a program to a device. Dropping it detaches the program.
 #[derive(Debug)]
 pub struct Link {
     fd: OwnedFd,
@@ -31,10 +33,12 @@ pub struct Link {
 }
 
 impl LoadedProgram {
-    /// Attaches the program to a device of a namespace. A device has room for one program.
+    /// Attaches the program to a device of a namespace. At most one program can be attached to a
+    /// device.
     ///
     /// # Errors
-    /// If the device has a program already, lacks the mode, or is gone.
+    /// If a program is attached to the device already, the device does not support the mode, or it
+    /// was removed.
     pub fn attach(
         &self,
         namespace: &Namespace,
@@ -54,7 +58,7 @@ impl LoadedProgram {
 }
 
 impl Link {
-    /// Replaces the attached program by `program`.
+    /// Replaces the attached program by another one.
     ///
     /// # Errors
     /// If the kernel does not accept the program for the device.

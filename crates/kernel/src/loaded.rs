@@ -1,7 +1,7 @@
-//! A loaded program with its maps, and test runs of packets through it.
+//! A loaded program with its maps, and test runs of the program on packets.
 //!
-//! Durations are the kernel's averages over all repetitions, without the system call. They apply to
-//! this machine only.
+//! Durations are the kernel's averages over all repetitions, without the system call. They are
+//! valid only for this machine.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,30 +13,31 @@ use crate::program::load_generated;
 use crate::sys::{RawRun, test_run};
 use crate::{Context, Map, context};
 
-/// Shortest packet of a test run: an Ethernet header.
+/// Length of the shortest packet that test runs accept: an Ethernet header.
 const SHORTEST: usize = 14;
-/// Bytes by which a packet can grow: the room that the kernel keeps free around it.
+/// Number of bytes by which a packet can grow at most: the room that the kernel keeps free around
+/// it.
 const GROWTH: usize = 8192;
 
-/// A program in the kernel.
+/// A program in the kernel, with its maps.
 #[derive(Debug)]
 pub struct LoadedProgram {
     fd: OwnedFd,
-    /// Programs that it can tail-call, kept open: a program array drops its entries once no process
-    /// refers to the array.
+    /// Programs that this program can tail-call. They are kept open because a program array drops
+    /// its entries once no process refers to the array.
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
     fragments: bool,
 }
 
-/// The result of a test run.
+/// Result of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// The program's return value; valid actions are 0 (aborted) to 4 (redirect).
+    /// Return value of the program. Valid actions are 0 (aborted) to 4 (redirect).
     pub return_value: u32,
-    /// The packet after the last repetition.
+    /// The packet as the last repetition left it.
     pub packet: Vec<u8>,
-    /// The metadata in front of the packet after the last repetition.
+    /// The metadata in front of the packet, as the last repetition left it.
     pub metadata: Vec<u8>,
     /// Average duration of one repetition, in whole nanoseconds.
     pub duration: Duration,
@@ -51,21 +52,21 @@ impl LoadedProgram {
         LoadedProgram { fd, _callees: callees, maps, fragments: false }
     }
 
-    /// Loads generated code without types. With `fragments`, the program accepts multi-buffer
-    /// packets. The kernel keeps the maps that the code refers to.
+    /// Loads generated code as a program without types. With `fragments`, the program accepts
+    /// packets in several buffers. The kernel keeps the maps alive that the code refers to.
     pub(crate) fn generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Self> {
         let fd = load_generated(name, code, fragments)?;
         let program = LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new());
         Ok(program.with_fragments(fragments))
     }
 
-    /// Sets whether the program accepts multi-buffer packets (`SEC("xdp.frags")`).
+    /// Sets whether the program accepts packets in several buffers (`SEC("xdp.frags")`).
     pub(crate) fn with_fragments(self, fragments: bool) -> Self {
         LoadedProgram { fragments, ..self }
     }
 
-    /// Returns true if the program accepts multi-buffer packets. A program that does cannot
-    /// tail-call one that does not, nor the reverse.
+    /// Returns true if the program accepts packets in several buffers. Such a program cannot
+    /// tail-call a program that does not accept them, and vice versa.
     pub fn fragments(&self) -> bool {
         self.fragments
     }
@@ -74,8 +75,8 @@ impl LoadedProgram {
         self.fd.as_fd()
     }
 
-    /// Returns the map with this name, if the program can reach one. Maps of global data have the
-    /// name of their section.
+    /// Returns the map with this name, if the program can reach it. A map of global data has the
+    /// name of its section.
     pub fn map(&self, name: &str) -> Option<&Map> {
         self.maps.values().find(|map| map.definition().name == name)
     }
@@ -98,8 +99,8 @@ impl LoadedProgram {
     }
 
     /// Runs the program on a packet of at least 14 bytes, `repeat` times (0 counts as 1). Each
-    /// repetition starts with the packet, maps and context that the previous one left: even the
-    /// start of the packet is not restored (`bpf_test_run` of `net/bpf/test_run.c`).
+    /// repetition starts with the packet, maps and context that the previous one left. Not even the
+    /// start of the packet is restored (`bpf_test_run` of `net/bpf/test_run.c`).
     pub fn run(&self, packet: &[u8], repeat: u32) -> Result<TestRun, RunError> {
         self.run_in(packet, repeat, &Context::default())
     }
@@ -107,7 +108,7 @@ impl LoadedProgram {
     /// Like [`LoadedProgram::run`], but the packet has the metadata, device and queue of `context`.
     ///
     /// # Errors
-    /// If the kernel does not run the packet; [`RunError::Interrupted`] if a signal arrived before
+    /// If the kernel does not run the packet. [`RunError::Interrupted`] if a signal arrived before
     /// all repetitions were done.
     pub fn run_in(
         &self,

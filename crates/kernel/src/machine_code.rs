@@ -1,7 +1,7 @@
-//! The machine code of a program, by BPF instruction.
+//! Reads the machine code that the kernel compiled for each BPF instruction.
 //!
-//! The kernel reports the address of each source line's code. Therefore the program is loaded with
-//! one line record for each instruction, with the instruction's slot as its column. Such a record
+//! The kernel reports the address of the code for each source line. Therefore the program is loaded
+//! with one line record for each instruction, whose column is the instruction's slot. Such a record
 //! stays correct when the verifier replaces or removes other instructions.
 
 #[cfg(test)]
@@ -20,24 +20,25 @@ use crate::program::{self, Types};
 use crate::sys::{self, LINE, RawImage, load_btf};
 use crate::{Kernel, btf, reachable};
 
-/// The machine code of a program.
+/// The machine code of a program, with the part that belongs to each instruction.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
     /// The BPF instructions as passed to the kernel, by slot.
     pub insns: Vec<Insn>,
-    /// The code of all functions, concatenated.
+    /// The machine code of all functions, one after the other.
     pub bytes: Vec<u8>,
     parts: BTreeMap<usize, Range<usize>>,
 }
 
 impl MachineCode {
-    /// Returns the range of the bytes that the instruction at a slot was compiled to; `None` if the
-    /// verifier removed it. A function's prologue belongs to its first instruction.
+    /// Returns the range of the bytes to which the instruction at a slot was compiled. Returns
+    /// `None` if the verifier removed the instruction. The prologue of a function belongs to its
+    /// first instruction.
     pub fn part(&self, slot: usize) -> Option<Range<usize>> {
         self.parts.get(&slot).cloned()
     }
 
-    /// Returns the part that contains the byte at `offset`.
+    /// Returns the range of the instruction whose code contains the byte at `offset`.
     pub fn part_at(&self, offset: usize) -> Option<Range<usize>> {
         self.parts.values().find(|part| part.contains(&offset)).cloned()
     }
@@ -47,7 +48,7 @@ impl Kernel {
     /// Returns the machine code of the program with this number in [`Object::programs`].
     ///
     /// # Errors
-    /// As [`Kernel::load`]; also if the kernel does not compile programs, or does not disclose the
+    /// As [`Kernel::load`]. Also if the kernel does not compile programs, or does not show their
     /// code.
     pub fn machine_code(&self, object: &Object, program: usize) -> Result<MachineCode, LoadError> {
         let loaded = self.load(object, program)?;
@@ -89,7 +90,7 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
     Ok((Some(minimal), load_btf(&bytes)?))
 }
 
-/// Builds records of `struct bpf_line_info`, one for each instruction.
+/// Builds a record of `struct bpf_line_info` for each instruction.
 fn lines(insns: &[Insn]) -> Vec<u8> {
     let mut records = Vec::with_capacity(insns.len() * LINE);
     for (slot, insn) in insns.iter().enumerate() {
@@ -102,7 +103,8 @@ fn lines(insns: &[Insn]) -> Vec<u8> {
     records
 }
 
-/// Computes the range of code bytes of each slot: from its start to the start of the next one.
+/// Computes for each slot which bytes of code belong to it: from its start to the start of the next
+/// slot.
 fn parts(image: &RawImage) -> BTreeMap<usize, Range<usize>> {
     let (mut parts, mut from) = (BTreeMap::new(), 0);
     for &(address, length) in &image.functions {

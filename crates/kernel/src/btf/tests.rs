@@ -1,4 +1,4 @@
-//! Tests that encoded types are parsed with the same numbers, names and sizes.
+//! Tests that parsing encoded types returns the same numbers, names and sizes.
 
 use slowpath_bpf::btf::{FuncLinkage, Kind};
 use slowpath_bpf::{Btf, Object};

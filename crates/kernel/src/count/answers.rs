@@ -1,11 +1,12 @@
-//! Replacement of helper calls by fixed results that the kernel would not return in a test run.
+//! Replaces helper calls by fixed results, which the kernel would not return in a test run.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// Helpers without side effects. The program still calls them, so that runs take as long as before.
+/// Helpers without side effects. The program still calls them before their result is replaced, so
+/// that runs take as long as before.
 const PURE_HELPERS: [&str; 8] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -17,7 +18,8 @@ const PURE_HELPERS: [&str; 8] = [
     "bpf_get_smp_processor_id",
 ];
 
-/// A fixed result of a helper call. The program still makes the call if it has no side effects.
+/// A fixed result that replaces the result of a helper call. If the helper has no side effects, the
+/// program still calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Slot of the call in the loaded program.
@@ -26,18 +28,20 @@ pub struct Answer {
     pub helper: String,
     /// Return value of the call.
     pub result: u64,
-    /// Memory that the call writes: register of the pointer argument, offset in bytes, 4-byte word.
+    /// What the call writes to memory. Each item has the register of the pointer argument, the
+    /// offset in bytes, and a 4-byte word.
     pub writes: Vec<(u8, i16, u32)>,
 }
 
 impl Answer {
-    /// Returns true if the program still calls the helper, so that a run includes its time.
+    /// Returns true if the program still calls the helper, so that the time of a run includes the
+    /// call.
     pub fn is_called(&self) -> bool {
         PURE_HELPERS.contains(&self.helper.as_str())
     }
 }
 
-/// Returns the instructions that replace the call.
+/// Returns the instructions that replace the helper call.
 pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &'static str> {
     let called = match program.insns.get(answer.instruction) {
         Some(Insn::Call(Call::Helper(number))) if *number != TAIL_CALL => helper_name(*number),

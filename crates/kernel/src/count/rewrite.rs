@@ -1,4 +1,4 @@
-//! Inserts additions to a counter into a program.
+//! Inserts instructions into a program that add to a counter.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,22 @@ use slowpath_random::Random;
 use super::answers::{Answer, replacement};
 use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert_and_replace};
 
-/// Number of low bits of a weighted sum that count instructions.
+/// Number of low bits of the counter that count instructions. The bits above them add up the
+/// weights.
 pub const COUNT_BITS: u32 = 32;
 
-/// Weight that each execution of a block adds to the counter, besides its number of instructions.
+/// What each execution of a block adds to the counter besides its number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// No weights.
+    /// Nothing.
     None,
-    /// A pseudo-random number in the bits above [`COUNT_BITS`], derived from the block's first slot
-    /// and this program number.
+    /// A pseudo-random number in the bits above [`COUNT_BITS`]. It depends on the block's first
+    /// slot and on this number of the program.
     Random(usize),
 }
 
 impl Weights {
-    /// Returns the weight of the block that starts at a slot.
+    /// Returns the weight of the block that starts at a slot, if blocks have weights.
     fn weight(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
         let seed = (program as u64) << 32 ^ start as u64;
@@ -33,10 +34,11 @@ impl Weights {
     }
 }
 
-/// Inserts additions to the counter, and replaces calls by `answers`.
+/// Inserts the additions to the counter, and replaces the calls listed in `answers` by fixed
+/// results.
 ///
 /// # Errors
-/// A short reason, for example if a block has no room for the addition.
+/// A short reason, for example if a block has no room for the instructions that count.
 pub fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -55,18 +57,18 @@ pub fn counting(
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// Replaces calls by `answers`.
+/// Replaces the calls listed in `answers` by fixed results.
 ///
 /// # Errors
-/// A short reason if an answer does not fit its call.
+/// A short reason if an answer does not fit the call that it replaces.
 pub fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, &'static str> {
     insert_and_replace(program, &BTreeMap::new(), &replacements(program, answers)?)
 }
 
-/// Returns the instructions that replace calls with an answer, by slot of the call.
+/// Returns the instructions that replace the calls listed in `answers`, by the slot of each call.
 ///
 /// # Errors
-/// A short reason if an answer does not fit its call.
+/// A short reason if an answer does not fit the call that it replaces.
 pub fn replacements(
     program: &BpfProgram,
     answers: &[Answer],
@@ -94,7 +96,8 @@ fn block_starts(program: &BpfProgram) -> Vec<usize> {
     starts
 }
 
-/// Two scratch registers; those that hold a value are saved at stack offsets.
+/// Two registers for the inserted instructions. If a register holds a value, it is saved at a stack
+/// offset.
 struct Scratch {
     registers: [Register; 2],
     saved: Vec<(Register, i16)>,
@@ -135,8 +138,8 @@ impl Scratch {
     }
 }
 
-/// Returns the slot of a block where an addition saves the fewest registers (the first of several),
-/// and the registers to use there.
+/// Returns the slot of a block where an addition has to save the fewest registers, and the
+/// registers to use there. If several slots are equally good, returns the first one.
 fn place(
     program: &BpfProgram,
     before: &[RegisterState],

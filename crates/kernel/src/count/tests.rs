@@ -1,5 +1,5 @@
-//! Tests of the slots and scratch registers of additions. `tests/counts.rs` checks the sums in the
-//! kernel.
+//! Tests of where instructions that count are inserted, and of the registers that they use.
+//! `tests/counts.rs` checks the sums in the kernel.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
@@ -38,7 +38,7 @@ fn program(insns: Vec<Insn>) -> BpfProgram {
     crate::tests::program(insns, &[0])
 }
 
-/// Returns the slots of additions, with the counts that they add.
+/// Returns the slots of the inserted additions, with the number that each of them adds.
 fn additions(insns: &[Insn]) -> Vec<(usize, i32)> {
     let addition = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 2)?) {
         (

@@ -11,8 +11,8 @@ use crate::rewriting::{RegisterState, before, insert_and_replace};
 /// Return value of an early exit: `XDP_PASS`.
 pub const EXIT_ACTION: u32 = 2;
 
-/// Returns a flag for each slot: true if the program can exit there, because the slot is in the
-/// entry function and a register is free.
+/// Returns for each slot if the program can exit there. It can if the slot is in the entry function
+/// and a register is free.
 pub fn exit_points(program: &BpfProgram) -> Vec<bool> {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let before = before(program);
@@ -26,10 +26,12 @@ fn register(before: &RegisterState) -> Option<Register> {
     before.free.iter().next()
 }
 
-/// Inserts a check in front of each slot of `places`, and replaces calls by `answers`.
+/// Inserts a check before each slot of `places`, and replaces the calls listed in `answers` by
+/// fixed results.
 ///
 /// # Errors
-/// A short reason if a check cannot be inserted or an answer does not fit its call.
+/// A short reason if a check cannot be inserted, or an answer does not fit the call that it
+/// replaces.
 pub fn cuttable(
     program: &BpfProgram,
     word: u32,
@@ -50,7 +52,7 @@ pub fn cuttable(
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// Returns the code of `if word == number return XDP_PASS`.
+/// Returns the instructions for `if word == number return XDP_PASS`.
 fn check(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
     let value = Imm64::MapValue { map: word, offset: 0 };
     let width = Width::W64;

@@ -1,5 +1,5 @@
-//! Tests of the slots of checks, and of jumps around checks. `crates/measure/tests/stretches.rs`
-//! tests the exits in the kernel.
+//! Tests of where checks are inserted, and of jumps around them.
+//! `crates/measure/tests/stretches.rs` tests the exits in the kernel.
 
 use slowpath_bpf::insn::{
     AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,
@@ -20,7 +20,7 @@ fn branch(offset: i16) -> Insn {
     Insn::Branch { width, cond, dst: Register::R6, src: Source::Imm(0), offset }
 }
 
-/// Returns the slots of checks, with the numbers of their places.
+/// Returns the slots of the inserted checks, with the numbers of their places.
 fn checks(insns: &[Insn]) -> Vec<(usize, i32)> {
     let check = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
         (

@@ -1,4 +1,5 @@
-//! An assembler for generated programs. The targets of forward jumps are set later.
+//! Assembles generated programs, instruction by instruction. The target of a forward jump is set
+//! after the jump was added.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -6,7 +7,7 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, encode,
 };
 
-/// A sequence of instructions under construction.
+/// The instructions of a program that is being generated.
 #[derive(Default)]
 pub struct Assembly {
     insns: Vec<Insn>,
@@ -47,7 +48,7 @@ impl Assembly {
         self.address(dst, Imm64::MapFd(map.as_raw_fd()));
     }
 
-    /// `dst = address` of the byte at an offset in the value of a map with one element.
+    /// `dst = address` of the byte at `offset` in the value of a map with one element.
     pub fn map_value(&mut self, dst: Register, map: BorrowedFd, offset: u32) {
         self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
     }
@@ -83,15 +84,16 @@ impl Assembly {
         self.insns.push(Insn::Exit);
     }
 
-    /// Adds a forward jump on `dst cond src`; [`Assembly::land`] sets its target.
+    /// Adds a forward jump that is taken if `dst cond src` holds. [`Assembly::land`] sets its
+    /// target.
     pub fn jump_if(&mut self, cond: Condition, dst: Register, src: Source) -> Hole {
         let width = Width::W64;
         self.insns.push(Insn::Branch { width, cond, dst, src, offset: 0 });
         Hole(self.insns.len() - 1)
     }
 
-    /// Makes the next instruction the target of a jump. Returns false if the jump would be too
-    /// long.
+    /// Makes the next instruction the target of a forward jump. Returns false if the jump would be
+    /// too long.
     #[must_use]
     pub fn land(&mut self, hole: Hole) -> bool {
         let distance = i16::try_from(self.insns.len() - hole.0 - 1);
@@ -104,12 +106,12 @@ impl Assembly {
         }
     }
 
-    /// Returns the instructions.
+    /// Returns the generated instructions.
     pub fn into_insns(self) -> Vec<Insn> {
         self.insns
     }
 
-    /// Encodes the instructions, in 8 bytes each.
+    /// Encodes the generated instructions, with 8 bytes for each.
     pub fn code(&self) -> Vec<u8> {
         encode(&self.insns)
     }

@@ -1,4 +1,4 @@
-//! XDP actions.
+//! Defines the actions of XDP programs.
 
 /// An action of an XDP program (`enum xdp_action`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ impl Action {
     pub const ALL: [Action; 5] =
         [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
-    /// Returns the action with this number; [`Action::Aborted`] for an invalid number, because the
-    /// kernel frees the packet in both cases.
+    /// Returns the action with this number. Returns [`Action::Aborted`] for an invalid number,
+    /// because the kernel frees the packet in both cases.
     pub fn of(number: u32) -> Action {
         let known = usize::try_from(number).ok().and_then(|number| Action::ALL.get(number));
         known.copied().unwrap_or(Action::Aborted)
@@ -33,7 +33,7 @@ impl Action {
         matches!(self, Action::Tx | Action::Redirect)
     }
 
-    /// Returns the name of a program with this action.
+    /// Returns the name of the generated program that returns this action.
     pub(super) fn name(self) -> &'static str {
         match self {
             Action::Aborted => "aborted",

@@ -1,4 +1,4 @@
-//! Errors of live runs.
+//! Errors of running programs on live packets.
 
 use std::io;
 
@@ -7,28 +7,28 @@ use thiserror::Error;
 use crate::retry::Interruptible;
 use crate::{GeneratedError, LinkError, NamespaceError};
 
-/// A failure to run packets live.
+/// An error that prevents a program from running on live packets.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The network namespace or its devices cannot be created.
+    /// The network namespace or its devices could not be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A program cannot be attached.
+    /// A program could not be attached to a device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A helper program (counter, generator, baseline) cannot be loaded or used.
+    /// A helper program (counter, generator or baseline) could not be loaded or used.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
-    /// The program's file descriptor cannot be duplicated.
+    /// The file descriptor of the program could not be duplicated.
     #[error("the program cannot be held: {cause}; close other files")]
     Held {
-        /// The system's error.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The kernel does not support test runs with live frames.
     #[error("the kernel sends no packets of test runs: {cause}; boot Linux 5.18 or later")]
     Unsupported {
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
     },
     /// The packet is shorter than an Ethernet header, which live runs need.
@@ -37,20 +37,20 @@ pub enum LiveError {
         /// Length of the packet in bytes.
         len: usize,
     },
-    /// The packet is too long: it has to fit into one page, with the room that the kernel keeps
-    /// around it.
+    /// The packet is too long. It has to fit into one page, together with the room that the kernel
+    /// keeps around it.
     #[error("a packet of {len} bytes; live packets with their metadata have at most about 3,400")]
     TooLong {
         /// Length of packet and metadata in bytes.
         len: usize,
     },
-    /// The batch exceeds [`crate::live::LARGEST_BATCH`] packets.
+    /// A batch has more than [`crate::live::LARGEST_BATCH`] packets.
     #[error("batches of {batch} packets; the kernel takes at most 256 at a time")]
     Batch {
-        /// Requested number of packets in a batch.
+        /// Number of packets in a batch that the caller requested.
         batch: u32,
     },
-    /// The context names a device that does not receive the packets of live runs.
+    /// The context names another device than the one that receives the packets of live runs.
     #[error("a packet from device {requested}; here they come from device {device}")]
     Device {
         /// Index of the device in the context.
@@ -61,12 +61,12 @@ pub enum LiveError {
     /// A signal ended the run before all packets were sent.
     #[error("a signal came before all packets were sent; run them again")]
     Interrupted,
-    /// The kernel does not run the program on the packets.
+    /// The kernel did not run the program on the packets.
     #[error("the kernel does not run a packet of {len} bytes live: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.
         len: usize,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         cause: io::Error,
         /// Advice to the user.
         hint: &'static str,

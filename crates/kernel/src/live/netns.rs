@@ -1,5 +1,5 @@
-//! The network namespace of live runs: pairs of devices, created and removed as needed, and
-//! programs prepared for many runs.
+//! Manages the network namespace of live runs. Pairs of devices are created and removed as needed,
+//! and programs are prepared for many runs.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::generated::Entry;
 use crate::sys::Cpus;
 use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
-/// A network namespace for pairs of devices.
+/// A network namespace in which pairs of devices are created.
 #[derive(Debug)]
 pub struct Netns {
     namespace: Namespace,
@@ -19,7 +19,7 @@ pub struct Netns {
     closing: AtomicBool,
 }
 
-/// A pair of connected devices; dropping it removes them.
+/// A pair of connected devices. Dropping it removes both devices.
 #[derive(Debug)]
 pub struct Pair {
     netns: Arc<Netns>,
@@ -27,8 +27,8 @@ pub struct Pair {
     pub far: Device,
 }
 
-/// A program that is prepared for many cheap runs: it is attached to a device that receives no
-/// packets (see [`crate::Link`]).
+/// A program that is prepared so that many runs of it are cheap. For this, it is attached to a
+/// device that receives no packets (see [`crate::Link`]).
 #[derive(Debug)]
 pub struct PreparedProgram {
     fd: OwnedFd,
@@ -53,7 +53,8 @@ impl Netns {
         &self.namespace
     }
 
-    /// From now on, keeps the devices of dropped pairs: they are removed with the namespace.
+    /// From now on, dropping a pair keeps its devices. They are removed together with the
+    /// namespace.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -67,8 +68,8 @@ impl Netns {
         Ok(Pair { netns: Arc::clone(self), near, far })
     }
 
-    /// Prepares a program for many runs, with a rewriter in front of it that writes the whole
-    /// packet. To measure the cost of rewriting, prepare a minimal program this way.
+    /// Prepares a program for many runs, with a program in front of it that rewrites the whole
+    /// packet. To measure the cost of rewriting, prepare a minimal program in this way.
     pub fn prepare_rewritten(
         self: &Arc<Netns>,
         program: &LoadedProgram,

@@ -1,4 +1,4 @@
-//! Helper programs of live runs, a few instructions each.
+//! Generates the helper programs of live runs, which have a few instructions each.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::REDIRECT_MAP;
@@ -40,7 +40,7 @@ impl Counter {
     }
 }
 
-/// Loads a program that only returns an action.
+/// Loads a program that does nothing but return this action.
 pub fn minimal(action: Action) -> Result<LoadedProgram, GeneratedError> {
     let mut code = Assembly::default();
     code.exit(action as i32);
@@ -66,8 +66,9 @@ pub fn redirecting(
     Ok(load(Action::Redirect.name(), &code, false)?)
 }
 
-/// Loads a program that writes a packet and sends it out of its ingress device. It writes the whole
-/// packet each time, because the kernel reuses the memory of sent packets with all changes.
+/// Loads a program that writes `packet` into each packet and sends it back on the device that it
+/// came from. It writes the whole packet each time, because the kernel reuses the memory of sent
+/// packets with all changes.
 pub fn generator(packet: &[u8]) -> Result<LoadedProgram, LiveError> {
     let mut code = Assembly::default();
     write(&mut code, packet)?;
@@ -75,8 +76,8 @@ pub fn generator(packet: &[u8]) -> Result<LoadedProgram, LiveError> {
     Ok(load("generator", &code, false)?)
 }
 
-/// Generates code that overwrites the packet with `packet`, unless it is shorter. The code expects
-/// the context in `r1` and keeps it there.
+/// Generates code that overwrites the packet with `packet`, unless the packet is shorter. The code
+/// expects the context in `r1` and leaves it there.
 pub fn write(code: &mut Assembly, packet: &[u8]) -> Result<(), LiveError> {
     let long = || LiveError::TooLong { len: packet.len() };
     let length = i32::try_from(packet.len()).map_err(|_| long())?;

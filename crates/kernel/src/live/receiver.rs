@@ -1,10 +1,10 @@
-//! A program that runs in a driver: attached to a device that receives packets.
+//! Runs a program in a driver: the program is attached to a device that receives packets.
 //!
 //! A generator program writes each packet anew and sends it out of one end of a pair of virtual
 //! Ethernet devices. At the other end the driver receives it (NAPI, `veth_poll` of
-//! `drivers/net/veth.c`) and runs the program. Packets that the program sends back arrive at the
-//! generator's device and are dropped. Packets that it passes go to the network stack, where no
-//! socket receives them.
+//! `drivers/net/veth.c`) and runs the program. If the program sends the packet back, it arrives at
+//! the generator's device and is dropped. If the program passes the packet, it goes to the network
+//! stack, where no socket receives it.
 //!
 //! Usually all of this happens on one CPU: the kernel receives a batch before it sends the next
 //! one. Therefore a run's time includes sending *and* receiving. To get the program's time,
@@ -19,7 +19,7 @@ use super::programs::generator;
 use super::sending::{Sending, wait_for_count};
 use crate::{Context, Device, Link, LoadedProgram, Mode};
 
-/// A program attached to a device that receives the sent packets.
+/// A program that is attached to a device, and a generator that sends packets to this device.
 #[derive(Debug)]
 pub struct Receiver {
     generator: PreparedProgram,
@@ -29,17 +29,17 @@ pub struct Receiver {
     pair: Pair,
 }
 
-/// Counts of the packets that were sent to a [`Receiver`], and their time.
+/// Counts of the packets that were sent to a [`Receiver`], and the time that they took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverRun {
     /// Number of sent packets.
     pub frames: u32,
-    /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the receipt
-    /// of all packets that have arrived by then.
+    /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the time for
+    /// receiving all packets that have arrived by then.
     pub elapsed: Duration,
-    /// Packets that the program received, by the device's counter.
+    /// Number of packets that the program received, read from the device's counter.
     pub received: u64,
-    /// Packets that were lost because the device had no room.
+    /// Number of packets that were lost because the device had no room for them.
     pub lost: u64,
 }
 
@@ -64,7 +64,8 @@ impl Receiver {
         self.pair.near
     }
 
-    /// Returns the device that sends packets. Packets that the program sends back arrive there.
+    /// Returns the device from which packets are sent. Packets that the program sends back arrive
+    /// there.
     pub fn sender(&self) -> Device {
         self.pair.far
     }
@@ -94,7 +95,8 @@ impl Receiver {
         Ok(ReceiverRun { frames: sending.frames(), elapsed, received, lost })
     }
 
-    /// Reads the devices' counters of received and of lost packets.
+    /// Reads from the counters of the devices how many packets were received and how many were
+    /// lost.
     fn counters(&self) -> Result<[u64; 2], LiveError> {
         let counts = |device| self.pair.namespace().counts(device);
         // The drop counter of the receiving device is no measure of losses: it includes packets

@@ -1,4 +1,4 @@
-//! Live runs of a program on packets that the kernel generates, without a driver.
+//! Runs programs on packets that the kernel generates, without a driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,17 +26,17 @@ pub struct Live {
     running: Mutex<()>,
 }
 
-/// Counts of the packets of a live run, and their time.
+/// Counts of the packets of a live run, and the time that they took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRun {
     /// Number of packets that the program ran on.
     pub frames: u32,
-    /// Wall time of the call by `CLOCK_MONOTONIC_RAW`.
+    /// Wall time that the call took, by `CLOCK_MONOTONIC_RAW`.
     pub elapsed: Duration,
-    /// Packets that arrived at the peer of [`Live::device`], because the program sent them by
+    /// Number of packets that arrived at the peer of [`Live::device`]. The program sent them by
     /// `XDP_TX`, or by `XDP_REDIRECT` to [`Live::device`].
     pub delivered: u64,
-    /// Packets that were lost because the peer had no room.
+    /// Number of packets that were lost because the peer had no room for them.
     pub lost: u64,
 }
 
@@ -45,7 +45,8 @@ impl Live {
     /// that the kernel supports live runs.
     ///
     /// # Errors
-    /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or before Linux 5.18.
+    /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or if the kernel is older than Linux
+    /// 5.18.
     pub fn new(kernel: &Kernel) -> Result<Live, LiveError> {
         let cpus = kernel.possible_cpus();
         let netns = Netns::new()?;
@@ -89,27 +90,28 @@ impl Live {
         self.netns.close();
     }
 
-    /// Prepares a program for many cheap runs.
+    /// Prepares a program so that many runs of it are cheap.
     ///
     /// # Errors
-    /// If the program cannot be attached to a device; devmap and cpumap programs cannot.
+    /// If the program cannot be attached to a device, such as a devmap or cpumap program.
     pub fn prepare(&self, program: &LoadedProgram) -> Result<PreparedProgram, LiveError> {
         self.netns.prepare(program)
     }
 
-    /// Returns the prepared minimal program for an action. Its runs measure the cost of a run
-    /// without the program's own work.
+    /// Returns the prepared minimal program that only returns this action. Its runs show what a run
+    /// costs without the program's own work.
     pub fn baseline(&self, action: Action) -> &PreparedProgram {
         &self.baselines[action as usize].1
     }
 
-    /// Returns the minimal program for an action, for use in a [`Receiver`].
+    /// Returns the minimal program that only returns this action, for use in a [`Receiver`].
     pub fn minimal(&self, action: Action) -> &LoadedProgram {
         &self.baselines[action as usize].0
     }
 
-    /// Attaches a program in the driver of a new device, and prepares sending copies of `packet` to
-    /// it. Redirected packets return to the sender if the program's maps name [`Receiver::device`].
+    /// Attaches a program in the driver of a new device, and prepares to send copies of `packet` to
+    /// it. Packets that the program redirects return to the sender if its maps name
+    /// [`Receiver::device`].
     ///
     /// # Errors
     /// If the program cannot be attached, or no more devices can be created.
@@ -117,7 +119,7 @@ impl Live {
         Receiver::new(&self.netns, program, self.minimal(Action::Drop), packet)
     }
 
-    /// Prepares a program for many runs, with a program in front that rewrites each packet.
+    /// Prepares a program for many runs, with a program in front of it that rewrites each packet.
     ///
     /// # Errors
     /// As for [`Live::prepare`], and if the rewriting program cannot be loaded, for example because

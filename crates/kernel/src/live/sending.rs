@@ -1,4 +1,4 @@
-//! Sending of packets, and waiting for their arrival.
+//! Sends packets and waits until they have arrived.
 
 use std::io;
 use std::thread::sleep;
@@ -9,28 +9,28 @@ use super::netns::PreparedProgram;
 use crate::sys::{LiveSpec, test_run_live};
 use crate::{Context, Device, Namespace};
 
-/// Largest batch in packets (`TEST_XDP_MAX_BATCH`).
+/// Largest number of packets in a batch (`TEST_XDP_MAX_BATCH`).
 pub const LARGEST_BATCH: u32 = 256;
-/// Default batch in packets (`NAPI_POLL_WEIGHT`).
+/// Number of packets in a batch by default (`NAPI_POLL_WEIGHT`).
 const DEFAULT_BATCH: u32 = 64;
-/// Shortest packet of a test run: an Ethernet header.
+/// Length of the shortest packet that test runs accept: an Ethernet header.
 const SHORTEST: usize = 14;
-/// Length in bytes above which the kernel's rejection means that the packet does not fit into a
-/// page.
+/// If a packet is longer than this number of bytes and the kernel rejects it, it does not fit into
+/// a page.
 const LONG: usize = 3000;
 /// Interval between two reads of a counter.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Number of successive reads without a change after which the wait ends.
 const STABLE_READS: u32 = 3;
-/// Maximum number of reads: limits the wait to about a second.
+/// Maximum number of reads, which limits the wait to about a second.
 const MAX_READS: u32 = 1000;
 /// The kernel's internal error code for unsupported operations, which test runs pass to user space.
 const ENOTSUPP: i32 = 524;
 
-/// Parameters of sending packets through a program.
+/// Describes the packets to send through a program.
 pub struct Sending<'a> {
     pub program: &'a PreparedProgram,
-    /// Device that receives the packets.
+    /// Device on which the packets seem to arrive.
     pub device: Device,
     pub packet: &'a [u8],
     pub context: &'a Context,
@@ -49,7 +49,7 @@ impl Sending<'_> {
         if self.batch == 0 { DEFAULT_BATCH } else { self.batch }
     }
 
-    /// Sends the packets, and returns the time until the last one is sent.
+    /// Sends the packets. Returns the time until the last one was sent.
     pub fn send(&self, namespace: &Namespace) -> Result<Duration, LiveError> {
         let len = self.packet.len();
         if len < SHORTEST {
