@@ -1,6 +1,6 @@
-//! A map in the kernel: reads, writes and deletions of its elements.
+//! Reads, writes and deletes elements of a map in the kernel.
 //!
-//! Keys and values are bytes in the machine's order.
+//! Keys and values are passed as bytes. Numbers in them have the machine's byte order.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -10,13 +10,13 @@ use slowpath_bpf::MapDef;
 use crate::error::MapError;
 use crate::sys::{Cpus, Elements, RawMap, is_per_cpu};
 
-/// Maximum number of elements that one call reads or writes.
+/// Maximum number of elements that one system call reads or writes.
 const BATCH: usize = 4096;
 
-/// Maximum number of value bytes that one call reads.
+/// Maximum number of bytes of values that one system call reads.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// A key with its values: one for each possible CPU in per-CPU maps, else one.
+/// A key with its values. Per-CPU maps have one value for each possible CPU, other maps have one.
 pub type Element = (Vec<u8>, Vec<Vec<u8>>);
 
 /// A map in the kernel.
@@ -32,7 +32,7 @@ impl Map {
         Map { def: def.clone(), raw, cpus }
     }
 
-    /// Returns a second handle of this map.
+    /// Returns a second handle for the same map.
     pub(crate) fn share(&self) -> io::Result<Map> {
         Ok(Map { def: self.def.clone(), raw: self.raw.share()?, cpus: self.cpus })
     }
@@ -49,19 +49,18 @@ impl Map {
         self.raw.freeze()
     }
 
-    /// Returns the map's definition, with its actual sizes.
+    /// Returns the definition of the map, with the sizes that it actually has.
     pub fn definition(&self) -> &MapDef {
         &self.def
     }
 
-    /// Returns the number of values of each key: the number of possible CPUs in per-CPU maps, else
-    /// 1.
+    /// Returns how many values each key has: the number of possible CPUs in per-CPU maps, else 1.
     pub fn values_per_key(&self) -> usize {
         if is_per_cpu(self.def.kind.0) { self.cpus.count() } else { 1 }
     }
 
-    /// Returns the value of a key; `None` if the key is absent. Per-CPU maps give an error: use
-    /// [`Map::lookup_all`].
+    /// Returns the value of a key, or `None` if the map does not contain the key. Per-CPU maps
+    /// return an error: use [`Map::lookup_all`].
     ///
     /// For a map of maps, the value is the kernel's id of the inner map.
     pub fn lookup(&self, key: &[u8]) -> Result<Option<Vec<u8>>, MapError> {
@@ -69,8 +68,8 @@ impl Map {
         Ok(self.lookup_all(key)?.and_then(|values| values.into_iter().next()))
     }
 
-    /// Returns the values of a key: one for each possible CPU in per-CPU maps, else one. `None` if
-    /// the key is absent.
+    /// Returns the values of a key. Per-CPU maps return one for each possible CPU, other maps
+    /// return one. Returns `None` if the map does not contain the key.
     pub fn lookup_all(&self, key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MapError> {
         self.check_key(key)?;
         match self.raw.lookup(key) {
@@ -80,13 +79,13 @@ impl Map {
         }
     }
 
-    /// Sets the value of a key, for all CPUs.
+    /// Sets the value of a key. In per-CPU maps, sets the same value for all CPUs.
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), MapError> {
         let values = vec![value; self.values_per_key()];
         self.update_all(key, &values)
     }
 
-    /// Sets the values of a key, one for each possible CPU.
+    /// Sets the values of a key, which are one for each possible CPU in per-CPU maps.
     pub fn update_all<V: AsRef<[u8]>>(&self, key: &[u8], values: &[V]) -> Result<(), MapError> {
         self.check_key(key)?;
         self.check_count(values.len())?;
@@ -99,8 +98,9 @@ impl Map {
         self.raw.update(key, &bytes).map_err(|cause| self.refused("write", key, cause))
     }
 
-    /// Sets the same value for many concatenated keys, for all CPUs. Batched calls make this faster
-    /// than one [`Map::update`] for each key.
+    /// Sets the same value for many keys, and for all CPUs in per-CPU maps. `keys` contains the
+    /// keys one after the other. Writing them in batches is faster than one [`Map::update`] for
+    /// each key.
     pub fn update_each(&self, keys: &[u8], value: &[u8]) -> Result<(), MapError> {
         self.check("value", value.len(), self.def.value_size as usize)?;
         let count = BATCH.min(keys.len() / self.key_size());
@@ -111,8 +111,9 @@ impl Map {
         })
     }
 
-    /// Sets the values of many keys, for all CPUs. `keys` and `values` are concatenated in the same
-    /// order. Batched calls make this faster than one [`Map::update`] for each key.
+    /// Sets the values of many keys, and for all CPUs in per-CPU maps. `keys` and `values` contain
+    /// the keys and their values one after the other, in the same order. Writing them in batches is
+    /// faster than one [`Map::update`] for each key.
     pub fn update_pairs(&self, keys: &[u8], values: &[u8]) -> Result<(), MapError> {
         let (key_size, value_size) = (self.key_size(), self.def.value_size as usize);
         let count = keys.len() / key_size;
@@ -133,7 +134,8 @@ impl Map {
         Ok(())
     }
 
-    /// Encodes one CPU's value for the kernel: per-CPU maps pad it to a multiple of 8 bytes.
+    /// Encodes the value of one CPU for the kernel. In per-CPU maps, it is padded to a multiple of
+    /// 8 bytes.
     fn padded(&self, value: &[u8]) -> Vec<u8> {
         let mut bytes = value.to_vec();
         if is_per_cpu(self.def.kind.0) {
@@ -146,7 +148,7 @@ impl Map {
         (self.def.key_size as usize).max(1)
     }
 
-    /// Deletes a key, and returns true if it was present. Elements of arrays cannot be deleted.
+    /// Deletes a key. Returns true if the map contained it. Elements of arrays cannot be deleted.
     pub fn delete(&self, key: &[u8]) -> Result<bool, MapError> {
         self.check_key(key)?;
         match self.raw.delete(key) {
@@ -156,7 +158,7 @@ impl Map {
         }
     }
 
-    /// Returns all keys, in the kernel's order; for arrays, all indices.
+    /// Returns all keys in the order of the kernel. For arrays, these are all indices.
     pub fn keys(&self) -> Result<Vec<Vec<u8>>, MapError> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         loop {
@@ -170,8 +172,8 @@ impl Map {
         }
     }
 
-    /// Returns all elements in the kernel's order. Batched calls make this faster than one look-up
-    /// for each key.
+    /// Returns all elements in the order of the kernel. Reading them in batches is faster than one
+    /// lookup for each key.
     pub fn elements(&self) -> Result<Vec<Element>, MapError> {
         // Not all map types have batches.
         self.batches().map_or_else(|_| self.one_by_one(), Ok)
@@ -208,7 +210,7 @@ impl Map {
         Ok(elements)
     }
 
-    /// Puts a map into a map of maps.
+    /// Puts a map into this map of maps.
     pub fn set_map(&self, key: &[u8], map: &Map) -> Result<(), MapError> {
         if !self.def.kind.holds_maps() {
             return Err(MapError::NoInner { map: self.def.name.clone() });

@@ -1,6 +1,6 @@
-//! Creation of maps from their definitions, as in libbpf: sizes that the loader chooses, types of
-//! keys and values where the kernel accepts them, and content of global data. Pinning is not
-//! supported: every load has its own maps.
+//! Creates maps from their definitions in the same way as libbpf. Chooses sizes that the loader has
+//! to choose, passes the types of keys and values where the kernel accepts them, and fills in
+//! global data. Pinning is not supported: every load has its own maps.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use crate::Map;
 use crate::error::LoadError;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
-/// Types of maps for which the kernel accepts no BTF of keys and values.
+/// Types of maps for which the kernel does not accept types (BTF) of keys and values.
 const UNTYPED: [MapKind; 15] = [
     MapKind::PROG_ARRAY,
     MapKind::PERF_EVENT_ARRAY,
@@ -33,7 +33,7 @@ const UNTYPED: [MapKind; 15] = [
 /// `BPF_F_NO_PREALLOC`.
 const NO_PREALLOC: u32 = 1;
 
-/// Creates a map; global data is filled in, and frozen if it is read-only.
+/// Creates a map. Global data is filled in, and frozen if it is read-only.
 pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, LoadError> {
     let def = completed(def, cpus);
     let inner = if def.kind.holds_maps() { Some(inner(&def, cpus, None)?) } else { None };
@@ -67,8 +67,8 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
     Ok(map)
 }
 
-/// Creates an inner map for a map of maps, with `max_entries` elements instead of the defined
-/// number if given.
+/// Creates an inner map for a map of maps. `max_entries` replaces the number of elements that the
+/// definition states.
 fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
         // No kernel supports maps of maps of maps; report it here.
@@ -81,19 +81,19 @@ fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, Lo
 }
 
 impl Map {
-    /// Creates an inner map for this map of maps; [`Map::set_map`] inserts it.
+    /// Creates an inner map that [`Map::set_map`] can put into this map of maps.
     pub fn create_inner(&self) -> Result<Map, LoadError> {
         inner(self.definition(), self.cpus(), None)
     }
 
-    /// Like [`Map::create_inner`], but for `max_entries` elements. Maps of maps accept hash maps of
-    /// any size (`bpf_map_meta_equal` of `kernel/bpf/map_in_map.c`).
+    /// Like [`Map::create_inner`], but for `max_entries` elements. A map of maps accepts inner hash
+    /// maps of any size (`bpf_map_meta_equal` of `kernel/bpf/map_in_map.c`).
     pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
         inner(self.definition(), self.cpus(), Some(max_entries))
     }
 }
 
-/// Completes a definition with the values that a loader chooses.
+/// Completes a definition with those values that a loader has to choose.
 fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     let mut def = def.clone();
     match def.kind {
@@ -120,7 +120,8 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     def
 }
 
-/// Builds the error for a failed step (`action`) of creating a map, with its definition and advice.
+/// Builds the error for a failed step of creating a map, with the map's definition and advice.
+/// `action` names the step.
 pub fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
     let hint = match cause.kind() {
         _ if action == "fill" && !def.slots.is_empty() => {

@@ -1,8 +1,9 @@
-//! A private network namespace, and devices in it.
+//! Creates private network namespaces, and devices in them.
 //!
 //! The namespace has no name and is not pinned: only an open file descriptor keeps it alive. It
 //! ends when its [`Namespace`] is dropped, or when the process ends for any reason. Shortly
-//! afterwards, the kernel removes its devices in the background. They are invisible outside.
+//! afterwards, the kernel removes its devices in the background. Its devices are invisible from
+//! outside.
 //!
 //! Source: network_namespaces(7), veth(4).
 
@@ -21,28 +22,28 @@ use crate::error::NamespaceError;
 use crate::sys::{join_network, own_network, packet_socket, send, unshare_network};
 use crate::unavailable::Unavailable;
 
-/// A network namespace that no other process shares.
+/// A network namespace that belongs to this process alone.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,
 }
 
-/// A network device of a [`Namespace`], identified by its interface index.
+/// A network device in a [`Namespace`], identified by its interface index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
     index: u32,
 }
 
-/// Packet counters of a device, for both directions (`/proc/net/dev`).
+/// Packet counters of a device for both directions, as in `/proc/net/dev`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
-    /// Received packets, including those that an XDP program dropped.
+    /// Number of received packets, including those that an XDP program dropped.
     pub received: u64,
-    /// Received packets that were dropped for lack of room.
+    /// Number of received packets that were dropped because there was no room for them.
     pub receive_dropped: u64,
-    /// Sent packets.
+    /// Number of sent packets.
     pub sent: u64,
-    /// Packets that were dropped on sending for lack of room.
+    /// Number of packets that were dropped on sending because there was no room for them.
     pub send_dropped: u64,
 }
 
@@ -54,10 +55,10 @@ pub struct FrameSocket {
 }
 
 impl FrameSocket {
-    /// Sends a frame that starts with its Ethernet header.
+    /// Sends a frame. `frame` starts with the Ethernet header.
     ///
     /// # Errors
-    /// If the frame is shorter than the header or too long for the device, or the device has no
+    /// If the frame is shorter than the header, it is too long for the device, or the device has no
     /// room.
     pub fn send(&self, frame: &[u8]) -> Result<(), NamespaceError> {
         send(self.fd.as_fd(), frame).map_err(|cause| self.device.failed("send on", cause))
@@ -79,10 +80,10 @@ impl Device {
 }
 
 impl Namespace {
-    /// Creates a namespace with only a loopback device, which is up.
+    /// Creates a namespace that contains only a loopback device, which is up.
     ///
     /// # Errors
-    /// Without `CAP_SYS_ADMIN`, or where the kernel has no namespaces.
+    /// Without `CAP_SYS_ADMIN`, or if the kernel does not support namespaces.
     pub fn new() -> Result<Namespace, NamespaceError> {
         let made = on_own_thread(|| {
             unshare_network()?;
@@ -95,12 +96,12 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Runs `job` in the namespace and returns its result. The job runs on a new thread with this
-    /// thread's CPU affinity. Sockets that it opens and devices that it names belong to the
-    /// namespace.
+    /// Runs `job` in the namespace and returns its result. The job runs on a new thread, with the
+    /// CPU affinity of the calling thread. Sockets that it opens and devices that it names belong
+    /// to the namespace.
     ///
     /// # Errors
-    /// If the thread does not start or may not enter the namespace.
+    /// If the thread cannot be started, or may not enter the namespace.
     ///
     /// # Panics
     /// If `job` panics.
@@ -109,11 +110,11 @@ impl Namespace {
         Ok(done.map_err(Unavailable::of_namespace)?)
     }
 
-    /// Creates a pair of connected virtual Ethernet devices and sets them up. They have no
-    /// addresses, so the kernel sends no packets of its own on them.
+    /// Creates a pair of connected virtual Ethernet devices and sets them up. The devices have no
+    /// addresses, so the kernel does not send packets of its own on them.
     ///
     /// # Errors
-    /// If the kernel lacks virtual Ethernet, or a name is taken or too long.
+    /// If the kernel does not support virtual Ethernet, or a name is taken or too long.
     pub fn create_pair(&self, names: [&str; 2]) -> Result<[Device; 2], NamespaceError> {
         self.enter(|| {
             let failed = |action| {
@@ -141,7 +142,7 @@ impl Namespace {
             .map_err(|cause| device.failed("remove", cause))
     }
 
-    /// Sets the MTU of a device: the maximum packet length without the Ethernet header.
+    /// Sets the MTU of a device, which is the maximum packet length without the Ethernet header.
     ///
     /// # Errors
     /// If there is no such device, or it does not support the MTU.
@@ -150,20 +151,20 @@ impl Namespace {
             .map_err(|cause| device.failed("set the MTU of", cause))
     }
 
-    /// Opens a socket that sends raw frames on a device (packet(7)).
+    /// Opens a socket through which raw frames can be sent on a device (packet(7)).
     ///
     /// # Errors
-    /// If there is no such device, or without `CAP_NET_RAW`.
+    /// If the namespace has no such device, or without `CAP_NET_RAW`.
     pub fn frame_socket(&self, device: Device) -> Result<FrameSocket, NamespaceError> {
         let opened = self.enter(|| packet_socket(device.index))?;
         let fd = opened.map_err(|cause| device.failed("open", cause))?;
         Ok(FrameSocket { fd, device })
     }
 
-    /// Returns the current packet counters of a device.
+    /// Reads the packet counters of a device.
     ///
     /// # Errors
-    /// If there is no such device.
+    /// If the namespace has no such device.
     pub fn counts(&self, device: Device) -> Result<DeviceCounts, NamespaceError> {
         self.enter(|| {
             let name = netlink::name(device.index)?;
@@ -174,7 +175,7 @@ impl Namespace {
     }
 }
 
-/// Runs a job on a thread of its own, because each thread has its own current namespace.
+/// Runs a job on a new thread, because each thread has its own current namespace.
 fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
     thread::scope(|scope| {
         let started = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, job);
@@ -183,8 +184,9 @@ fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, Namespace
     })
 }
 
-/// Parses the counters in a device's row. The columns for receiving are bytes, packets, errors,
-/// dropped and four more; the columns for sending follow in the same order.
+/// Finds the row of a device in `/proc/net/dev`, and parses its counters. The columns for receiving
+/// are bytes, packets, errors, dropped and four more. The columns for sending follow in the same
+/// order.
 fn row(table: &str, name: &str) -> Option<DeviceCounts> {
     let rows = table.lines().filter_map(|line| line.trim().split_once(':'));
     let (_, numbers) = rows.into_iter().find(|(device, _)| *device == name)?;

@@ -1,5 +1,5 @@
-//! Loading of one linked program: replacement of map numbers by file descriptors, records of
-//! functions, and the verifier's reason for a rejection.
+//! Loads one linked program: replaces map numbers by file descriptors, and describes the functions
+//! to the kernel. If the verifier rejects the program, finds its reason.
 
 #[cfg(test)]
 mod tests;
@@ -23,21 +23,21 @@ const XDP: u32 = 6;
 const ON_DEVICE: u32 = 37;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
-/// Size of the verifier's log in bytes: the largest that every kernel accepts.
+/// Size of the verifier's log in bytes. It is the largest size that every kernel accepts.
 const LOG: usize = (16 << 20) - 1;
-/// Number of lines at the end of the log that an error carries.
+/// Number of lines from the end of the log that an error contains.
 const LOG_LINES: usize = 20;
 
-/// The object's types, and their copy in the kernel.
+/// The types of an object, and their copy in the kernel.
 #[derive(Clone, Copy)]
 pub struct Types<'a> {
     pub btf: &'a Btf,
-    /// The types in the kernel; `None` if the kernel rejected them.
+    /// The types that were loaded into the kernel; `None` if the kernel rejected them.
     pub fd: Option<BorrowedFd<'a>>,
 }
 
-/// Loads a program with the given maps. `lines` are records of `struct bpf_line_info`, which need
-/// `types`.
+/// Loads a program that uses the given maps. `lines` contains records of `struct bpf_line_info`,
+/// which can be used only together with `types`.
 pub fn load(
     program: &BpfProgram,
     license: &str,
@@ -81,7 +81,8 @@ pub fn load(
     })
 }
 
-/// Loads generated code without types. With `fragments`, the program accepts multi-buffer packets.
+/// Loads generated code as a program without types. With `fragments`, the program accepts packets
+/// in several buffers.
 pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
@@ -95,7 +96,7 @@ pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Ow
     load_program(&spec)
 }
 
-/// Replaces numbers of maps in the instructions with file descriptors.
+/// Replaces the numbers of maps in the instructions by file descriptors.
 fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
     // A missing map becomes an invalid file descriptor, which the kernel rejects.
     let fd = |map: u32| maps.get(&(map as usize)).map_or(-1, |map| map.fd().as_raw_fd());
@@ -111,8 +112,9 @@ fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
     insns.iter().map(with_fd).collect()
 }
 
-/// Returns records of `struct bpf_func_info`: the first slot of each function and its BTF type.
-/// Empty if a function has no type, because the kernel takes records of all functions or of none.
+/// Returns records of `struct bpf_func_info`, which state the first slot of each function and its
+/// BTF type. Returns no records if a function has no type, because the kernel accepts records only
+/// for all functions.
 fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     let mut records = Vec::new();
     for function in &program.subprograms {
@@ -124,7 +126,7 @@ fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     records
 }
 
-/// Chooses the `enum bpf_attach_type` from the section's name, as libbpf does.
+/// Chooses the `enum bpf_attach_type` from the name of the section, in the same way as libbpf.
 fn attach_type(section: &str) -> u32 {
     let names = |map: &str| {
         let rest = ["xdp/", "xdp_", "xdp.frags/"].iter().find_map(|p| section.strip_prefix(p));
@@ -137,7 +139,7 @@ fn attach_type(section: &str) -> u32 {
     }
 }
 
-/// Builds the error for a refused program, with the end of the verifier's log.
+/// Builds the error for a program that the kernel rejected, with the end of the verifier's log.
 fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) -> LoadError {
     let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
@@ -163,7 +165,7 @@ fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) ->
     }
 }
 
-/// Formats, in brackets, the instruction at a slot and its source line, if known.
+/// Formats the instruction at a slot and its source line, if known, in brackets.
 fn place(program: &BpfProgram, slot: usize) -> String {
     match program.lines.get(slot) {
         Some(Some(line)) => format!(" (instruction {slot}, {}:{})", line.file, line.line),

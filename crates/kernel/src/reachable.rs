@@ -1,5 +1,4 @@
-//! Collection of the programs and maps that a program can reach, and resolution of its calls of
-//! kernel functions.
+//! Finds the programs and maps that a program can reach, and the kernel functions that it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +8,17 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
 
 use crate::error::LoadError;
 
-/// Linked programs and maps of an object, by number in the object.
+/// The programs and maps that a program can reach, by their numbers in the object. The programs are
+/// linked.
 #[derive(Default)]
 pub struct Reachable {
     pub programs: BTreeMap<usize, BpfProgram>,
     pub maps: BTreeSet<usize>,
 }
 
-/// Links a program and the programs in its program arrays, transitively. `kernel` returns the
-/// kernel's types; it is called only if a program depends on them.
+/// Links a program, the programs in its program arrays, the programs in the arrays of those, and so
+/// on. `kernel` returns the types of the running kernel. It is called only if a program depends on
+/// them.
 pub fn find_reachable<'k>(
     object: &Object,
     program: usize,
@@ -56,7 +57,7 @@ fn map_of(insn: &Insn) -> Option<usize> {
     }
 }
 
-/// Links a program, and sets the ids of the kernel functions that it calls.
+/// Links a program, and fills in the ids of the kernel functions that it calls.
 fn linked<'k>(
     object: &Object,
     number: usize,

@@ -1,10 +1,11 @@
-//! Retries of runs that a signal ended before all repetitions were done.
+//! Retries runs that a signal ended before all repetitions were done.
 //!
 //! The kernel ends a run early if a signal is pending, for example after the process was stopped
 //! and continued (`signal_pending` in `net/bpf/test_run.c`). A caller that counts repetitions must
-//! restart its counts, too. Therefore callers retry, not the wrapper of the system call.
+//! then restart its counts, too. Therefore callers retry a run, and the wrapper of the system call
+//! does not.
 
-/// Maximum number of attempts: if all are interrupted, somebody does so on purpose.
+/// Maximum number of attempts. If a signal ends all of them, somebody interrupts on purpose.
 const TRIES: u32 = 16;
 
 /// An error that a signal can cause.

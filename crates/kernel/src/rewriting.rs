@@ -1,4 +1,4 @@
-//! Insertion of instructions into programs: free registers, free stack space, and relocation of
+//! Inserts instructions into programs: finds free registers and free stack space, and corrects
 //! jumps.
 
 mod free;

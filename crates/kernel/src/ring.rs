@@ -1,4 +1,4 @@
-//! A simulated reader of a ring buffer. Programs only notice the room that it leaves.
+//! Simulates a reader of a ring buffer. A program notices only how much room the reader leaves.
 
 use slowpath_bpf::MapKind;
 
@@ -7,13 +7,13 @@ use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::sys::Positions;
 
-/// Bytes that stay unread after a drain; record sizes are multiples of this number. A program wakes
-/// up a reader that has read everything in front of a new record (`bpf_ringbuf_commit` of
-/// `kernel/bpf/ringbuf.c`). The unread bytes prevent the wake-up: they simulate a reader under load
-/// that keeps up and never sleeps.
+/// Number of bytes that stay unread when the buffer is drained. The sizes of records are multiples
+/// of it. A program wakes up the reader if the reader has read everything in front of a new record
+/// (`bpf_ringbuf_commit` of `kernel/bpf/ringbuf.c`). The unread bytes prevent this. So they
+/// simulate a reader under load that keeps up and never sleeps.
 const UNREAD: usize = 8;
 
-/// The reader of a ring buffer.
+/// A simulated reader of a ring buffer.
 #[derive(Debug)]
 pub struct Ring {
     name: String,
@@ -31,7 +31,7 @@ impl Ring {
         }
     }
 
-    /// Returns the name of the map.
+    /// Returns the name of the ring buffer's map.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -41,18 +41,18 @@ impl Ring {
         self.positions.set_read(self.positions.written().wrapping_sub(UNREAD));
     }
 
-    /// Marks the whole buffer as unread, so that not even the shortest record fits.
+    /// Marks the whole buffer as unread, so that no record fits into it.
     pub fn fill(&self) {
         self.positions.set_read(self.positions.written().wrapping_sub(self.size));
     }
 
-    /// Returns the position of the next record: the number of bytes ever written, modulo 2^64.
+    /// Returns the position of the next record. This is the number of bytes ever written, modulo
+    /// 2^64.
     pub fn position(&self) -> usize {
         self.positions.written()
     }
 
-    /// Returns the number of pieces of `bytes` bytes that fit into the buffer after
-    /// [`Ring::drain`].
+    /// Returns how many pieces of `bytes` bytes fit into the buffer after [`Ring::drain`].
     pub fn fits(&self, bytes: usize) -> usize {
         // One byte always stays free (`__bpf_ringbuf_reserve`).
         (self.size - 1 - UNREAD) / bytes.max(1)
@@ -60,10 +60,10 @@ impl Ring {
 }
 
 impl Map {
-    /// Returns a reader of this ring buffer.
+    /// Returns a simulated reader of this ring buffer.
     ///
     /// # Errors
-    /// If the map is not a ring buffer, or the kernel does not share its positions.
+    /// If the map is not a ring buffer, or the kernel does not give access to its positions.
     pub fn ring(&self) -> Result<Ring, MapError> {
         Ring::new(self)
     }
@@ -77,10 +77,10 @@ impl Map {
 }
 
 impl LoadedProgram {
-    /// Returns the readers of all ring buffers that the program can reach.
+    /// Returns simulated readers of all ring buffers that the program can reach.
     ///
     /// # Errors
-    /// If the kernel does not share the positions of a ring buffer.
+    /// If the kernel does not give access to the positions of a ring buffer.
     pub fn rings(&self) -> Result<Vec<Ring>, MapError> {
         let rings = self.maps().filter(|map| map.definition().kind == MapKind::RINGBUF);
         rings.map(Map::ring).collect()

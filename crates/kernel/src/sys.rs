@@ -1,4 +1,4 @@
-//! Safe wrappers of the system calls that this crate uses, mainly one for each command of bpf(2).
+//! Safe wrappers of the system calls that this crate uses. Most of them are commands of bpf(2).
 //!
 //! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel accepts structures that are
 //! shorter than its own. It also accepts longer ones if the fields unknown to it are zero.
@@ -40,7 +40,7 @@ use attr::{
     TestRunAttr,
 };
 
-/// A command of bpf(2); the numbers are those of `enum bpf_cmd`.
+/// A command of bpf(2). The numbers are those of `enum bpf_cmd`.
 #[derive(Clone, Copy)]
 enum Command {
     MapCreate = 0,
@@ -123,8 +123,8 @@ fn field(fd: BorrowedFd) -> u32 {
     fd.as_raw_fd() as u32
 }
 
-/// Converts a name to one that the kernel accepts: at most 15 characters, only letters, digits, `_`
-/// and `.`.
+/// Converts a name to one that the kernel accepts. Such a name has at most 15 characters, which are
+/// letters, digits, `_` or `.`.
 fn name(name: &str) -> [u8; NAME] {
     let mut field = [0; NAME];
     for (to, byte) in field[..NAME - 1].iter_mut().zip(name.bytes()) {
@@ -133,7 +133,7 @@ fn name(name: &str) -> [u8; NAME] {
     field
 }
 
-/// Parameters of a new map.
+/// Describes a map to create.
 #[derive(Clone, Copy)]
 pub struct MapSpec<'a> {
     pub name: &'a str,
@@ -143,21 +143,21 @@ pub struct MapSpec<'a> {
     pub max_entries: u32,
     pub flags: u32,
     pub extra: u64,
-    /// Template of the inner maps of a map of maps.
+    /// A map that serves as the template for the inner maps of a map of maps.
     pub inner: Option<BorrowedFd<'a>>,
-    /// BTF of keys and values: file descriptor, type of the key, type of the value.
+    /// Types (BTF) of keys and values: file descriptor, type of the key, and type of the value.
     pub btf: Option<(BorrowedFd<'a>, u32, u32)>,
-    /// Possible CPUs; per-CPU maps have a value for each.
+    /// Number of possible CPUs. Per-CPU maps have a value for each of them.
     pub cpus: Cpus,
 }
 
-/// The number of possible CPUs of the machine; it can exceed the number of present CPUs. It is read
-/// from the kernel only, because the memory that a look-up writes depends on it.
+/// The number of possible CPUs of the machine, which can be larger than the number of present CPUs.
+/// It is only read from the kernel, because the memory that a lookup writes depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpus(usize);
 
 impl<'a> MapSpec<'a> {
-    /// Returns the parameters of a map with 4-byte keys, without flags and types.
+    /// Describes a map with 4-byte keys, without flags and types.
     pub fn plain(
         name: &'a str,
         kind: MapKind,
@@ -186,8 +186,8 @@ impl Cpus {
         Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Parses a list of ranges, such as `0-3,8`. Gaps count: the result is the highest number plus
-    /// one.
+    /// Parses a list of ranges, such as `0-3,8`. Returns the highest number plus one, because
+    /// numbers that are left out count, too.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let last = list.trim().rsplit([',', '-']).next()?;
         last.parse::<usize>().ok()?.checked_add(1).map(Cpus)
@@ -198,9 +198,9 @@ impl Cpus {
     }
 }
 
-/// Types of per-CPU maps.
+/// Numbers of the types of per-CPU maps.
 const PER_CPU: [u32; 4] = [5, 6, 10, 21];
-/// Types of maps to which programs write file descriptors, and read ids.
+/// Numbers of those map types whose values are written as file descriptors, and read as ids.
 const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
 
 /// Returns true if maps of this type keep a value for each CPU.
@@ -208,7 +208,7 @@ pub fn is_per_cpu(kind: u32) -> bool {
     PER_CPU.contains(&kind)
 }
 
-/// Returns the size in bytes of a value in a system call (`bpf_map_value_size`).
+/// Returns the size in bytes that a value has in a system call (`bpf_map_value_size`).
 fn syscall_value_size(spec: &MapSpec) -> usize {
     let size = spec.value_size as usize;
     if is_per_cpu(spec.kind) {
@@ -220,17 +220,18 @@ fn syscall_value_size(spec: &MapSpec) -> usize {
     }
 }
 
-/// Elements of a map that one call reads.
+/// Elements that one call read from a map.
 pub struct Elements {
-    /// The concatenated keys.
+    /// The keys, one after the other.
     pub keys: Vec<u8>,
-    /// The concatenated values, including all CPUs' values of a per-CPU map.
+    /// The values, one after the other. In a per-CPU map, these include the values of all CPUs.
     pub values: Vec<u8>,
-    /// Position of the next batch; `None` after the last one.
+    /// Position at which the next batch starts; `None` after the last batch.
     pub next_position: Option<Vec<u8>>,
 }
 
-/// A map, with the sizes in bytes of a key and of the values of one key in system calls.
+/// A map in the kernel, with the sizes in bytes that a key and the values of a key have in system
+/// calls.
 #[derive(Debug)]
 pub struct RawMap {
     fd: OwnedFd,
@@ -277,7 +278,8 @@ impl RawMap {
         Ok(MapElementAttr { fd: field(self.fd()), key: address(key), ..MapElementAttr::default() })
     }
 
-    /// Returns the value of a key; for a per-CPU map, the concatenated values of all CPUs.
+    /// Returns the value of a key. For a per-CPU map, returns the values of all CPUs, one after the
+    /// other.
     pub fn lookup(&self, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut value = vec![0; self.value_size];
         let mut attr = self.element(key)?;
@@ -297,9 +299,9 @@ impl RawMap {
         unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
     }
 
-    /// Writes elements in one call; `keys` and `values` are concatenated. If the call fails, some
-    /// elements may have been written. Kernels before 5.6 and some map types do not support
-    /// batches.
+    /// Writes many elements in one call. `keys` and `values` contain them one after the other. If
+    /// the call fails, some elements may have been written. Kernels before 5.6 and some map types
+    /// do not support this.
     pub fn update_batch(&self, keys: &[u8], values: &[u8]) -> io::Result<()> {
         let count = keys.len().checked_div(self.key_size).unwrap_or(0);
         if count * self.key_size != keys.len() || count * self.value_size != values.len() {
@@ -317,8 +319,8 @@ impl RawMap {
         unsafe { bpf(Command::MapUpdateBatch, &mut attr) }.map(|_| ())
     }
 
-    /// Reads at most `most` elements, from the start or from the position after an earlier batch.
-    /// Kernels before 5.6 and some map types do not support batches.
+    /// Reads at most `most` elements in one call, from the start or from the position after an
+    /// earlier batch. Kernels before 5.6 and some map types do not support this.
     pub fn lookup_batch(&self, from: Option<&[u8]>, most: usize) -> io::Result<Elements> {
         let mut keys = vec![0; most * self.key_size];
         let mut values = vec![0; most * self.value_size];
@@ -356,7 +358,7 @@ impl RawMap {
         unsafe { bpf(Command::MapDelete, &mut attr) }.map(|_| ())
     }
 
-    /// Returns the key after `key`; the first key for `None`.
+    /// Returns the key that follows `key`, or the first key if `key` is `None`.
     pub fn next_key(&self, key: Option<&[u8]>) -> io::Result<Vec<u8>> {
         let mut next = vec![0; self.key_size];
         let mut attr = match key {
@@ -369,7 +371,7 @@ impl RawMap {
         Ok(next)
     }
 
-    /// Forbids further writes from user space.
+    /// Forbids further writes to the map from user space.
     pub fn freeze(&self) -> io::Result<()> {
         let mut attr = FdAttr { fd: field(self.fd()) };
         // SAFETY: the structure holds no addresses.
@@ -377,7 +379,7 @@ impl RawMap {
     }
 }
 
-/// Loads an encoded `.BTF` section.
+/// Loads an encoded `.BTF` section into the kernel.
 pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
     let mut attr =
         BtfLoadAttr { btf: address(data), size: length(data)?, ..BtfLoadAttr::default() };
@@ -385,46 +387,46 @@ pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
     unsafe { bpf_fd(Command::BtfLoad, &mut attr) }
 }
 
-/// A program to load.
+/// Describes a program to load.
 pub struct ProgSpec<'a> {
     pub name: &'a str,
     pub kind: u32,
     pub attach: u32,
     pub flags: u32,
-    /// Encoded instructions, 8 bytes each.
+    /// Encoded instructions, with 8 bytes for each.
     pub code: &'a [u8],
-    /// License; a NUL byte ends it.
+    /// License of the program. A NUL byte is appended when the program is loaded.
     pub license: &'a str,
     pub types: Option<TypeInfo<'a>>,
 }
 
-/// BTF of a program.
+/// Types (BTF) that belong to a program.
 #[derive(Clone, Copy)]
 pub struct TypeInfo<'a> {
-    /// The loaded types.
+    /// The types that were loaded into the kernel.
     pub fd: BorrowedFd<'a>,
-    /// Records of 8 bytes that map instructions to functions.
+    /// Records of 8 bytes that state where each function starts and its type.
     pub functions: &'a [u8],
-    /// Records of [`LINE`] bytes that map instructions to source lines.
+    /// Records of [`LINE`] bytes that state the source line of instructions.
     pub lines: &'a [u8],
 }
 
-/// The verbosity of the verifier's log.
+/// How much the verifier writes to its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Each visited instruction and the verdict: `BPF_LOG_LEVEL1`.
+    /// Each instruction that it visits, and the verdict (`BPF_LOG_LEVEL1`).
     Everything = 1,
-    /// Only the verdict: `BPF_LOG_STATS`.
+    /// Only the verdict (`BPF_LOG_STATS`).
     Verdict = 4,
 }
 
-/// Loads a program.
+/// Loads a program into the kernel.
 pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
     load_logged(spec, &mut [], 0)
 }
 
-/// Like [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if the log is too
-/// small.
+/// Like [`load_program`], but the verifier writes to `log`. Fails with `ENOSPC` if its text does
+/// not fit.
 pub fn load_program_with(
     spec: &ProgSpec,
     log: &mut [u8],
@@ -463,18 +465,18 @@ fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<Ow
     unsafe { bpf_fd(Command::ProgLoad, &mut attr) }
 }
 
-/// The result of a test run.
+/// Result of a test run.
 pub struct RawRun {
     pub return_value: u32,
-    /// Bytes of the output buffer that metadata and packet take.
+    /// Number of bytes of the output buffer that metadata and packet occupy.
     pub size: usize,
-    /// Average nanoseconds of one repetition.
+    /// Average time in nanoseconds of one repetition.
     pub duration: u32,
 }
 
-/// Runs a program `repeat` times on `data` and `context`, and writes the resulting packet and
-/// context to `out` and `context`. A signal can end a call with several repetitions early (EINTR).
-/// Only the caller can retry, because completed repetitions may have had effects.
+/// Runs a program `repeat` times on `data` and `context`. Writes the resulting packet to `out` and
+/// the resulting context to `context`. A signal can end a call with several repetitions early
+/// (EINTR). Only the caller can retry it, because completed repetitions may have had effects.
 pub fn test_run(
     program: BorrowedFd,
     data: &[u8],
@@ -507,7 +509,7 @@ pub fn test_run(
     Ok(RawRun { return_value, size: size_out as usize, duration })
 }
 
-/// Opens an `AF_XDP` socket, which can be a target of redirects. It is not bound to a device.
+/// Opens an `AF_XDP` socket, which redirects can refer to. The socket is not bound to a device.
 #[cfg(target_os = "linux")]
 pub fn xdp_socket() -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only.

@@ -1,4 +1,4 @@
-//! Tests that need no BPF in the running kernel, and a helper for such tests.
+//! Helps tests that do not need BPF in the running kernel, and contains some of them.
 
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};

@@ -1,4 +1,4 @@
-//! Timed runs of programs: many repetitions of one packet in one call, on a dedicated thread.
+//! Times programs: makes many repetitions with one packet in one call, on a dedicated thread.
 //!
 //! - A [`TimingThread`] runs in a private network namespace, pinned to a CPU, and shielded from
 //!   interruptions as far as the kernel allows.
@@ -9,7 +9,7 @@
 //!   program alone. [`Subject::sample`] makes one timed call.
 //! - A [`Feed`] in front of a program gives each run a packet of a random flow ([`Flows`]).
 //!
-//! This module does not interpret times: it contains no statistics and no policy.
+//! This module only measures times. It contains no statistics and no policy.
 //!
 //! Source: `bpf_test_run` and `bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`. The
 //! kernel restores nothing between repetitions, not even start and end of the packet.

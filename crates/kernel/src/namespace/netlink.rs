@@ -1,4 +1,4 @@
-//! Operations on devices of the calling thread's network namespace, over rtnetlink(7).
+//! Creates and changes devices in the calling thread's network namespace, with rtnetlink(7).
 
 use std::io;
 
@@ -16,7 +16,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
 };
 
-/// Bytes for a reply: an error reply contains the request.
+/// Size in bytes of the buffer for a reply. The reply to a failed request contains the request.
 const ANSWER: usize = 4096;
 
 /// Creates a pair of connected virtual Ethernet devices.
@@ -32,8 +32,8 @@ pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
     request(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Stops the kernel from generating IPv6 addresses for a device, because it would announce them.
-/// The device must be down.
+/// Stops the kernel from generating IPv6 addresses for a device, which it would announce on the
+/// device. The device must be down.
 pub fn disable_addr_gen(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -56,7 +56,7 @@ pub fn set_up(index: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Sets the maximum packet length of a device, without its Ethernet header.
+/// Sets the MTU of a device, which is the maximum packet length without the Ethernet header.
 pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -64,19 +64,19 @@ pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Removes a device; for virtual Ethernet, its peer too.
+/// Removes a device. For virtual Ethernet, this also removes its peer.
 pub fn remove(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
     request(RouteNetlinkMessage::DelLink(message), 0)
 }
 
-/// Returns the index of a device.
+/// Returns the interface index of the device with this name.
 pub fn index(name: &str) -> io::Result<u32> {
     Ok(name_to_index(socket()?, name)?)
 }
 
-/// Returns the name of a device.
+/// Returns the name of the device with this interface index.
 pub fn name(index: u32) -> io::Result<String> {
     Ok(index_to_name(socket()?, index)?)
 }
@@ -86,7 +86,7 @@ fn socket() -> io::Result<rustix::fd::OwnedFd> {
     Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Sends a request and waits for its reply: an acknowledgement or an error.
+/// Sends a request and waits for its reply, which is an acknowledgement or an error.
 fn request(request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     let mut message = NetlinkMessage::from(request);
     message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;

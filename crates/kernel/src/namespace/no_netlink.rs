@@ -1,4 +1,5 @@
-//! Stubs of the netlink operations for systems other than Linux: each fails with `ENOSYS`.
+//! Replaces the operations on devices on systems other than Linux. Each of them fails with
+//! `ENOSYS`.
 
 use std::io;
 

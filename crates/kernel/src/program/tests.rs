@@ -1,4 +1,4 @@
-//! Tests of the attach types of sections.
+//! Tests that the right attach type is chosen for a section.
 
 use super::attach_type;
 

@@ -1,21 +1,22 @@
-//! Registers that code inserted in front of an instruction can overwrite: dead registers, and
-//! registers that have no value on any path to the instruction.
+//! Finds registers that code in front of an instruction can overwrite. These are dead registers,
+//! and registers that have no value on any path to the instruction.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
 
 use super::registers::{Effect, Registers, effect};
 
-/// Registers in front of an instruction.
+/// What registers can be used for in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterState {
     /// Registers that can be overwritten.
     pub free: Registers,
-    /// Registers that have a value on every path to the instruction, so they can be saved.
+    /// Registers that have a value on every path to the instruction, so that they can be saved.
     pub set: Registers,
 }
 
-/// Returns the successors of the instruction at a slot, within its function.
+/// Returns the slots that can be executed next after the instruction at `slot`, in the same
+/// function.
 pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
     let insn = &insns[slot];
     let falls_through = !matches!(insn, Insn::Exit | Insn::Jump { .. });
@@ -24,7 +25,8 @@ pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
     targets.filter(|&slot| slot < insns.len()).collect()
 }
 
-/// Computes the free registers, and those with a value, in front of each slot.
+/// Computes for each slot which registers are free in front of it, and which ones have a value
+/// there.
 pub fn before(program: &BpfProgram) -> Vec<RegisterState> {
     let insns = &program.insns;
     let effects: Vec<Effect> = insns.iter().map(effect).collect();
@@ -39,7 +41,7 @@ pub fn before(program: &BpfProgram) -> Vec<RegisterState> {
     (0..insns.len()).map(before).collect()
 }
 
-/// Computes the live registers in front of each slot.
+/// Computes for each slot which registers are live in front of it: their values are read later.
 fn live(effects: &[Effect], successors: &[Vec<usize>]) -> Vec<Registers> {
     let mut live = vec![Registers::NONE; effects.len()];
     loop {
@@ -58,8 +60,8 @@ fn live(effects: &[Effect], successors: &[Vec<usize>]) -> Vec<Registers> {
     }
 }
 
-/// Computes, for each slot, the registers that have a value on some path to it, and the registers
-/// that have a value on every path to it.
+/// Computes two sets of registers for each slot. The first has the registers with a value on some
+/// path to it, the second those with a value on every path.
 fn values(
     program: &BpfProgram,
     effects: &[Effect],

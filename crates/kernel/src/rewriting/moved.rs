@@ -1,4 +1,4 @@
-//! Insertion and replacement of instructions, with relocation of jumps.
+//! Inserts and replaces instructions of a program, and corrects jumps over them.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 
 const FAR: &str = "a jump would be too long";
 
-/// Inserts the instructions `added` in front of their slots, and replaces the instructions at the
-/// slots of `replaced`, none of which may jump. A jump to a slot then leads to the instructions
-/// inserted in front of it.
+/// Inserts the instructions `added` in front of their slots. Replaces the instructions at the slots
+/// of `replaced`, none of which may be a jump. A jump to a slot then leads to the instructions that
+/// were inserted in front of it.
 ///
 /// # Errors
-/// If a jump would be too long.
+/// If a jump would become too long for its instruction.
 pub fn insert_and_replace(
     program: &BpfProgram,
     added: &BTreeMap<usize, Vec<Insn>>,

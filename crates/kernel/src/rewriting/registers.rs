@@ -1,4 +1,4 @@
-//! Registers that an instruction reads, writes or leaves without a value.
+//! Finds the registers that an instruction reads, writes or leaves without a value.
 
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 
@@ -45,16 +45,16 @@ impl Registers {
     }
 }
 
-/// The effect of an instruction on registers.
+/// How an instruction affects registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// Registers that have no value afterwards.
+    /// Registers that have no value after the instruction.
     pub clobbers: Registers,
 }
 
-/// Returns the effect of an instruction; calls count as reading all argument registers.
+/// Returns how an instruction affects registers. Calls are assumed to read all argument registers.
 pub fn effect(insn: &Insn) -> Effect {
     let of = Registers::of;
     let plain = |reads, writes| Effect { reads, writes, clobbers: Registers::NONE };

@@ -1,14 +1,14 @@
-//! Free stack space of a program, below its own data.
+//! Finds free stack space of a program, below the data that it keeps there.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// Lowest offset of a stack frame.
+/// Lowest offset in a stack frame.
 pub const DEEPEST: i16 = -512;
 
 /// Returns the lowest stack offset that the function around a slot may use, rounded down to a
-/// multiple of 8. Programs add only constants to the frame pointer, so the lowest constant is a
-/// lower limit of all accesses.
+/// multiple of 8. Programs add only constants to the frame pointer. Therefore no access is below
+/// the lowest of these constants.
 pub fn free_stack_offset(program: &BpfProgram, slot: usize) -> i16 {
     let after = program.subprograms.partition_point(|f| f.first <= slot);
     let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);

@@ -1,7 +1,7 @@
-//! Structures of bpf(2) commands: members of `union bpf_attr` in the kernel's `uapi/linux/bpf.h`,
-//! up to the last field used here. None has padding.
+//! Structures that commands of bpf(2) take. They are members of `union bpf_attr` in the kernel's
+//! `uapi/linux/bpf.h`, up to the last field used here. None of them has padding.
 
-/// Size of a name in the kernel, including the NUL byte.
+/// Size of a name in the kernel in bytes, including the NUL byte.
 pub const NAME: usize = 16;
 
 #[repr(C)]

@@ -1,4 +1,5 @@
-//! The kernel's compiled form of a program: its machine code, and the address of each line record.
+//! Reads the compiled form of a program from the kernel: its machine code, and the address that
+//! belongs to each line record.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,19 +7,20 @@ use std::os::fd::BorrowedFd;
 use super::attr::{NAME, ObjectInfoAttr};
 use super::{Command, address_mut, bpf, field};
 
-/// Bytes of `struct bpf_line_info`.
+/// Size of `struct bpf_line_info` in bytes.
 pub const LINE: usize = 16;
-/// Bytes of an address.
+/// Size of an address in bytes.
 const ADDRESS: usize = 8;
 
-/// The machine code of a program.
+/// The machine code of a program as the kernel reports it.
 #[derive(Debug)]
 pub struct RawImage {
-    /// The code of all functions, concatenated.
+    /// The machine code of all functions, one after the other.
     pub code: Vec<u8>,
-    /// Address in the kernel's memory and size in bytes of each function.
+    /// Address in the kernel's memory and size in bytes, for each function.
     pub functions: Vec<(u64, u32)>,
-    /// Packed line and column of each line record, with the address of its code.
+    /// Source line and column of each line record, packed into one number, with the address of its
+    /// code.
     pub lines: Vec<(u32, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Attachment of programs to devices.
+//! Attaches programs to devices.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -9,15 +9,16 @@ use super::{Command, bpf, bpf_fd, field};
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const XDP: u32 = 37;
 
-/// Attaches an XDP program to a device of the calling thread's network namespace, until the file
-/// descriptor is closed. `flags` are `XDP_FLAGS_*` of `uapi/linux/if_link.h`.
+/// Attaches an XDP program to a device of the calling thread's network namespace. The program stays
+/// attached until the returned file descriptor is closed. `flags` are `XDP_FLAGS_*` of
+/// `uapi/linux/if_link.h`.
 pub fn attach_xdp(program: BorrowedFd, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
     let mut attr = LinkCreateAttr { program: field(program), ifindex, attach: XDP, flags };
     // SAFETY: the structure holds no addresses.
     unsafe { bpf_fd(Command::LinkCreate, &mut attr) }
 }
 
-/// Replaces the attached program.
+/// Replaces the attached program by another one.
 pub fn replace_xdp(link: BorrowedFd, program: BorrowedFd) -> io::Result<()> {
     let mut attr = LinkUpdateAttr { link: field(link), program: field(program), flags: 0 };
     // SAFETY: the structure holds no addresses.

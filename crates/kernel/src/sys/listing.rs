@@ -1,4 +1,4 @@
-//! Ids that the kernel gives to programs, maps and links.
+//! Reads the ids and addresses that the kernel gives to programs, maps and links.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::attr::{NextIdAttr, ObjectInfoAttr};
 use super::{Command, address_mut, bpf, field, length};
 
-/// A type of kernel objects.
+/// The kind of an object in the kernel.
 #[derive(Clone, Copy)]
 pub enum ObjectKind {
     Programs,
@@ -14,7 +14,8 @@ pub enum ObjectKind {
     Links,
 }
 
-/// Returns the lowest id above `after` of an object of this kind; `None` if there is none.
+/// Returns the lowest id above `after` that an object of this kind has. Returns `None` if no object
+/// has a higher id.
 pub fn next_id(kind: ObjectKind, after: u32) -> io::Result<Option<u32>> {
     let command = match kind {
         ObjectKind::Programs => Command::ProgNextId,
@@ -30,7 +31,7 @@ pub fn next_id(kind: ObjectKind, after: u32) -> io::Result<Option<u32>> {
     }
 }
 
-/// Returns the id of a program: the second field of `struct bpf_prog_info`.
+/// Returns the id of a program, which is the second field of `struct bpf_prog_info`.
 pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     let mut info = [0; 8];
     let size = length(&info)?;
@@ -41,7 +42,8 @@ pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(id))
 }
 
-/// Returns the address of a program's machine code; 0 if it has none or the kernel hides it.
+/// Returns the address of a program's machine code. Returns 0 if it has none or the kernel hides
+/// it.
 pub fn program_address(program: BorrowedFd) -> io::Result<u64> {
     // `info` is `struct bpf_prog_info` up to `jited_ksyms`, which points to `nr_jited_ksyms`
     // numbers.

@@ -1,4 +1,4 @@
-//! Test runs whose packets really go where the program sends them.
+//! Makes test runs whose packets really go where the program sends them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,21 +11,21 @@ use super::{Command, address, bpf_once, field, length};
 /// `BPF_F_TEST_XDP_LIVE_FRAMES`.
 const LIVE_FRAMES: u32 = 1 << 1;
 
-/// Parameters of a live run.
+/// Describes a live run.
 pub struct LiveSpec<'a> {
     pub program: BorrowedFd<'a>,
     /// The metadata, followed by the packet.
     pub data: &'a [u8],
-    /// A `struct xdp_md`.
+    /// The context, encoded as a `struct xdp_md`.
     pub context: &'a [u8],
-    /// Number of packets.
+    /// Number of packets to send.
     pub frames: u32,
-    /// Number of packets in a batch; 0 for 64.
+    /// Number of packets in a batch; 0 stands for 64.
     pub batch: u32,
 }
 
-/// Runs a program on packets, and performs its action on each. Returns the time until the last
-/// packet is sent, by a clock that is never adjusted; the packet can arrive later.
+/// Runs a program on packets, and performs the returned action for each packet. Returns the time
+/// until the last packet is sent, by a clock that is never adjusted. That packet can arrive later.
 ///
 /// A signal ends the run early (EINTR). A retry here would send packets twice.
 pub fn test_run_live(spec: &LiveSpec) -> io::Result<Duration> {

@@ -1,4 +1,4 @@
-//! The network namespace of the calling thread.
+//! Reads and changes the network namespace of the calling thread.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +7,13 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 /// File that stands for the network namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Returns a handle of the calling thread's network namespace, which keeps the namespace alive.
+/// Returns a handle for the calling thread's network namespace. It keeps the namespace alive.
 pub fn own_network() -> io::Result<OwnedFd> {
     File::open(OWN).map(OwnedFd::from)
 }
 
-/// Moves the calling thread to a new network namespace, which has only a loopback device that is
-/// down.
+/// Moves the calling thread to a new network namespace. The namespace contains only a loopback
+/// device, which is down.
 #[cfg(target_os = "linux")]
 pub fn unshare_network() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -21,7 +21,7 @@ pub fn unshare_network() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
-/// Moves the calling thread into a network namespace.
+/// Moves the calling thread into an existing network namespace.
 #[cfg(target_os = "linux")]
 pub fn join_network(namespace: BorrowedFd) -> io::Result<()> {
     use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};

@@ -1,10 +1,10 @@
-//! Packet sockets (packet(7)), which send raw frames on a device.
+//! Sends raw frames on a device, with packet sockets (packet(7)).
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Opens a socket in the calling thread's network namespace that sends on the device with this
-/// index. It receives nothing.
+/// Opens a socket that sends on the device with this index, in the calling thread's network
+/// namespace. It receives nothing.
 #[cfg(target_os = "linux")]
 pub fn packet_socket(index: u32) -> io::Result<OwnedFd> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};

@@ -1,4 +1,4 @@
-//! Readers of the perf events that programs send (perf_event_open(2)). A reader is an event on one
+//! Reads the perf events that programs send (perf_event_open(2)). Each reader is an event on one
 //! CPU, with a ring buffer in shared memory.
 
 use std::io;
@@ -6,11 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Shared;
 
-/// Pages of the ring buffer, a power of two. One page with the buffer's positions precedes them.
+/// Number of pages of the ring buffer, a power of two. One more page in front contains the buffer's
+/// positions.
 const PAGES: usize = 16;
 
-/// A ring buffer for events of one CPU that is never full: the kernel overwrites old events because
-/// the mapping is read-only (`perf_output_begin` of the kernel's `kernel/events/ring_buffer.c`).
+/// A ring buffer for the events of one CPU. It is never full: the kernel overwrites old events
+/// because the mapping is read-only (`perf_output_begin` of the kernel's
+/// `kernel/events/ring_buffer.c`).
 #[derive(Debug)]
 pub struct Listener {
     // Declared first: the memory is unmapped before the event is closed.
@@ -19,7 +21,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens a reader for events of programs on a CPU; `None` if the CPU is not online.
+    /// Opens a ring buffer for the events that programs send on a CPU. Returns `None` if the CPU is
+    /// not online.
     pub fn new(cpu: usize) -> io::Result<Option<Listener>> {
         let event = match open(cpu) {
             Ok(event) => event,
@@ -39,7 +42,7 @@ impl Listener {
 fn open(cpu: usize) -> io::Result<OwnedFd> {
     use std::os::fd::{FromRawFd, RawFd};
 
-    /// The first version of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0`).
+    /// `struct perf_event_attr` in its first version (`PERF_ATTR_SIZE_VER0`).
     #[repr(C)]
     struct EventAttr {
         kind: u32,

@@ -1,5 +1,6 @@
-//! Positions of a ring buffer, in memory shared with the kernel (`kernel/bpf/ringbuf.c`). Of its
-//! two pages, only the one with the reader's position is writable.
+//! Accesses the positions of a ring buffer, in memory shared with the kernel
+//! (`kernel/bpf/ringbuf.c`). Of the two pages with positions, only the one with the reader's
+//! position is writable.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::shared::Shared;
 
-/// The reader's and the writers' positions of a ring buffer.
+/// The positions of the reader and of the writers of a ring buffer.
 #[derive(Debug)]
 pub struct Positions {
     reader: Shared,
@@ -21,12 +22,12 @@ impl Positions {
         Ok(Positions { reader, writers: Shared::new(ring, 1, 1, false)? })
     }
 
-    /// Returns the number of bytes ever written, modulo 2^64.
+    /// Returns how many bytes were ever written, modulo 2^64.
     pub fn written(&self) -> usize {
         self.writers.word().load(Ordering::Acquire)
     }
 
-    /// Sets the number of bytes that the kernel takes as read.
+    /// Sets up to which position the kernel regards the buffer as read.
     pub fn set_read(&self, position: usize) {
         self.reader.word().store(position, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Memory shared with the kernel, unmapped on drop.
+//! Maps memory that is shared with the kernel. Dropping the mapping unmaps it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, c_void};
 
-/// A memory mapping of whole pages.
+/// A mapping of whole pages of shared memory.
 #[derive(Debug)]
 pub struct Shared {
     start: NonNull<c_void>,
@@ -36,7 +36,7 @@ impl Shared {
         }
     }
 
-    /// Returns the first word of the mapping, an `unsigned long`.
+    /// Returns the first word of the mapping, which is an `unsigned long`.
     pub fn word(&self) -> &AtomicUsize {
         // SAFETY: at least one page stays mapped while `self` exists; it is aligned and larger than
         // a word.

@@ -1,4 +1,4 @@
-//! The calling thread's CPU, priority and signals; and the clock.
+//! Reads and sets CPU, priority and signals of the calling thread, and reads the clock.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -6,7 +6,7 @@ mod linux {
 
     use libc::{CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
 
-    /// Returns the nanoseconds of a clock that is never adjusted; 0 on an error.
+    /// Returns the time in nanoseconds of a clock that is never adjusted. Returns 0 on an error.
     pub fn monotonic_raw() -> u64 {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the structure outlives the call, which fills it.
@@ -18,7 +18,7 @@ mod linux {
         }
     }
 
-    /// Pins the thread to one CPU.
+    /// Pins the calling thread to one CPU.
     pub fn pin(cpu: usize) -> io::Result<()> {
         if cpu >= libc::CPU_SETSIZE as usize {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -33,13 +33,14 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Returns the thread's current CPU; `None` if the system does not report it.
+    /// Returns the CPU that the calling thread is running on. Returns `None` if the system does not
+    /// report it.
     pub fn cpu() -> Option<usize> {
         // SAFETY: the call has no arguments.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
 
-    /// Gives the thread real-time priority: it runs before all threads without it.
+    /// Gives the calling thread real-time priority, so that it runs before all threads without it.
     pub fn real_time() -> io::Result<()> {
         let param = libc::sched_param { sched_priority: 1 };
         // SAFETY: the structure outlives the call, which only reads it.
@@ -47,13 +48,13 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Returns the thread's id in the system.
+    /// Returns the id that the operating system gave to the calling thread.
     pub fn thread_id() -> i32 {
         // SAFETY: the call has no arguments and always succeeds.
         unsafe { libc::gettid() }
     }
 
-    /// Blocks all signals, so that other threads receive them.
+    /// Blocks all signals for the calling thread, so that other threads receive them.
     pub fn block_signals() {
         // SAFETY: the set is initialised before it is read, and outlives both calls.
         unsafe {
@@ -94,7 +95,7 @@ mod linux {
 pub use linux::{block_signals, cpu, monotonic_raw, pin, real_time, thread_id};
 
 /// Pins the calling thread to its current CPU, so that all runs of a program use the same values of
-/// per-CPU maps. Returns false if the system does not allow it.
+/// per-CPU maps. Returns false if the operating system does not allow it.
 pub fn pin_to_current_cpu() -> bool {
     cpu().is_some_and(|cpu| pin(cpu).is_ok())
 }

@@ -1,4 +1,4 @@
-//! Programs that stay attached while they are timed, so that test runs are cheap.
+//! Keeps programs attached while they are timed, so that test runs are cheap.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,11 +6,12 @@ use super::error::TimingError;
 use super::expedited::Expedited;
 use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
-/// A pool of loopback devices in private network namespaces, for programs that are timed.
+/// A pool of loopback devices in private network namespaces, to which programs are attached for
+/// timing.
 ///
-/// A free device keeps its program until the next one replaces it. Attaching and detaching a
-/// program waits for all CPUs twice (`bpf_dispatcher_update` of `kernel/bpf/dispatcher.c`);
-/// replacing waits once. RCU grace periods are expedited while a program is attached.
+/// A free device keeps its program until the next one replaces it. Attaching or detaching a program
+/// waits for all CPUs twice (`bpf_dispatcher_update` of `kernel/bpf/dispatcher.c`), while replacing
+/// it waits once. RCU grace periods are expedited while a program is being attached.
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     free: Arc<Mutex<Vec<Attachment>>>,
@@ -24,7 +25,7 @@ struct Attachment {
     _namespace: Namespace,
 }
 
-/// The attachment of a program; dropping it returns the device to the pool.
+/// The attachment of a program. Dropping it returns the device to the pool.
 #[derive(Debug)]
 pub struct Attached {
     attachment: Option<Attachment>,
@@ -32,7 +33,7 @@ pub struct Attached {
 }
 
 impl Attachments {
-    /// Attaches a program to a device that no other program uses.
+    /// Attaches a program to a device that no other program is using.
     ///
     /// # Errors
     /// If no namespace can be created, or the kernel does not attach the program.

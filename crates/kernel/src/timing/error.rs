@@ -1,4 +1,4 @@
-//! Errors of timing.
+//! Errors of timing programs.
 
 use std::io;
 
@@ -8,43 +8,43 @@ use crate::error::{LinkError, NamespaceError, RunError};
 use crate::generated::GeneratedError;
 use crate::retry::Interruptible;
 
-/// A failure to time runs.
+/// An error that prevents a program from being timed.
 #[derive(Debug, Error)]
 pub enum TimingError {
-    /// The private network namespace cannot be created.
+    /// The private network namespace could not be created.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A program cannot be attached.
+    /// A program could not be attached to a device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The kernel does not run the program on the packet.
+    /// The kernel did not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A generated program cannot be loaded or connected with another.
+    /// A generated program could not be loaded or connected with another one.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
-    /// A generated program would be too long.
+    /// The code that a generated program would run between two runs is too long.
     #[error("there is too much {work} between two runs")]
     CodeTooLong {
-        /// The excess work, as an infinitive such as "to undo".
+        /// The work that is too much, as an infinitive such as "to undo".
         work: &'static str,
     },
-    /// The program lacks a map that is to be restored.
+    /// The program does not have a map that should be restored.
     #[error("the program has no such map to restore")]
     NoMap,
-    /// The changes of a run could not be undone before the next run.
+    /// Changes of a run could not be undone before the next run.
     #[error("what runs change could not be taken back {failures} times")]
     NotRestored {
-        /// Number of failed restorations.
+        /// Number of times that changes could not be undone.
         failures: u64,
     },
-    /// The timing thread cannot be started.
+    /// The timing thread could not be started.
     #[error("no thread starts for the measurement: {cause}")]
     Thread {
-        /// The system's error.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// The caller stopped waiting for the job.
+    /// The caller stopped waiting before the job was done.
     #[error("interrupted before it was done")]
     Cancelled,
     /// The timing thread has ended.

@@ -1,4 +1,4 @@
-//! Expedited RCU grace periods while a program is attached.
+//! Expedites RCU grace periods while programs are being attached.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio, id};
 use std::sync::{Mutex, PoisonError};
 
-/// File that switches expedited grace periods on. The kernel then interrupts all CPUs, instead of
-/// waiting until each passes a quiescent state by itself (`rcu_expedited` of
+/// File that switches expedited grace periods on and off. If they are on, the kernel interrupts all
+/// CPUs instead of waiting until each passes a quiescent state by itself (`rcu_expedited` of
 /// `Documentation/admin-guide/kernel-parameters.txt`).
 const SWITCH: &str = "/sys/kernel/rcu_expedited";
 
-/// Shell script that switches expediting off when its input is closed: at the latest when this
-/// process ends.
+/// Shell script that switches expediting off when its input is closed. This happens at the latest
+/// when this process ends.
 const WAIT: &str = "read -r _; echo 0 > \"$1\"";
 
-/// Shell that switches expediting off if this process is killed, and the id of the process that
-/// started the shell.
+/// The shell that switches expediting off if this process is killed, with the id of the process
+/// that started it.
 static GUARDIAN: Mutex<Option<(u32, Child)>> = Mutex::new(None);
 
 /// A guard that expedites grace periods until it is dropped. It has no effect if they are expedited
@@ -45,7 +45,8 @@ impl Drop for Expedited {
     }
 }
 
-/// Starts the guardian, unless it runs already. Returns false if it cannot be started.
+/// Starts the shell that guards the setting, unless it is running already. Returns false if it
+/// cannot be started.
 fn is_guarded() -> bool {
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
     // A forked process needs a guardian of its own.

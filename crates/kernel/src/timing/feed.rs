@@ -1,4 +1,5 @@
-//! A program in front of the timed program that gives each run a packet of a random flow.
+//! Gives each run of the timed program a packet of a random flow. A program in front of it does
+//! this.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -11,7 +12,7 @@ use crate::{Context, Kernel, LoadedProgram, TestRun};
 use slowpath_bpf::insn::Register;
 
 /// A program that restores the packet of the previous run, writes another flow into it, and
-/// tail-calls the timed program. Its own work is part of the measured time: it stands for the work
+/// tail-calls the timed program. The measured time includes its own work, which stands for the work
 /// of a driver.
 #[derive(Debug)]
 pub struct Feed {
@@ -21,8 +22,8 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed of packets that equal `packet` except for their flow. `undo` describes the
-    /// program's changes of the packet; elements of maps are not restored.
+    /// Creates a feed whose packets are equal to `packet` except for their flow. `undo` describes
+    /// how the program changes its packet. Elements of maps are not restored.
     ///
     /// # Errors
     /// If flows cannot be written into the packet, or the kernel rejects the code.
@@ -55,12 +56,12 @@ impl Feed {
     /// Sets the program that the feed calls.
     ///
     /// # Errors
-    /// If the kernel does not accept the program as target of a tail call.
+    /// If the kernel does not allow that the program is tail-called.
     pub fn select(&self, program: &LoadedProgram) -> Result<(), TimingError> {
         Ok(self.entry.select(program.fd())?)
     }
 
-    /// Runs the program on `repeat` packets, and returns the result of the last run.
+    /// Runs the program on `repeat` packets. Returns the result of the last run.
     ///
     /// # Errors
     /// If the kernel does not run the packets, a signal ends the run early, or a packet could not

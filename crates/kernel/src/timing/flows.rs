@@ -1,21 +1,22 @@
-//! Random flows: the packet of each run belongs to one of them.
+//! Describes random flows. The packet of each run belongs to one of them.
 
 use super::error::TimingError;
 
 /// Offset of the IPv4 header, after the Ethernet header.
 const IP: usize = 14;
-/// Total bytes of the Ethernet, IPv4 and UDP headers.
+/// Total size in bytes of the Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 42;
 
-/// Flows of UDP over IPv4 without options, each with its own source address. Each run draws a flow
-/// from a uniform distribution.
+/// Flows of UDP over IPv4 without options. Each flow has its own source address. For each run, a
+/// flow is chosen at random, and all flows are equally likely.
 ///
-/// The IPv4 checksum is updated. The packet's UDP checksum must be 0, which means "none" (RFC 768).
+/// The IPv4 checksum is updated. The UDP checksum of the packet must be 0, which means that there
+/// is no checksum (RFC 768).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
     /// Number of flows, at least 1.
     pub count: u32,
-    /// Seed of addresses and ports.
+    /// Seed from which addresses and ports are generated.
     pub seed: u32,
     /// True if flows also differ in their destination addresses.
     pub destinations: bool,
@@ -24,7 +25,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Returns true if each run overwrites the byte at this offset of the packet.
+    /// Returns true if a new flow is written to the byte at this offset of the packet before each
+    /// run.
     pub fn writes(&self, at: usize) -> bool {
         match at {
             24..30 | 34..36 => true,
@@ -34,7 +36,7 @@ impl Flows {
         }
     }
 
-    /// Returns the sum of the 16-bit words of the packet's IPv4 header that all flows share.
+    /// Returns the sum of those 16-bit words of the IPv4 header that are the same in all flows.
     ///
     /// # Errors
     /// If the packet is not UDP over IPv4 without options, or the number of flows is out of range.

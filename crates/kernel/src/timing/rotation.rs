@@ -1,11 +1,11 @@
-//! Packet bytes that differ from run to run.
+//! Describes packet bytes that differ from run to run.
 
-/// A table of packet bytes; each run gets one row. All rows are used in turn, in an order that a
-/// prefetcher cannot predict.
+/// A table of packet bytes. Before each run, one row of it is written into the packet. All rows are
+/// used in turn, in an order that a prefetcher cannot predict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Offset and length of the packet ranges that receive the bytes of a row. They do not overlap,
-    /// and their lengths add up to the length of a row.
+    /// Ranges of the packet that receive the bytes of a row, each as offset and length in bytes.
+    /// They do not overlap, and their lengths add up to the length of a row.
     pub places: Vec<(u32, u32)>,
     /// The rows, one after the other. Their number is a power of two.
     pub rows: Vec<u8>,
@@ -17,13 +17,13 @@ impl Rotation {
         self.places.iter().map(|&(_, len)| len as usize).sum()
     }
 
-    /// Returns the distance in bytes between the starts of rows of length `row` in the kernel's
-    /// table.
+    /// Returns the distance in bytes between the starts of two successive rows in the kernel's
+    /// table, if a row has `row` bytes.
     pub fn stride(row: usize) -> usize {
         row.next_multiple_of(if row <= 4 { 4 } else { 8 })
     }
 
-    /// Returns the number of rows; `None` if it is not a power of two.
+    /// Returns the number of rows, or `None` if it is not a power of two.
     pub fn count(&self) -> Option<usize> {
         let count = self.rows.len().checked_div(self.row())?;
         let whole = count.checked_mul(self.row()) == Some(self.rows.len());

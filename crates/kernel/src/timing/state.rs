@@ -1,4 +1,5 @@
-//! State that wrappers and feeds keep between runs: 8-byte words in the value of a map.
+//! Stores the state that wrappers and feeds keep between runs. It consists of 8-byte words in the
+//! value of a map.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,37 +9,39 @@ use slowpath_bpf::MapKind;
 use crate::generated::{GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 
-/// Offset of the current run's start time; 0 before the first run of a call. A feed stores 1 here.
+/// Offset of the start time of the current run. It is 0 before the first run of a call. A feed
+/// stores 1 here.
 pub const STARTED: i16 = 0;
-/// Offset of the total nanoseconds of all completed runs.
+/// Offset of the total time in nanoseconds of all completed runs.
 pub const NANOSECONDS: i16 = 8;
 /// Offset of the number of completed runs.
 pub const RUNS: i16 = 16;
-/// Offset of the number of failed restorations.
+/// Offset of the number of times that changes could not be undone.
 pub const FAILURES: i16 = 24;
-/// Offset of the state of the random number generator that selects a row of a rotation or a flow.
+/// Offset of the state of the random number generator that selects the row of a rotation, or the
+/// flow.
 pub const GENERATOR: i16 = 32;
-/// Offset of a flag: 1 after the first run of any call, else 0.
+/// Offset of a flag that is 0 before the first run of any call, and then 1.
 pub const HAS_RUN: i16 = 40;
 /// Size of the state in bytes.
 const SIZE: u32 = 48;
 
-/// The map that holds the state.
+/// The map that contains the state.
 #[derive(Debug)]
 pub struct State(RawMap);
 
 impl State {
-    /// Creates a state of zeros.
+    /// Creates a state whose words are all 0.
     pub fn new(cpus: Cpus) -> Result<State, GeneratedError> {
         map("slowpath.state", MapKind::ARRAY, SIZE, cpus).map(State)
     }
 
-    /// Returns the map's file descriptor, for generated code.
+    /// Returns the file descriptor of the map, which generated code refers to.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.fd()
     }
 
-    /// Resets the accounts for a new call: all words before [`GENERATOR`].
+    /// Sets all words before [`GENERATOR`] to 0, for a new call.
     pub fn start(&self) -> Result<(), GeneratedError> {
         let [generator] = self.read([GENERATOR])?;
         self.start_at(generator)

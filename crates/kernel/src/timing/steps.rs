@@ -1,8 +1,8 @@
-//! Code generation for the steps of wrappers and feeds: restoration of packets and maps, and
-//! changes of packets.
+//! Generates the code of the steps that wrappers and feeds make: they restore packets and maps, and
+//! change packets.
 //!
-//! In all generated code, `r6` is the context and `r7` the address of the state. The state counts
-//! failed steps: after a failure, the next run does not start like the first one.
+//! In all generated code, `r6` contains the context and `r7` the address of the state. The state
+//! counts steps that failed. After a failure, the next run does not start like the first one.
 
 use std::os::fd::BorrowedFd;
 
@@ -21,7 +21,7 @@ use super::undo::Undo;
 use crate::LoadedProgram;
 use crate::generated::Assembly;
 
-/// Offsets of fields in `struct xdp_md`.
+/// Offset of a field in `struct xdp_md`, as are the following constants.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
@@ -33,23 +33,24 @@ fn too_far() -> TimingError {
     TimingError::CodeTooLong { work: "to undo" }
 }
 
-/// Adds a value to a word of the state.
+/// Generates code that adds a value to a word of the state.
 fn add_to(code: &mut Assembly, word: i16, value: Source) {
     code.load(Size::DW, Register::R1, STATE, word);
     code.alu(AluOp::Add, Register::R1, value);
     code.store(Size::DW, STATE, word, Source::Reg(Register::R1));
 }
 
-/// Generates code that counts a failure unless `r0` is 0.
+/// Generates code that counts a failure if `r0` is not 0.
 fn check(code: &mut Assembly) -> Result<(), TimingError> {
     let success = code.jump_if(Condition::Eq, Register::R0, Source::Imm(0));
     add_to(code, state::FAILURES, Source::Imm(1));
     if code.land(success) { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that ends the previous run; `r0` is its end time. After a run of this call, the
-/// code adds it to the accounts and executes `packet`. After a run of any call, it executes
-/// `elements`: a new call has a new packet, but keeps the maps.
+/// Generates code for the end of the previous run, whose end time is in `r0`. If that run belongs
+/// to this call, the code counts it with its time, and executes `packet`. If there was any earlier
+/// run, in this or another call, it executes `elements`. The reason is that a new call has a new
+/// packet, but keeps the maps.
 pub fn after_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -70,7 +71,7 @@ pub fn after_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that executes `packet` before each run of a call except the first.
+/// Generates code that executes `packet` before each run, except the first run of a call.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -83,7 +84,7 @@ pub fn before_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that restores start, end and bytes of packet and metadata.
+/// Generates code that restores the start, the end and the bytes of packet and metadata.
 pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
     let adjust = |code: &mut Assembly, helper: i32, by: i32| {
         if by == 0 {
@@ -107,8 +108,9 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     write(code, &undo.packet, [DATA, DATA_END])
 }
 
-/// Generates code that writes `pieces` (pairs of offset and bytes) after the address in the context
-/// field `between[0]`, if all end before the address in `between[1]`.
+/// Generates code that writes `pieces`, which are pairs of offset and bytes. Offsets count from the
+/// address in the context field `between[0]`. The code writes only if all pieces end before the
+/// address in `between[1]`.
 fn write(
     code: &mut Assembly,
     pieces: &[(u32, Vec<u8>)],
@@ -136,9 +138,9 @@ fn write(
     })
 }
 
-/// Generates code that executes `inside` if the `end` bytes after the address in the context field
-/// `between[0]` end before the address in `between[1]`, and else counts a failure. `inside` finds
-/// the first address in `r2`.
+/// Generates code that tests if there are `end` bytes between the addresses in the context fields
+/// `between[0]` and `between[1]`. If so, the code executes `inside`, which finds the first address
+/// in `r2`. If not, it counts a failure.
 fn within(
     code: &mut Assembly,
     end: usize,
@@ -164,12 +166,13 @@ fn within(
     check(code)
 }
 
-/// Keys and values of the elements to restore, for the value of a single map.
+/// Keys and values of the map elements to restore. They are stored together in the only value of a
+/// map.
 #[derive(Default)]
 pub struct Constants {
-    /// Content of the map's value.
+    /// Content of the value.
     pub bytes: Vec<u8>,
-    /// Offsets of the key and the value of each element.
+    /// Offsets in the value at which the key and the value of each element start.
     offsets: Vec<(u32, u32)>,
 }
 
@@ -196,8 +199,8 @@ impl Constants {
     }
 }
 
-/// Generates code that restores elements of maps. `constants` is the map with their keys and
-/// values; `None` if there are no elements.
+/// Generates code that restores elements of maps. `constants` is the map that contains their keys
+/// and values; `None` if no elements must be restored.
 pub fn restore_elements(
     code: &mut Assembly,
     undo: &Undo,
@@ -274,8 +277,8 @@ pub fn rotate(
     })
 }
 
-/// Generates code that draws a flow and writes it into the packet. `sum` is the sum of the words of
-/// the IPv4 header that all flows share ([`Flows::constant_sum`]).
+/// Generates code that chooses a flow at random and writes it into the packet. `sum` is the sum of
+/// those words of the IPv4 header that are the same in all flows ([`Flows::constant_sum`]).
 pub fn draw(code: &mut Assembly, flows: &Flows, sum: i32) -> Result<(), TimingError> {
     let count =
         i32::try_from(flows.count).map_err(|_| TimingError::CodeTooLong { work: "to draw" })?;

@@ -1,4 +1,4 @@
-//! Timed calls of a program.
+//! Times calls of a program.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -8,31 +8,31 @@ use crate::retry::retry;
 use crate::sys::{monotonic_raw, test_run};
 use crate::{Context, LoadedProgram};
 
-/// A program to time, and the wrapper in front of it.
+/// A program to time, with the wrapper in front of it if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The program.
+    /// The program that is timed.
     pub program: &'a LoadedProgram,
-    /// Program that prepares each run and reads the clock; `None` runs the packet repeatedly
+    /// Program that prepares each run and reads the clock. Without it, the packet is run repeatedly
     /// without preparation.
     pub wrapper: Option<&'a Wrapper>,
 }
 
-/// The result of one timed call.
+/// Result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Total nanoseconds of the runs, as measured by the wrapper. Without a wrapper, duration of
-    /// the whole call by the raw monotonic clock.
+    /// Total time of the runs in nanoseconds, measured by the wrapper. Without a wrapper, the time
+    /// of the whole call by the raw monotonic clock.
     pub nanoseconds: u64,
-    /// Number of timed runs.
+    /// Number of runs that this time covers.
     pub runs: u64,
     /// Return value of the last run.
     pub return_value: u32,
 }
 
 impl Subject<'_> {
-    /// Attaches the wrapper, or without a wrapper the program. A timed call of an unattached
-    /// program takes milliseconds longer.
+    /// Attaches the wrapper, or the program if there is no wrapper. A timed call of a program that
+    /// is not attached takes milliseconds longer.
     ///
     /// # Errors
     /// As for [`Attachments::attach`].
@@ -41,8 +41,8 @@ impl Subject<'_> {
         attachments.attach(first)
     }
 
-    /// Times `repeat` runs on a packet. With a wrapper, `repeat` must be at least 2, because the
-    /// wrapper cannot time the last run.
+    /// Times `repeat` runs on a packet in one call. With a wrapper, `repeat` must be at least 2,
+    /// because the wrapper cannot time the last run.
     ///
     /// # Errors
     /// If the kernel does not run the packet, or the wrapper could not undo the changes of a run.
@@ -76,7 +76,7 @@ impl Subject<'_> {
     }
 }
 
-/// Times one call.
+/// Runs a program `repeat` times in one call, and times the call.
 fn timed(
     program: &LoadedProgram,
     packet: &[u8],

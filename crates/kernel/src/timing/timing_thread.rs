@@ -1,4 +1,4 @@
-//! The thread on which programs are timed.
+//! Runs the thread on which programs are timed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use crate::sys::{block_signals, pin, real_time, thread_id};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
 
-/// Interval between calls of the callback that can end the wait for a job.
+/// Interval between two calls of the callback by which the caller can stop waiting for a job.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A callback that returns false to end the wait for a job.
+/// A callback that returns false if the caller no longer waits for a job.
 struct KeepWaiting(Box<dyn Fn() -> bool + Send + Sync>);
 
 impl fmt::Debug for KeepWaiting {
@@ -25,18 +25,19 @@ impl fmt::Debug for KeepWaiting {
     }
 }
 
-/// Actual scheduling of the timing thread.
+/// How the timing thread is actually scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
-    /// CPU that the thread is pinned to; `None` if pinning failed or was not requested.
+    /// CPU to which the thread is pinned; `None` if pinning failed or was not requested.
     pub cpu: Option<usize>,
     /// True if the thread has real-time priority (`SCHED_FIFO`).
     pub real_time: bool,
-    /// The thread's id in the system.
+    /// Id that the operating system gave to the thread.
     pub thread: i32,
 }
 
-/// A dedicated thread in a private network namespace. Its jobs see only the namespace's devices.
+/// A dedicated thread in a private network namespace. The jobs that it runs see only the devices of
+/// this namespace.
 #[derive(Debug)]
 pub struct TimingThread {
     jobs: Option<Sender<Job>>,
@@ -44,15 +45,16 @@ pub struct TimingThread {
     scheduling: Scheduling,
     attachments: Attachments,
     keep_waiting: KeepWaiting,
-    /// True if the caller stopped waiting for a job, which may still be running.
+    /// True if the caller stopped waiting for a job. The job may still be running.
     abandoned: AtomicBool,
 }
 
 impl TimingThread {
-    /// Starts the thread; pins it to `cpu` if possible, and gives it real-time priority if allowed.
+    /// Starts the thread. Pins it to `cpu` if possible, and gives it real-time priority if this is
+    /// allowed.
     ///
     /// # Errors
-    /// If the namespace or the thread cannot be created.
+    /// If the namespace or the thread could not be created.
     pub fn start(cpu: Option<usize>) -> Result<TimingThread, TimingError> {
         let namespace = Namespace::new()?;
         let (jobs, received) = mpsc::channel::<Job>();
@@ -87,8 +89,8 @@ impl TimingThread {
         })
     }
 
-    /// Sets a callback that is called periodically while a job runs. If it returns false, the
-    /// caller of the job stops waiting.
+    /// Sets a callback that is called at intervals while a job runs. If it returns false, the
+    /// caller of `TimingThread::run_job` stops waiting.
     #[must_use]
     pub fn with_cancellation(
         mut self,
@@ -98,12 +100,12 @@ impl TimingThread {
         self
     }
 
-    /// Returns the scheduling of the thread.
+    /// Returns how the thread is actually scheduled.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
     }
 
-    /// Returns the attachments for programs that are timed on this thread.
+    /// Returns the devices to which programs that are timed on this thread are attached.
     pub fn attachments(&self) -> &Attachments {
         &self.attachments
     }
@@ -111,10 +113,10 @@ impl TimingThread {
     /// Runs a job on the thread, and waits for its result.
     ///
     /// If the callback of [`TimingThread::with_cancellation`] ends the wait, the job still runs to
-    /// its end, and its result is dropped. Later jobs start afterwards.
+    /// completion, and its result is dropped. Later jobs start after it.
     ///
     /// # Errors
-    /// If the thread has ended because a job panicked, or the callback ended the wait.
+    /// If the thread has ended because a job panicked, or if the callback ended the wait.
     pub fn run_job<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Namespace) -> T + Send + 'static,

@@ -1,30 +1,33 @@
-//! Changes that a run makes to packet and maps, with the content before the run.
+//! Describes the changes that a run makes to packet and maps, by the content before the run.
 
-/// Changes to undo after a run, so that the next run starts like the first one. Empty by default.
+/// Changes to undo after a run, so that the next run starts like the first one. By default there
+/// are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
-    /// Bytes by which the run moved the packet's start; positive towards the packet's end.
+    /// Number of bytes by which the run moved the packet's start. Positive values are towards the
+    /// packet's end.
     pub head: i32,
-    /// Bytes by which the run moved the packet's end; positive away from the packet's start.
+    /// Number of bytes by which the run moved the packet's end. Positive values make the packet
+    /// longer.
     pub tail: i32,
     /// Length of the metadata after the run, in bytes.
     pub metadata_after: u32,
     /// The metadata before the run.
     pub metadata: Vec<u8>,
-    /// Packet bytes before the run, as pairs of offset and content.
+    /// Bytes of the packet to restore, as pairs of offset and content before the run.
     pub packet: Vec<(u32, Vec<u8>)>,
-    /// Elements of maps before the run.
+    /// Elements of maps as they were before the run.
     pub elements: Vec<ElementUndo>,
 }
 
-/// An element of a map before a run.
+/// An element of a map as it was before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementUndo {
     /// Number of the map in [`slowpath_bpf::Object::maps`].
     pub map: usize,
-    /// Key of the element; empty for queues and stacks.
+    /// Key of the element. It is empty for queues and stacks.
     pub key: Vec<u8>,
-    /// Value of the element; `None` if it did not exist.
+    /// Value of the element; `None` if the element did not exist.
     pub value: Option<Vec<u8>>,
 }
 
@@ -36,7 +39,7 @@ impl Undo {
         geometry && metadata && self.packet.is_empty() && self.elements.is_empty()
     }
 
-    /// Returns the changes of packet and metadata alone.
+    /// Returns the changes to packet and metadata, without those to map elements.
     pub fn without_elements(&self) -> Undo {
         Undo { elements: Vec::new(), ..self.clone() }
     }

@@ -1,5 +1,5 @@
-//! Programs in front of timed programs. They restore the conditions of the first run before each
-//! run, and read the clock.
+//! Generates programs in front of timed programs. Before each run, they restore what the previous
+//! run changed, and read the clock.
 
 use std::io;
 
@@ -16,12 +16,12 @@ use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, LoadedProgram};
 
-/// The steps of a wrapper before each run.
+/// What a wrapper does before each run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preparation<'a> {
-    /// Changes of the previous run to undo.
+    /// Changes of the previous run that the wrapper undoes.
     pub undo: Option<&'a Undo>,
-    /// Packet bytes to vary from run to run.
+    /// Packet bytes that the wrapper changes from run to run.
     pub rotation: Option<&'a Rotation>,
 }
 
@@ -35,25 +35,25 @@ pub struct Wrapper {
     _table: Option<RawMap>,
 }
 
-/// Accounts of the runs since [`Wrapper::start`].
+/// Counts and times of the runs since [`Wrapper::start`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounts {
-    /// Total nanoseconds of all completed runs.
+    /// Total time of all completed runs in nanoseconds.
     pub nanoseconds: u64,
-    /// Number of completed runs: all but the last, because the wrapper reads a run's end time at
-    /// the start of the next run.
+    /// Number of completed runs. These are all runs except the last, because the wrapper reads the
+    /// end time of a run when the next run starts.
     pub runs: u64,
-    /// Number of failed restorations.
+    /// Number of times that changes could not be undone.
     pub failures: u64,
 }
 
 impl Wrapper {
-    /// Creates a wrapper that restores the maps of `program`. It can time any program that shares
-    /// these maps.
+    /// Creates a wrapper that restores the maps of `program`. The wrapper can time any program that
+    /// shares these maps.
     ///
     /// # Errors
-    /// If there is too much to prepare, or the kernel rejects the code: programs cannot overwrite
-    /// values that contain locks or timers.
+    /// If there is too much to prepare, or the kernel rejects the code. For example, programs
+    /// cannot overwrite values that contain locks or timers.
     pub fn new(
         kernel: &Kernel,
         program: &LoadedProgram,
@@ -96,8 +96,8 @@ impl Wrapper {
         &self.entry
     }
 
-    /// Runs `program`, which shares the maps of the wrapper's program, `repeat` times on a packet.
-    /// Returns the return value of the last run; `None` if changes could not be undone.
+    /// Runs `program`, which must share the maps of the wrapper's program, `repeat` times on a
+    /// packet. Returns the return value of the last run, or `None` if changes could not be undone.
     ///
     /// # Errors
     /// If the kernel does not run the packet, or a signal ends the run early.
@@ -114,7 +114,7 @@ impl Wrapper {
         Ok((self.accounts()?.failures == 0).then_some(run.return_value))
     }
 
-    /// Resets the accounts for a new call, but keeps the state of the rotation.
+    /// Resets the counts and times for a new call, but keeps the state of the rotation.
     pub(super) fn start(&self) -> Result<(), TimingError> {
         Ok(self.state.start()?)
     }
@@ -130,7 +130,7 @@ fn refused(what: &'static str, cause: io::Error) -> TimingError {
     GeneratedError::Refused { what, cause }.into()
 }
 
-/// Creates a map with `bytes` as its only value; `None` if they are empty.
+/// Creates a map whose only value is `bytes`. Returns `None` if `bytes` is empty.
 fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, TimingError> {
     if bytes.is_empty() {
         return Ok(None);
@@ -143,7 +143,7 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     Ok(Some(map))
 }
 
-/// Returns the rows of a rotation, each padded to the stride.
+/// Returns the rows of a rotation one after the other, each padded to the stride.
 fn padded(rotation: &Rotation) -> Vec<u8> {
     let row = rotation.row();
     let stride = Rotation::stride(row);
