@@ -14,7 +14,8 @@ pub enum Action {
     Pass,
     /// The packet is sent out of the device that received it.
     Tx,
-    /// The packet is sent to the destination that a helper has set, possibly from a map.
+    /// The packet is sent to a destination that the program has set with a helper, such as
+    /// `bpf_redirect_map`.
     Redirect,
 }
 
@@ -23,12 +24,12 @@ const ALL: [Action; 5] =
     [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
 impl Action {
-    /// Returns the action with this name, such as `XDP_PASS`.
+    /// Returns the action with the given name, such as `XDP_PASS`; `None` if there is none.
     pub fn named(name: &str) -> Option<Action> {
         ALL.into_iter().find(|action| action.name() == name)
     }
 
-    /// Returns the action with this return value.
+    /// Returns the action with the given return value; `None` if there is none.
     pub fn of(number: u32) -> Option<Action> {
         ALL.into_iter().find(|action| action.number() == number)
     }

@@ -10,62 +10,68 @@ use serde_saphyr::Spanned;
 use slowpath::Network;
 use std::collections::BTreeSet;
 
-/// A checked chain: packets arrive at exactly one program, and no program runs after itself.
+/// The description of a chain, after it was checked: packets arrive at exactly one program, and no
+/// program runs after itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// Programs, in the order of the description.
     pub members: Vec<Member>,
-    /// Edges of the description. [`Chain::dispatched`] adds the edges of the dispatcher.
+    /// Edges of the description. In the result of [`Chain::dispatched`], also the edges that follow
+    /// from the dispatcher's configuration.
     pub edges: Vec<Edge>,
-    /// Programs that libxdp's dispatcher runs on one interface.
+    /// Programs that libxdp's dispatcher runs on one interface, if the description has such
+    /// programs.
     pub dispatcher: Option<Dispatcher>,
-    /// Groups of maps that are the same map at run time.
+    /// Groups of maps. All maps of a group are one map at run time.
     pub shared: Vec<SharedMap>,
-    /// Targets of devices that the description names.
+    /// Targets that the description gives to devices.
     pub targets: Vec<DeviceTarget>,
-    /// Index of the program that packets arrive at; set by [`Chain::dispatched`] for a dispatcher.
+    /// Index of the program that packets arrive at first. If a dispatcher runs this program, only
+    /// [`Chain::dispatched`] sets the index.
     pub entry: usize,
 }
 
 /// The target of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceTarget {
-    /// Name of the device, as in [`Member::device`].
+    /// Name of the device, as the programs on it state it in [`Member::device`].
     pub device: String,
-    /// Name of the target, or path of the file that describes it, relative to the description.
+    /// Name of a built-in target, or the path of a target description, relative to the chain's
+    /// description.
     pub target: String,
-    /// Line of the description.
+    /// Number of the line in the description, for messages.
     pub line: u64,
 }
 
 /// A program of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Name in the chain.
+    /// Name of the program in the chain.
     pub name: String,
-    /// File with the object, relative to the description.
+    /// Path of the object file, relative to the description.
     pub object: String,
-    /// Name in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object; `None` if the object has only one XDP program.
     pub program: Option<String>,
     /// Device that the program runs on. All programs without a device run on the same device.
     pub device: Option<String>,
-    /// Line of the description.
+    /// Number of the line in the description, for messages.
     pub line: u64,
 }
 
-/// An edge from a program to the program that runs next. Programs are indices of members.
+/// An edge between two programs, along which packets pass from one to the next. Programs are given
+/// by their index in [`Chain::members`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Program that the packet leaves.
     pub from: usize,
-    /// Results of this program with which the packet takes the edge.
+    /// The packet takes the edge if the program returns one of these results.
     pub on: Vec<Action>,
     /// Program that runs next on the same packet, on the same device or on another one.
     pub to: usize,
     /// Network that the packet crosses, if the next program runs on another device.
     pub network: Option<Network>,
-    /// True if a dispatcher hands the packet over. It compares only five bits of results, and also
-    /// continues after a program that was removed.
+    /// True if a dispatcher passes the packet on. The dispatcher compares only five bits of a
+    /// result, and continues also if a program was removed.
     pub dispatched: bool,
 }
 
@@ -74,21 +80,22 @@ pub struct Edge {
 pub struct Dispatcher {
     /// Indices of the programs, in any order.
     pub members: Vec<usize>,
-    /// Line of the description.
+    /// Number of the line in the description, for messages.
     pub line: u64,
 }
 
-/// Maps that are the same map at run time, as when a loader reuses a pinned map.
+/// Maps that are one map at run time, because a loader reuses a map that is pinned under the same
+/// name, for example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedMap {
     /// The maps: index of the program, and name of the map in its object.
     pub maps: Vec<(usize, String)>,
-    /// Line of the description.
+    /// Number of the line in the description, for messages.
     pub line: u64,
 }
 
 impl Chain {
-    /// Reads the description of a chain.
+    /// Reads and checks the description of a chain.
     ///
     /// # Errors
     /// If the text is not YAML of this shape, or uses an unknown name. If packets do not arrive at
@@ -152,7 +159,7 @@ impl Chain {
         self.check_acyclic()
     }
 
-    /// Returns the devices of the programs, without duplicates and in the order of the programs.
+    /// Lists the devices of all programs, without duplicates and in the order of the programs.
     /// `None` stands for programs without a device.
     pub fn devices(&self) -> Vec<Option<&str>> {
         let mut devices = Vec::new();
@@ -164,7 +171,8 @@ impl Chain {
         devices
     }
 
-    /// Returns the network between two programs, if they run on different devices.
+    /// Returns the network that packets cross on an edge. Returns `None` if both programs run on
+    /// one device and the description states no network.
     fn network(
         &self,
         edge: &EdgeDescription,
@@ -186,8 +194,8 @@ impl Chain {
             .map(Some)
     }
 
-    /// Finds the programs of the dispatcher. They must be different programs on one device, to
-    /// which no edges lead.
+    /// Finds the programs of the dispatcher by their names. They must be different programs on one
+    /// device, and no edges may lead to them.
     fn find_dispatcher(&self, names: &[Spanned<String>]) -> Result<Option<Dispatcher>, ChainError> {
         let Some(first) = names.first() else { return Ok(None) };
         let mut members = Vec::new();
@@ -222,7 +230,8 @@ impl Chain {
         })
     }
 
-    /// Reads the actions of an edge. Rejects actions that another edge of the program has.
+    /// Reads the actions of an edge. Rejects an action if another edge of the same program already
+    /// has it.
     fn actions(
         &self,
         from: usize,
@@ -252,7 +261,7 @@ impl Chain {
         Ok(actions)
     }
 
-    /// Reads a group of maps that are the same map; `None` if the group is empty.
+    /// Reads a group of maps that are one map at run time. Returns `None` if the group is empty.
     fn group(&self, names: &[Spanned<String>]) -> Result<Option<SharedMap>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
@@ -269,7 +278,7 @@ impl Chain {
         Ok(names.first().map(|first| SharedMap { maps, line: line(first) }))
     }
 
-    /// Finds the program to which no edges lead.
+    /// Finds the program at which packets arrive: no edge leads to it.
     fn find_entry(&self) -> Result<usize, ChainError> {
         let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
         let mut entries = (0..self.members.len()).filter(arrives);
@@ -294,8 +303,8 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Returns the programs in topological order (Kahn 1962). Programs on or after a cycle are
-    /// missing.
+    /// Returns the programs in topological order (Kahn 1962): each program comes after all programs
+    /// before it. Programs on a cycle or after one are missing.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];
         self.edges.iter().for_each(|edge| left[edge.to] += 1);
@@ -313,7 +322,7 @@ impl Chain {
         order
     }
 
-    /// Returns all programs that packets may pass before they reach a program.
+    /// Returns all programs that packets may have passed when they reach a program.
     pub(crate) fn upstream(&self, member: usize) -> BTreeSet<usize> {
         let mut front = BTreeSet::new();
         let mut open = vec![member];
@@ -324,8 +333,9 @@ impl Chain {
         front
     }
 
-    /// Returns a shortest path to a program: the programs before it, in order, each with the
-    /// results after which packets continue on this path.
+    /// Returns a shortest path from the first program to the given one. The result lists the
+    /// programs before it, in order. Each comes with the results after which packets continue on
+    /// this path.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -367,10 +377,10 @@ impl Chain {
     }
 }
 
-/// Maximum number of programs of a dispatcher (`MAX_DISPATCHER_ACTIONS` of libxdp).
+/// Maximum number of programs that a dispatcher can run (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
 
-/// Reads the targets of devices. Each device must be the device of some program.
+/// Reads the targets of devices. Each device must be the device of at least one program.
 fn targets(
     description: &ChainDescription,
     members: &[Member],

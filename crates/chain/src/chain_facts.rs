@@ -15,24 +15,25 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A linked chain, and knowledge about its maps and packets.
+/// A linked chain, and what is known about its maps and packets.
 pub(crate) struct ChainFacts<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
     pub programs: &'a [BpfProgram],
-    /// Content of frozen maps for each program, by name in its object. The list may be shorter than
-    /// the list of programs.
+    /// For each program, the known content of its frozen maps, by the map's name in the object. The
+    /// list may be shorter than the list of programs.
     pub known: &'a [BTreeMap<String, MapContent>],
-    /// Facts about packets that arrive at the first program.
+    /// Facts that hold for packets arriving at the first program.
     pub first: &'a PacketFacts,
-    /// Other options for lifting, such as knowledge about helpers and the kernel's types.
+    /// Other options for lifting, such as assumptions about helpers and the kernel's types.
     pub lift: &'a LiftOptions,
 }
 
 impl ChainFacts<'_> {
     /// Finds the facts about packets that arrive at each program. Also finds the maps of earlier
-    /// programs whose content the facts may depend on. If programs check their facts (`checked`),
-    /// these are all maps with known content. Otherwise, maps without influence are left out.
+    /// programs whose content these facts may depend on. If the programs check the facts with
+    /// guards (`checked`), these are all maps with known content. Otherwise, maps that have no
+    /// influence on the facts are left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =
@@ -79,7 +80,8 @@ impl ChainFacts<'_> {
         facts_along(self.chain, &runs, self.first, stop)
     }
 
-    /// Returns the maps with known content of all programs before `member`, each as `PROGRAM:MAP`.
+    /// Lists the maps with known content that belong to programs before `member`, each as
+    /// `PROGRAM:MAP`.
     fn upstream_maps(&self, member: usize) -> Vec<String> {
         let mut maps = Vec::new();
         for from in self.chain.upstream(member) {
@@ -91,7 +93,7 @@ impl ChainFacts<'_> {
     }
 }
 
-/// Returns the assumptions of the facts about arriving packets.
+/// Returns the assumptions on which the facts about arriving packets depend.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
     let left = reached.by_edge.iter().map(|(_, left)| match left {
         Outgoing::Packets(found) => &found.assumptions,

@@ -13,11 +13,12 @@ use std::time::Duration;
 const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
-    /// Combines the objects of all members, in order, into one file called `name` in results. Its
-    /// only program is the one that packets arrive at; the others run after it. If the programs run
-    /// on several devices, only the work of `device` counts. The programs with the indices in
-    /// `compiled` run as compiled code, which does the same as their BPF programs under conditions
-    /// ([`Chain::compilation_conditions`]). Results are limited to packets and maps as in `known`.
+    /// Combines the objects of all members into one file, which can be analysed like a single
+    /// program. Reports call it `name`. Packets arrive at its only program, and the other programs
+    /// run after it. If the programs run on several devices, only the work of `device` counts. The
+    /// programs with the indices in `compiled` run as compiled code, which does the same as their
+    /// BPF programs under certain conditions ([`Chain::compilation_conditions`]). Results hold for
+    /// the packets and map contents that `known` describes.
     ///
     /// # Errors
     /// If a shared map does not exist or differs from the other maps of its group, and as
@@ -34,8 +35,8 @@ impl Chain {
         self.join(name, loaded, counted, compiled, known)
     }
 
-    /// Same as [`Chain::combine`], but counts only the work of one program, for packets that reach
-    /// it.
+    /// Combines the objects like [`Chain::combine`], but only the work of one program counts, for
+    /// packets that reach this program.
     ///
     /// # Errors
     /// As [`Chain::combine`].
@@ -51,8 +52,8 @@ impl Chain {
     }
 
     /// Returns the conditions under which compiled programs do the same as their BPF programs, one
-    /// sentence each. They are about the programs with the indices in `compiled` that packets pass
-    /// on the way to the programs `to`.
+    /// sentence for each. Only programs in `compiled` count that packets pass on the way to one of
+    /// the programs in `to`.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -77,14 +78,15 @@ impl Chain {
         Ok(sentences)
     }
 
-    /// Returns the programs that run on a device.
+    /// Returns the indices of the programs that run on a device. `None` stands for programs without
+    /// a device.
     pub fn on_device(&self, device: Option<&str>) -> BTreeSet<usize> {
         let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
         self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
     }
 
-    /// Combines the objects of all members. Only the work of the programs in `counted` counts
-    /// (`None` for all programs); the programs in `compiled` run as compiled code.
+    /// Combines the objects of all members. Only the work of the programs in `counted` counts;
+    /// `None` stands for all programs. The programs in `compiled` run as compiled code.
     fn join(
         &self,
         name: &str,
@@ -140,14 +142,15 @@ impl Chain {
         }))
     }
 
-    /// Returns the objects of the members, with the members' names.
+    /// Returns the objects of all members, each with the name of the member.
     pub(crate) fn parts<'a>(&'a self, loaded: &'a [Loaded]) -> Vec<Part<'a>> {
         let members = self.members.iter().zip(loaded);
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Returns the group of each shared map, by the index of its member and the number of the map
-    /// in that object. Groups come from `shared_maps` and from equal pin names on one device.
+    /// Returns a group number for each map that is shared. The key is the index of the member and
+    /// the number of the map in its object; maps with the same group number are one map. Groups
+    /// come from `shared_maps` and from equal pin names on one device.
     ///
     /// # Errors
     /// If a map does not exist or differs from another map of its group.
@@ -158,8 +161,8 @@ impl Chain {
         self.groups_across(loaded, false)
     }
 
-    /// Same as [`Chain::groups`]. With `any`, maps with equal pin names on different devices are
-    /// one group as well, because devices may share a file system for pins.
+    /// Finds groups like [`Chain::groups`]. If `any` is true, maps with equal pin names on
+    /// different devices also form one group, because devices may share a file system for pins.
     ///
     /// # Errors
     /// As [`Chain::groups`].
@@ -189,8 +192,8 @@ impl Chain {
         Ok(groups)
     }
 
-    /// Adds groups of maps that objects pin under one name. The loader reuses the map of the object
-    /// that is loaded first.
+    /// Adds the groups of maps that objects pin under the same name. A loader creates such a map
+    /// for the first object, and reuses it for the others.
     fn add_pinned(
         &self,
         loaded: &[Loaded],
@@ -224,7 +227,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Rejects two maps of one group that have different definitions.
+    /// Returns an error if two maps of one group have different definitions.
     fn check_alike(
         &self,
         loaded: &[Loaded],
@@ -250,8 +253,8 @@ impl Chain {
         Err(ChainError::at(line, what))
     }
 
-    /// Returns the maps that belong to a group because of their pin name, in the order of members.
-    /// Each is given by its member, its name, and the first map of its group as `PROGRAM:MAP`.
+    /// Lists the maps that are in a group because of their pin name, in the order of members. Each
+    /// has its member, its name, and the first map of its group as `PROGRAM:MAP`.
     pub(crate) fn pinned(
         &self,
         loaded: &[Loaded],
@@ -276,17 +279,17 @@ impl Chain {
     }
 }
 
-/// Reason in the message about different maps that are pinned under one name.
+/// Part of the error message about different maps that are pinned under one name.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
-/// Moves a map, and all maps of its former group, to a group.
+/// Moves a map to a group, together with all other maps of its former group.
 fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group: usize) {
     if let Some(old) = groups.insert(map, group) {
         groups.values_mut().filter(|of| **of == old).for_each(|of| *of = group);
     }
 }
 
-/// Returns the number of an unused group.
+/// Returns a group number that is not used yet.
 fn unused(groups: &HashMap<(usize, usize), usize>) -> usize {
     groups.values().max().map_or(0, |last| last + 1)
 }

@@ -18,26 +18,27 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Name of the target that the search uses; only its counter of instructions matters.
+/// Name of the target that the search uses. Only its counter of instructions matters here.
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 
-/// Maximum number of executed instructions.
+/// Maximum number of instructions that a program executes for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
-    /// Upper bound for all packets for which the facts hold.
+    /// No packet for which the facts hold executes more instructions than this.
     pub instructions: u64,
-    /// True if such a packet executes exactly this many instructions.
+    /// True if some packet executes exactly this many instructions.
     pub exact: bool,
-    /// Number of solver queries.
+    /// Number of questions that the solver was asked.
     pub queries: u64,
 }
 
-/// Finds the maximum. If `stop` ends the search early, finds an upper bound.
+/// Finds the maximum number of instructions. If `stop` ends the search early, the result is an
+/// upper bound.
 ///
 /// # Errors
-/// The reason why there is no bound.
+/// Returns the reason, in words, if no bound was found.
 pub(crate) fn max_instructions(
     (object, program): (&Object, &BpfProgram),
     facts: &PacketFacts,
@@ -96,7 +97,7 @@ pub(crate) fn max_instructions(
     }
 }
 
-/// Adds conditions to every path, on the first arc.
+/// Adds conditions that every path has to fulfil, at the first arc of the program.
 fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
     let pool = &mut unrolled.executor.pool;
     let mut all = pool.bool(true);

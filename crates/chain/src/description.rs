@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::collections::BTreeMap;
 
-/// Version of the format.
+/// Version of the format that this code reads.
 pub(crate) const SCHEMA: u32 = 1;
 
 const CHAIN: Kind = Kind {
@@ -16,14 +16,14 @@ const CHAIN: Kind = Kind {
     other: "a topology, for `slowpath chain plan`",
 };
 
-/// Description of a chain.
+/// The description of a chain, as the YAML text states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChainDescription {
-    /// Version of the format.
+    /// Version of the format in which the text is written.
     pub schema: Spanned<u32>,
     pub programs: Vec<ProgramDescription>,
-    /// Target of each device, by the device's name.
+    /// Name of the target for each device, by the name of the device.
     #[serde(default)]
     pub devices: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
@@ -36,15 +36,15 @@ pub(crate) struct ChainDescription {
     pub shared_maps: Vec<Vec<Spanned<String>>>,
 }
 
-/// A program.
+/// A program, as the description states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramDescription {
-    /// Name in the chain.
+    /// Name of the program in the chain.
     pub name: Spanned<String>,
-    /// File with the object, relative to the description.
+    /// Path of the object file, relative to the description.
     pub object: String,
-    /// Name in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object; `None` if the object has only one XDP program.
     #[serde(default)]
     pub program: Option<String>,
     /// Name of the device that the program runs on. All programs without a name run on the same
@@ -53,17 +53,17 @@ pub(crate) struct ProgramDescription {
     pub device: Option<Spanned<String>>,
 }
 
-/// An edge from a program to the program that runs next.
+/// An edge from a program to the program that runs next, as the description states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EdgeDescription {
     /// Name of the program that the packet leaves.
     pub from: Spanned<String>,
-    /// Results with which the packet takes the edge.
+    /// The packet takes the edge if the program returns one of these results.
     pub on: Vec<Spanned<String>>,
     /// Name of the program that runs next.
     pub to: Spanned<String>,
-    /// Network between the devices of both programs.
+    /// Network that packets cross on the way, if both programs run on different devices.
     #[serde(default)]
     pub network: Option<Spanned<NetworkDescription>>,
 }
@@ -75,7 +75,8 @@ pub(crate) struct NetworkDescription {
     /// Names of the packet fields that may change.
     #[serde(default)]
     pub changes: Vec<Spanned<String>>,
-    /// Byte ranges that may change: offset of the first byte, and offset after the last byte.
+    /// Ranges of packet bytes that may change. Each range has the offset of its first byte and the
+    /// offset after its last byte.
     #[serde(default)]
     pub bytes: Vec<Spanned<(u16, u16)>>,
 }

@@ -7,11 +7,12 @@
 use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
 use slowpath_bpf::RunConfig;
 
-/// Result that the dispatcher assumes for a program that was removed. It is also the mask of the
-/// bits of results that the dispatcher compares.
+/// Result that the dispatcher assumes for a program that was removed. The dispatcher compares only
+/// the bits of results that are set in this number.
 pub(crate) const REMOVED_RESULT: u32 = 31;
 
-/// A program of a dispatcher: configuration, name in the object, index in the chain.
+/// A program of a dispatcher: its configuration, its name in the object, and its index in the
+/// chain.
 struct Dispatched {
     config: RunConfig,
     name: String,
@@ -19,7 +20,8 @@ struct Dispatched {
 }
 
 impl Chain {
-    /// Returns the chain with the edges of its dispatcher: one after each program except the last.
+    /// Returns a copy of the chain in which edges connect the programs of the dispatcher, in the
+    /// order in which it runs them.
     ///
     /// # Errors
     /// If an object's configuration cannot be read, the order of two programs is not determined, or

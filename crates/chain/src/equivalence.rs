@@ -58,13 +58,14 @@ pub enum EquivalenceError {
     /// One of the programs cannot be lifted.
     #[error(transparent)]
     Lift(LiftError),
-    /// The solver contradicts itself.
+    /// The solver gave contradictory answers, which is a defect.
     #[error(transparent)]
     Solver(#[from] SolverError),
 }
 
-/// Proves that `specialised` does the same as `original` with the same maps, for all packets with
-/// the given facts. If `stop` ends the proof early, the result covers only what is proved by then.
+/// Tries to prove that `specialised` does the same as `original` for all packets with the given
+/// facts. Both programs use the same maps, with any content. If `stop` ends the proof early, the
+/// result contains only what is proved by then.
 ///
 /// The facts replace the packet lengths of `options`, and the argument `stop` replaces its `stop`.
 ///
@@ -81,7 +82,7 @@ pub fn prove(
     prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
 }
 
-/// Same as [`prove`], for any set of packets.
+/// Tries to prove the same as [`prove`], for any set of packets.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -96,8 +97,9 @@ pub fn prove_for(
     prove_with(Subject::of(object, packets), original, (specialised, None), options, stop)
 }
 
-/// Same as [`prove`], with a hint: for each slot of the specialised program, the slot of the
-/// original that it comes from. The hint makes the proof faster, but does not change its result.
+/// Does the same as [`prove`], with a hint that makes it faster. For each slot of the specialised
+/// program, `origins` contains the slot of the original that it comes from. The hint does not
+/// change the result.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -113,8 +115,8 @@ pub fn prove_with_origins(
     prove_with(subject, original, (specialised, Some(origins)), options, stop)
 }
 
-/// Same as [`prove`], but compares only all paths together, never path by path. If this does not
-/// yield a proof, everything stays undecided.
+/// Does the same as [`prove`], but compares only all paths together, never path by path. If this
+/// comparison does not yield a proof, everything stays undecided.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -131,12 +133,12 @@ pub fn prove_together(
     prove_with(subject, original, (specialised, None), options, stop)
 }
 
-/// The object, and the packets that a proof is about.
+/// The programs and packets that a proof is about.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     object: &'a Object,
     packets: Packets<'a>,
-    /// Name of the map with the generation, which is assumed not to be zero.
+    /// Name of the map whose generation is assumed not to be zero, if any.
     nonzero_generation: Option<&'a str>,
     only_together: bool,
 }
@@ -147,7 +149,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Runs the proof of a subject.
+/// Runs a proof with the given inputs.
 fn prove_with(
     Subject { object, packets, nonzero_generation: raised, only_together }: Subject<'_>,
     original: &BpfProgram,

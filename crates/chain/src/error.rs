@@ -3,15 +3,16 @@
 
 use thiserror::Error;
 
-/// Reason why a description is not a valid chain, or why its objects cannot be combined.
+/// Reason why the description of a chain is not valid, or why the objects of the chain cannot be
+/// combined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// An error at a line of the description, counted from 1.
+    /// An error in one line of the description.
     #[error("line {line}: {what}")]
     Line {
-        /// Number of the line, from 1.
+        /// Number of the line, counted from 1.
         line: u64,
-        /// The error, and its remedy.
+        /// The error, and a way to correct it.
         what: String,
     },
     /// An error that concerns the whole description.

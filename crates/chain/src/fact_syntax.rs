@@ -5,12 +5,12 @@ use crate::facts::any_packet;
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::BTreeSet;
 
-/// Accepted forms of a fact, for messages.
+/// The forms in which facts can be written, for error messages.
 const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N = HEX`, \
                      `bytes A-B = HEX`, `byte N & HEX = HEX`, `bytes A-B in {HEX, HEX}` or \
                      `bytes A-B = bytes C-D`; offsets and lengths are decimal";
 
-/// Returns the facts about arriving packets that all of these texts state together.
+/// Parses facts about arriving packets, one in each text, and returns all facts together.
 ///
 /// # Errors
 /// A sentence about the text that cannot be read, or that contradicts the others.
@@ -34,7 +34,7 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     }
 }
 
-/// Returns the offset after the last byte that a fact is about.
+/// Returns the offset after the last packet byte that a fact mentions.
 fn end(fact: &PacketFacts) -> usize {
     let PacketFacts { min_length: _, max_length: _, bits, values, equal } = fact;
     let bits = bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
@@ -43,8 +43,8 @@ fn end(fact: &PacketFacts) -> usize {
     bits.into_iter().chain(values).chain(equal).max().unwrap_or(0)
 }
 
-/// Returns false if known bits, fields with few values and equal fields contradict each other. Only
-/// known bits are followed through equal fields, so other contradictions can be missed.
+/// Returns false if known bits, fields with few values and equal fields contradict each other. Some
+/// contradictions are not found, because only known bits are compared between equal fields.
 fn is_possible(facts: &PacketFacts) -> bool {
     let mut bits = facts.bits.clone();
     loop {
@@ -71,8 +71,8 @@ fn is_possible(facts: &PacketFacts) -> bool {
     facts.values.iter().all(|(field, values)| values.iter().any(|&value| fits(field, value)))
 }
 
-/// Combines the known bits of two equal bytes. The outer `None` means that they contradict each
-/// other, the inner `None` that no bits are known.
+/// Combines the known bits of two bytes that are equal. The outer `None` means that the bits
+/// contradict each other. The inner `None` means that no bits are known.
 fn together(one: Option<&KnownBits>, other: Option<&KnownBits>) -> Option<Option<KnownBits>> {
     let (Some(&one), Some(&other)) = (one, other) else {
         return Some(one.or(other).copied());
@@ -146,7 +146,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
-/// Reads the offset of a byte, which must be less than the length of the longest packet.
+/// Parses the offset of a byte. It must be less than the length of the longest packet.
 fn decimal(text: &str) -> Result<u16, String> {
     number(text, u16::MAX - 1)
 }
@@ -161,7 +161,7 @@ fn number(text: &str, most: u16) -> Result<u16, String> {
     number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
 }
 
-/// Reads a range of bytes, `12` or `12-13`; returns its first and last offset.
+/// Parses a range of bytes, such as `12` or `12-13`. Returns its first and last offset.
 fn ends(range: &str) -> Result<(u16, u16), String> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (decimal(first)?, decimal(last)?);

@@ -53,10 +53,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Number of packets derived from each packet that the solver finds.
+/// Number of packets that are derived from each packet that the solver finds.
 const VARIED: usize = 8;
 
-/// Length of the shortest packet that any device delivers.
+/// Length in bytes of the shortest packet that any device delivers.
 const LEAST_PACKET: u16 = Receive::ANY.length.0;
 
 /// Options of the search for facts.
@@ -64,11 +64,11 @@ const LEAST_PACKET: u16 = Receive::ANY.length.0;
 pub struct FactsOptions {
     /// Options for lifting. The facts about arriving packets replace its packet lengths.
     pub lift: LiftOptions,
-    /// Number of bytes, from the packet's start, that facts can be about.
+    /// Facts are searched only for this many bytes at the start of the packet.
     pub bytes: u16,
-    /// Maximum number of values in a fact about a field.
+    /// Maximum number of possible values that a fact about a field lists.
     pub values: usize,
-    /// Maximum number of facts about equal fields.
+    /// Maximum number of facts that two fields are equal.
     pub equalities: usize,
 }
 
@@ -78,55 +78,57 @@ impl Default for FactsOptions {
     }
 }
 
-/// Packets that leave a program with one of the wanted results.
+/// What is known about the packets that leave a program with one of the wanted results.
 pub enum Outgoing {
-    /// Facts about the packets that leave.
+    /// Some packets leave, and these facts hold for all of them.
     Packets(Box<Discovery>),
-    /// No packet leaves.
+    /// No packet leaves, for this reason.
     Nothing(NothingLeaves),
 }
 
 /// Reason why no packet leaves.
 #[derive(Clone, Debug)]
 pub struct NothingLeaves {
-    /// Last branches before ends with other results, which decide that packets end there.
+    /// The branches that make packets end with other results. Each is the last branch before such
+    /// an end.
     pub ends: Vec<End>,
-    /// Branches that a leaving packet would have to take, but that no packet takes together. Empty
-    /// if the results of the program already show that no packet leaves.
+    /// Branches that a leaving packet would have to take, although no packet takes all of them.
+    /// Empty if the results of the program already show that no packet leaves.
     pub why: Explanation,
-    /// Conditions that this depends on, as in [`Discovery::assumptions`].
+    /// Conditions that must hold, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
 }
 
-/// Effort of a search for facts.
+/// How much work a search for facts took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Number of solver queries.
+    /// Number of questions that the solver was asked.
     pub queries: u64,
     /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// Part of `seconds` that lifting and execution took.
+    /// The part of `seconds` that was spent on lifting and executing the program.
     pub executing: f64,
 }
 
-/// Facts about all packets that leave a program, and their proof.
+/// Facts about all packets that leave a program. All of them are proved.
 pub struct Discovery {
-    /// Facts about these packets, all proved.
+    /// Facts about these packets.
     pub facts: PacketFacts,
-    /// Headroom and metadata of these packets, both proved.
+    /// Headroom and metadata of these packets.
     pub packet_environment: PacketEnvironment,
-    /// Conditions that the facts depend on, one sentence each: assumptions of the front end, and
-    /// reliances of runs.
+    /// Conditions under which the facts hold, one sentence each. They come from the front end, and
+    /// from behaviour of the kernel on which runs rely.
     pub assumptions: Vec<String>,
-    /// Reason why the search ended early; `None` if it did not. If it did, more facts may hold.
+    /// Reason why the search ended early; `None` if it was complete. After an early end, further
+    /// facts may hold.
     pub stopped: Option<String>,
-    /// Effort of the search.
+    /// How much work the search took.
     pub work: Work,
     proof: Proof,
 }
 
 impl Discovery {
-    /// Returns all facts except those that hold for every packet on arrival.
+    /// Lists all facts except those that hold for every packet that arrives.
     pub fn list(&self) -> Vec<Fact> {
         let (head_room, metadata) = is_notable(self.packet_environment);
         let mut list = listed(&self.facts);
@@ -135,13 +137,14 @@ impl Discovery {
         list
     }
 
-    /// Returns the number of solver queries so far, including those for explanations.
+    /// Returns the number of questions that the solver was asked so far, including those for
+    /// explanations.
     pub(crate) fn queries(&self) -> u64 {
         self.proof.queries()
     }
 
-    /// Finds the parts of the program that establish a fact: branches that all leaving packets
-    /// take, and instructions that wrote the bytes. Takes a few solver queries.
+    /// Explains a fact: finds the branches that all leaving packets take and from which the fact
+    /// follows, and the instructions that wrote the bytes. Takes a few solver queries.
     ///
     /// # Errors
     /// If execution fails, the solver contradicts itself, or `stop` ends the work.
@@ -155,14 +158,15 @@ impl Discovery {
     }
 }
 
-/// Returns the facts that hold for every packet after any XDP program: limits of its length.
+/// Returns the facts that hold for every packet after any XDP program. They are only about the
+/// packet length.
 pub fn any_packet() -> PacketFacts {
     let (least, greatest) = Receive::ANY.length;
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether the headroom is worth reporting, and whether the metadata is. Values of any
-/// packet, and values of packets just received, are not.
+/// Returns whether the headroom is worth reporting, and whether the metadata is. Ranges that hold
+/// for any packet, or for any packet that was just received, are not.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
@@ -170,7 +174,7 @@ pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     (head_room, metadata)
 }
 
-/// Returns all facts except those of [`any_packet`], in a fixed order.
+/// Lists all facts in a fixed order, except those of [`any_packet`].
 pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     let lengths = any_packet();
     let PacketFacts { min_length, max_length, bits, values, equal } = facts;
@@ -183,8 +187,8 @@ pub(crate) fn listed(facts: &PacketFacts) -> Vec<Fact> {
     list
 }
 
-/// Finds the facts about every packet that leaves `program` of `object` with one of `results` (XDP
-/// actions). The facts `arriving` hold for every packet that arrives.
+/// Finds the facts about all packets that leave `program` of `object` with one of `results` (XDP
+/// actions). `arriving` contains the facts that hold for all packets arriving at the program.
 ///
 /// # Errors
 /// If the program cannot be lifted, unrolled, or executed for all paths at once, or if the time is
@@ -200,7 +204,8 @@ pub fn facts_after(
     facts_leaving(object, program, arriving, &ResultSet::exactly(results), options, stop)
 }
 
-/// Same as [`facts_after`], but only some bits of results may be compared.
+/// Finds facts like [`facts_after`]. `results` may also state that only some bits of a result are
+/// compared.
 ///
 /// # Errors
 /// As [`facts_after`].
@@ -284,8 +289,8 @@ pub fn facts_leaving(
     })))
 }
 
-/// Finds the facts about all packets that leave. Also returns the reason why some facts may be
-/// missing, if there is one.
+/// Finds the facts about all packets that leave. If some facts may be missing, also returns the
+/// reason.
 fn discover(
     proof: &mut Proof,
     sampler: &mut Sampler,
@@ -305,7 +310,7 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// Returns the reliances of all runs.
+/// Returns everything on which at least one run relies.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

@@ -13,20 +13,22 @@ use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Name of the map with the generation. It is a data section, so programs read it without a call.
+/// Name of the map that contains the generation. The map is a data section, so that programs can
+/// read it without a call.
 pub(crate) const GENERATION: &str = ".data.slowpath";
-/// Name of the variable with the generation.
+/// Name of the variable that contains the generation.
 const VARIABLE: &str = "slowpath_gen";
-/// Name of the map with values.
+/// Name of the map that contains the values of all frozen maps.
 const VALUES: &str = ".rodata.slowpath";
 /// Size of the generation in bytes.
 const BYTES: u32 = 8;
 
-/// Content of maps for each program of a chain, by the number of the map in its object.
+/// For each program of a chain, the content of its maps, by the number of the map in its object.
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
-/// Reads the content of maps of a chain (`docs/maps.md`). A map is called `PROGRAM:MAP` if several
-/// programs have maps of this name. A shared map can be called by its name in any of its programs.
+/// Reads the content of maps of a chain from the text of a file (`docs/maps.md`). If several
+/// programs have a map of the same name, it is called `PROGRAM:MAP`. A shared map can be called by
+/// its name in any of its programs.
 ///
 /// # Errors
 /// If the text cannot be read, names an unknown map, or does not fit the map; or if maps that are
@@ -45,7 +47,8 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     Ok(names.joined.maps.iter().map(of_member).collect())
 }
 
-/// Same as [`read_contents`], but returns JSON like the `maps` of a witness of the whole chain.
+/// Reads the same text as [`read_contents`], but returns JSON in the form of `maps` in a witness of
+/// the whole chain.
 ///
 /// # Errors
 /// As [`read_contents`].
@@ -59,12 +62,12 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
     Ok(start)
 }
 
-/// The joined objects of a chain, and all names that its maps can be called by.
+/// The objects of a chain joined into one, and all names by which its maps can be called.
 struct Names {
     joined: Joined,
-    /// The joined object, with a copy of a map for each of its alternative names.
+    /// The joined object. It contains a copy of a map for each of its alternative names.
     object: Object,
-    /// Name in the joined object, by alternative name.
+    /// For each alternative name of a map, its name in the joined object.
     further: BTreeMap<String, String>,
 }
 
@@ -88,7 +91,7 @@ impl Names {
         Ok(Names { joined, object, further })
     }
 
-    /// Replaces alternative names of maps by their names in the joined object.
+    /// Replaces alternative names of maps by the names in the joined object.
     fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
         const INNER: &str = ".inner";
         let mut own = BTreeMap::new();
@@ -118,31 +121,33 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     }))
 }
 
-/// A map with given content, and whether it is frozen.
+/// A map for which content was given, and whether it can be frozen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     /// Name of the map in its program's object.
     pub map: String,
     /// Number of entries in the given content.
     pub entries: usize,
-    /// Reason why the map is not frozen; `None` if it is frozen.
+    /// Reason why the map cannot be frozen; `None` if it is frozen.
     pub why_not: Option<String>,
 }
 
-/// Frozen maps that a program can rely on.
+/// The frozen maps on which a rewritten program can rely.
 #[derive(Clone, Debug)]
 pub struct FrozenMaps {
-    /// Object of the program, with the additional maps.
+    /// Object of the program, with the two additional maps.
     pub object: Object,
     /// Content of the frozen maps, by their numbers in `object`.
     pub frozen: Frozen,
-    /// Content of the frozen maps by name, with a generation of zero if there is one.
+    /// Content of the frozen maps, by name. If there is a map with the generation, its content is
+    /// zero.
     pub contents: BTreeMap<String, MapContent>,
 }
 
 impl FrozenMaps {
-    /// Returns the maps that a program of an object can rely on. Also returns, by number, the
-    /// reasons why it cannot rely on other maps. Does not check whether programs write the maps.
+    /// Finds the maps on which a program of an object can rely. Also returns the reasons why it
+    /// cannot rely on other maps, by their numbers. Does not check whether programs write to the
+    /// maps.
     pub fn of(
         object: &Object,
         contents: &BTreeMap<u32, MapContent>,
@@ -180,8 +185,8 @@ impl FrozenMaps {
 }
 
 impl FrozenMaps {
-    /// Returns the content that a rewritten program may rely on: all of it if nothing is checked
-    /// (`Mode::Trust`) or a guard checks the generation, otherwise none.
+    /// Returns the content on which a rewritten program may rely. This is all content if nothing is
+    /// checked (`Mode::Trust`), or if a guard checks the generation. Otherwise it is empty.
     pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
         let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
         match mode == Mode::Trust || checked {
@@ -191,13 +196,13 @@ impl FrozenMaps {
     }
 }
 
-/// Returns the content that the map with the generation has until a frozen map is changed.
+/// Returns the content of the map with the generation as long as no frozen map was changed.
 pub(crate) fn zero() -> MapContent {
     let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
     MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
-/// Adds a map with one element to an object; returns the number of the map.
+/// Adds a map with one element to an object, and returns the number of the map.
 fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     let taken = |name: &str| object.maps.iter().any(|map| map.name == name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -217,8 +222,8 @@ fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     (object.maps.len() - 1) as u32
 }
 
-/// Returns the given contents of maps that no program of a chain writes. Also returns the decision
-/// about each map, by program.
+/// Selects the maps with given content to which no program of a chain writes. Also returns, for
+/// each program, the decision about each of its maps.
 ///
 /// If maps that are shared have different definitions.
 pub(crate) fn unwritten(
@@ -257,8 +262,8 @@ pub(crate) fn unwritten(
     Ok((kept, all))
 }
 
-/// Returns the contents of maps that can be frozen, by name in the object, and the reasons why
-/// other maps cannot.
+/// Selects the maps that can be frozen, by name in the object. Also returns the reasons why other
+/// maps cannot be frozen.
 pub(crate) fn freezable(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,
@@ -271,7 +276,8 @@ pub(crate) fn freezable(
     (contents.iter().filter_map(named).collect(), why)
 }
 
-/// Returns the reason why a program of an object may write a map; `None` if none of them writes it.
+/// Returns the reason why some program of an object may write to a map. Returns `None` if no
+/// program writes to it.
 fn write_reason(
     name: &str,
     object: &Object,

@@ -29,7 +29,7 @@ pub(crate) enum FusedError {
     Devices {
         /// Program on the first device.
         from: String,
-        /// Program on another device, to which the first one sends packets.
+        /// Program on another device that receives packets from the first one.
         to: String,
     },
     /// The shared maps of the chain are not valid.
@@ -64,36 +64,38 @@ pub(crate) enum FusedError {
     Write(#[from] WriteError),
 }
 
-/// Result of fusing the programs of a chain.
+/// The result of fusing the programs of a chain.
 pub(crate) struct Fused {
     pub report: FusedReport,
-    /// Object with the fused program; `None` without a proof that it does the same.
+    /// Object with the fused program. `None` if it is not proved that the program does the same.
     pub bytes: Option<Vec<u8>>,
-    /// The original programs, with which the fused program is compared in the kernel; or the reason
-    /// why they cannot be run there.
+    /// The separate original programs, for comparisons with the fused program in the kernel. An
+    /// error is the reason why they cannot be run there.
     pub apart: Result<Unfused, String>,
-    /// Further packets and map contents on which the fused program is tried.
+    /// Further packets and map contents on which the fused program should be run.
     pub test_inputs: Vec<TestInput>,
     /// Control-flow graphs of the fused program before and after it is optimised, if requested.
     pub graph: Option<PairReport>,
 }
 
-/// The separate original programs of a chain, each of which calls the next by a tail call.
+/// The original programs of a chain as separate programs, each of which calls the next one by a
+/// tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfused {
     /// Object with all of these programs.
     pub bytes: Vec<u8>,
     /// Name of the first program in this object.
     pub entry: String,
-    /// Name of each map, the same in this object and in the fused one, by its name in the chain.
+    /// For each map, by its name in the chain, its name in this object. The fused object uses the
+    /// same name.
     pub maps: BTreeMap<String, String>,
 }
 
-/// Name of the program array for the tail calls between these programs.
+/// Name of the program array that the tail calls use.
 const NEXT: &str = "slowpath_next";
 
-/// Fuses the programs of a chain into one program called `name`. `objects` has the rewritten
-/// programs; programs that were not rewritten are taken from `loaded`.
+/// Fuses the programs of a chain into one program, which is called `name`. `objects` contains the
+/// rewritten programs; all other programs are taken from `loaded`.
 pub(crate) fn fused(
     chain: &Chain,
     loaded: &[Loaded],
@@ -181,7 +183,8 @@ fn license(
     Ok(joint_license(&licensed.collect::<Vec<_>>())?)
 }
 
-/// Joins the objects of a chain's programs into one object; pinned maps keep their pin names.
+/// Joins the objects of a chain's programs into one object. Pinned maps keep the names under which
+/// they are pinned.
 fn one_object(
     chain: &Chain,
     loaded: &[Loaded],
@@ -218,7 +221,8 @@ fn one_object(
     Ok(joined)
 }
 
-/// Returns an object with the original programs of a chain, each of which calls the next one.
+/// Returns an object that contains the original programs of a chain. Each of them calls the next
+/// one by a tail call.
 ///
 /// # Errors
 /// The reason why such an object is not possible, in words.

@@ -96,8 +96,8 @@ pub struct WayReport {
 }
 
 impl PairReport {
-    /// Compares a program with its rewritten version; the program is called `name` in the chain.
-    /// Returns `None` if jumps lead out of it.
+    /// Compares a program with its rewritten version. `name` is the name of the program in the
+    /// chain. Returns `None` if a jump leads out of the program.
     pub(crate) fn of(
         name: &str,
         object: &Object,
@@ -112,13 +112,13 @@ impl PairReport {
         Some(PairReport { lines: lines.lines, before, after: Some(after), dropped })
     }
 
-    /// Returns the graphs without the rewritten program.
+    /// Returns the graphs of the original program only.
     pub(crate) fn before_only(self) -> PairReport {
         PairReport { after: None, ..self }
     }
 }
 
-/// Source lines without duplicates.
+/// A list of source lines without duplicates.
 struct Lines<'a> {
     name: &'a str,
     known: BTreeMap<LineReport, usize>,
@@ -221,12 +221,12 @@ fn after(
     GraphReport { blocks, slots: made.program.insns.len() }
 }
 
-/// Lists the first slots of the instructions in a block; wide instructions have two slots.
+/// Lists the first slot of each instruction in a block. Some instructions have two slots.
 fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item = usize> + 'a {
     block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
 }
 
-/// Returns the change of a block of the original, as reports name it.
+/// Returns the word that reports use for the change of a block of the original program.
 fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
     if compared.unreached.contains(&number) {
         return "unreached";

@@ -18,39 +18,40 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Maximum share of the remaining time for the decision, as a divisor: 4 means a quarter.
+/// Divisor of the remaining time. The quotient is the maximum time for the decision.
 const PART: u32 = 4;
 /// Maximum time for the decision.
 const TIME: Duration = Duration::from_secs(10);
-/// Maximum number of checks that are left out on trial.
+/// Maximum number of checks that are left out experimentally.
 const TRIES: usize = 16;
 
-/// The program, facts and options that a decision is about.
+/// The program, the facts and the options that a decision needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub object: &'a Object,
     pub program: &'a BpfProgram,
-    /// Facts that a guard may check; it checks no others.
+    /// Facts that a guard can check.
     pub known: Facts<'a>,
-    /// Facts about packets that arrive.
+    /// Facts that hold for arriving packets.
     pub arriving: &'a PacketFacts,
     pub options: &'a LiftOptions,
 }
 
-/// Decision about a guarded program.
+/// The decision about a program with a guard.
 pub(crate) enum Verdict {
-    /// The guard pays.
+    /// The guard pays, so the program is used.
     Pays,
-    /// The rewritten program `made` is better, but not proved yet. `why` has the reasons, one
-    /// sentence each. `pays` is true if the guard of the first version already paid.
+    /// Another rewritten program, `made`, relies on fewer facts and is better, but not proved yet.
+    /// `why` contains the reasons, one sentence each. `pays` is true if the guard of the first
+    /// program already paid.
     FewerFacts { made: Box<Specialised>, why: Vec<String>, pays: bool },
-    /// The guard does not pay; the reason is a sentence.
+    /// The guard does not pay, so the original is kept. The sentence states the reason.
     KeepOriginal(String),
 }
 
-/// Returns true if the pairs of paths already show that a guard pays. Then no packet executes more
-/// instructions than before. Also, the slowest packet saves at least twice the instructions of the
-/// guard.
+/// Returns true if the records of the proof already show that a guard pays. This is the case under
+/// two conditions. No packet executes more instructions than before. The slowest packet saves at
+/// least twice as many instructions as the guard has.
 pub(crate) fn obvious(guard: &Guard, executed: &InstructionCounts) -> bool {
     let InstructionCounts { before, after, slower } = *executed;
     slower == 0 && before >= after.saturating_add(guard.instructions() as u64)
@@ -107,17 +108,17 @@ struct ProfitabilityCheck<'a> {
     stop: &'a Stop,
 }
 
-/// A check that a guard may leave out.
+/// A check that could be left out of a guard.
 enum GuardCheck {
-    /// All checks of bytes; the checks of length and maps are kept.
+    /// All checks of bytes. The checks of the length and of maps stay.
     Bytes,
     Compared(Comparison),
     Values(Field),
 }
 
 impl ProfitabilityCheck<'_> {
-    /// Returns the maximum number of instructions that arriving packets execute. Also returns
-    /// whether some packet reaches this number.
+    /// Returns the maximum number of instructions that a program executes for arriving packets.
+    /// Also returns true if some packet reaches this number.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
         let cost = max_instructions((object, program), arriving, options, self.stop).ok()?;
@@ -131,8 +132,8 @@ impl ProfitabilityCheck<'_> {
         self.stop.reason().is_none().then_some(made)
     }
 
-    /// Rewrites the program without any facts; `None` unless it then executes at most `after`
-    /// instructions. The original executes `before`.
+    /// Rewrites the program without any facts, so that it needs no guard. Returns `None` if it then
+    /// executes more than `after` instructions. The original executes `before` instructions.
     fn without_any(&self, before: u64, after: u64) -> Option<(Specialised, u64)> {
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let made = self.rewritten(&nothing).filter(|made| made.guard.is_none())?;
@@ -144,8 +145,8 @@ impl ProfitabilityCheck<'_> {
     }
 
     /// Rewrites the program for fewer and fewer facts, as long as it does not execute more
-    /// instructions. Facts on which the fewest changes depend are given up first. Returns the
-    /// program, its number of instructions, and a sentence for each fact given up.
+    /// instructions. First drops the facts on which the fewest changes depend. Returns the program,
+    /// its number of instructions, and a sentence for each dropped fact.
     fn fewer(&self, made: &Specialised, after: u64) -> (Option<Specialised>, u64, Vec<String>) {
         let mut facts = self.subject.known.facts.clone();
         let (mut best, mut after, mut why): (Option<Specialised>, u64, _) = (None, after, vec![]);
@@ -178,7 +179,7 @@ impl ProfitabilityCheck<'_> {
 }
 
 impl GuardCheck {
-    /// Returns the facts that are left without those of this check; `None` if none are left.
+    /// Returns the facts that are left if a check is left out. Returns `None` if no facts are left.
     fn facts_without(&self, facts: &PacketFacts) -> Option<PacketFacts> {
         let mut less = facts.clone();
         match self {
@@ -198,7 +199,7 @@ impl GuardCheck {
         (less != *facts).then_some(less)
     }
 
-    /// Returns the number of changes of the program that depend on the facts of this check.
+    /// Returns how many changes of the program depend on the facts that a check establishes.
     fn dependent_changes(&self, made: &Specialised) -> usize {
         let bytes: BTreeSet<u16> = match self {
             GuardCheck::Compared(one) => one.bits().map(|(at, _)| at).collect(),
@@ -212,7 +213,7 @@ impl GuardCheck {
         made.changes.iter().filter(rests).count()
     }
 
-    /// Returns the number of the guard's instructions for this check.
+    /// Returns how many instructions of the guard make this check.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
             GuardCheck::Bytes => guard.instructions(),
@@ -243,7 +244,8 @@ impl std::fmt::Display for GuardCheck {
     }
 }
 
-/// Returns the checks that a guard may leave out, in the order in which this is tried.
+/// Lists the checks that could be left out of a guard, in the order in which leaving them out is
+/// tried.
 fn units(made: &Specialised) -> Vec<GuardCheck> {
     let Some(guard) = &made.guard else { return Vec::new() };
     let mut units: Vec<GuardCheck> =
@@ -257,14 +259,15 @@ fn units(made: &Specialised) -> Vec<GuardCheck> {
     units
 }
 
-/// Returns the number of calls in a rewritten program, without those of the original after a guard.
+/// Returns the number of calls in a rewritten program. Calls in the copy of the original after a
+/// guard do not count.
 fn calls(made: &Specialised) -> usize {
     let all = &made.program.insns;
     let end = made.guard.as_ref().map_or(all.len(), |guard| guard.original);
     all.iter().take(end).filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Returns a number of instructions in words.
+/// Formats a number of instructions for messages.
 fn instructions(count: u64) -> String {
     format!("{count} instruction{}", if count == 1 { "" } else { "s" })
 }

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Chain {
-    /// Returns the program with index `member` as a file to analyse, called `name` in results. The
-    /// analysis finds out which packets arrive. The programs with the indices in `compiled` run as
-    /// compiled code, as in [`Chain::combine`]. Results are limited to the packets at the first
-    /// program and the content of maps in `known`.
+    /// Returns the program with index `member` as a file that can be analysed alone. Results call
+    /// it `name`. The analysis finds out which packets arrive at the program. The programs with the
+    /// indices in `compiled` run as compiled code, as in [`Chain::combine`]. Results hold for the
+    /// packets and map contents that `known` describes.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -51,7 +51,8 @@ impl Chain {
     }
 }
 
-/// Finds the facts about arriving packets; `chain` has only the edges on the way to the program.
+/// Finds the facts about packets that arrive at the program. `chain` has only the edges that lead
+/// to the program.
 fn arrivals(
     chain: &Chain,
     (loaded, upstream, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),

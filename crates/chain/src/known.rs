@@ -10,28 +10,30 @@ use slowpath_bpf::lift::MapContent;
 use slowpath_ir::PacketFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A map of a chain: index of its program, and name of the map in the program's object.
+/// A map of a chain, given by the index of its program and its name in the program's object.
 pub type MemberMap = (usize, String);
 
-/// Facts about packets at the first program, and content of maps, to which results are limited.
+/// What is known before the first program of a chain runs. Results hold only for such packets and
+/// maps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
-    /// Facts about packets that arrive at the first program.
+    /// Facts that hold for packets arriving at the first program.
     pub first: PacketFacts,
-    /// Content of maps. These maps have the same names in rewritten programs.
+    /// Content of maps. These maps keep their names in rewritten programs.
     pub contents: BTreeMap<MemberMap, MapContent>,
 }
 
 impl Default for KnownStart {
-    /// Returns a start without knowledge: any packets, and any content of maps.
+    /// Returns a start about which nothing is known: any packets, and any content of maps.
     fn default() -> Self {
         KnownStart { first: any_packet(), contents: BTreeMap::new() }
     }
 }
 
 impl KnownStart {
-    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). The facts
-    /// `first` hold for packets, and the `generations` are zero (`crate::frozen`).
+    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). `first`
+    /// contains the facts that hold for arriving packets. The maps `generations` contain zero
+    /// (`crate::frozen`).
     ///
     /// # Errors
     /// As [`read_contents`].
@@ -57,13 +59,13 @@ impl KnownStart {
         Ok(KnownStart { first, contents })
     }
 
-    /// Returns the known content of a program's maps, by name in its object.
+    /// Returns the known content of one program's maps, by name in its object.
     pub(crate) fn of_member(&self, member: usize) -> BTreeMap<String, MapContent> {
         let own = self.contents.iter().filter(|((of, _), _)| *of == member);
         own.map(|((_, name), content)| (name.clone(), content.clone())).collect()
     }
 
-    /// Returns the known content of all maps, by name in the joined object.
+    /// Returns the known content of all maps, by name in the object that joins all programs.
     pub(crate) fn of_all(
         &self,
         loaded: &[Loaded],
@@ -78,7 +80,7 @@ impl KnownStart {
         self.contents.iter().filter_map(place).collect()
     }
 
-    /// Returns the facts about packets; `None` if they hold for any packet.
+    /// Returns the facts about arriving packets. Returns `None` if nothing is known about them.
     pub(crate) fn says_of_packets(&self) -> Option<PacketFacts> {
         (self.first != any_packet()).then(|| self.first.clone())
     }

@@ -4,7 +4,7 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::license::{gpl_only_call, is_gpl_compatible};
 use thiserror::Error;
 
-/// Prefix of licenses that offer a choice between the GPL and another license.
+/// Beginning of license names that offer a choice between the GPL and another license.
 const DUAL: &str = "Dual ";
 
 /// A program, and the license of its object.
@@ -53,9 +53,9 @@ pub(crate) enum LicenseError {
     },
 }
 
-/// Returns the license of an object with all of these programs. It is their common license, or the
-/// license that all others include. If the licenses differ but all are compatible with the GPL, it
-/// is the GPL.
+/// Returns the license for an object that contains all of these programs. This is their common
+/// license, or the license that all other licenses include. If the licenses differ but all are
+/// compatible with the GPL, it is the GPL.
 ///
 /// # Errors
 /// See [`LicenseError`]. Only the authors may choose another license for a program.
@@ -99,7 +99,7 @@ fn is_dual(license: Option<&str>) -> bool {
     license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
 }
 
-/// Returns true if `license` offers `other` as a choice: `Dual MIT/GPL` offers `MIT`.
+/// Returns true if `license` offers `other` as a choice. For example, `Dual MIT/GPL` offers `MIT`.
 fn leaves((license, other): (&str, &str)) -> bool {
     let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
     is_dual(Some(license)) && choices == Some(other)

@@ -3,7 +3,7 @@
 use slowpath_bpf::Object;
 use std::sync::Arc;
 
-/// The object of a member, and the index of the member's program in it.
+/// An object of a chain, and the index of the chain's program in it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The object.

@@ -1,9 +1,10 @@
 //! Checks the names that descriptions give to programs, devices and nodes.
 
-/// Form of valid names, for messages.
+/// Description of valid names, for error messages.
 pub(crate) const NAME: &str = "letters, digits, `_`, `-` and `.`, 100 at most";
 
-/// Maximum length: file names (up to 255 bytes in Linux) contain two names and an extension.
+/// Maximum length of a name. File names (up to 255 bytes in Linux) contain two names and an
+/// extension.
 const LONGEST: usize = 100;
 
 /// Returns true if a text is a valid name. Valid names can be parts of file names.

@@ -5,13 +5,13 @@ use crate::description::NetworkDescription;
 use crate::yaml::line;
 use slowpath::Network;
 
-/// Greatest offset of a byte that can change; no frame is longer.
+/// Greatest offset of a byte that can change. No frame is longer than this.
 const MOST: u16 = 16383;
 
 /// Names of the packet fields that can change, for messages.
 const FIELDS: &str = "ethernet_addresses, ttl";
 
-/// Reads the description of a network.
+/// Converts the description of a network, and checks its offsets and field names.
 pub(crate) fn network(description: &NetworkDescription) -> Result<Network, ChainError> {
     let mut network = Network::default();
     for field in &description.changes {

@@ -17,18 +17,20 @@ use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Result of rewriting a program, and its proof.
+/// The result of rewriting a program, with the proof that it does the same.
 #[derive(Debug)]
 pub struct Optimized {
     /// The rewritten program with its changes; `None` if the program stays unchanged.
     pub specialised: Option<Specialised>,
     /// Object with the additional maps of the rewritten program; `None` if it has none.
     pub object: Option<Object>,
-    /// Proof that the rewritten program does the same.
+    /// Proof that the rewritten program does the same as the original; `None` if no proof was
+    /// tried.
     pub proof: Option<Proof>,
-    /// Reason why a rewritten program is not proved; `None` if it is, or if none was made.
+    /// Reason why a rewritten program is not proved. `None` if it is proved, or if there is no
+    /// rewritten program.
     pub unproved: Option<String>,
-    /// Reasons, one sentence each, why the program is unchanged or relies on fewer facts.
+    /// Reasons why the program is unchanged or relies on fewer facts, one sentence each.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
     pub seconds: f64,
@@ -45,18 +47,18 @@ pub enum OptimizeError {
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Choice of the guards that are used.
+/// Chooses which guards are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guards {
-    /// All guards that can be proved. They check every fact that the program can use.
+    /// All guards that can be proved. Each checks every fact that the program can use.
     All,
-    /// Only guards that pay. They leave out facts that cost more than they save on the slowest
+    /// Only guards that pay. They leave out checks that cost more than they save on the slowest
     /// path.
     Profitable,
 }
 
-/// Rewrites a program for packets with the given facts. In mode [`Mode::Guard`], a guard checks
-/// every fact that the program uses.
+/// Rewrites a program for packets for which the facts hold, and proves the result. In mode
+/// [`Mode::Guard`], a guard checks every fact that the program uses.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -71,7 +73,8 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// Same as [`optimize`], also for known content of maps, and with a choice of guards.
+/// Does the same as [`optimize`]. It can also use known content of maps, and lets the caller choose
+/// the guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -173,7 +176,8 @@ pub fn optimize_for(
     })
 }
 
-/// Proves that a rewritten program does the same; `facts` are those that it was rewritten for.
+/// Tries to prove that a rewritten program does the same as the original. `facts` are the facts for
+/// which it was rewritten.
 fn proved(
     (object, program): (&Object, &BpfProgram),
     made: &Specialised,
@@ -194,9 +198,9 @@ fn proved(
     }
 }
 
-/// Decides about a proved program whose guard may cost more than it saves. Returns the program
-/// unchanged, or rewritten for fewer facts and proved again. Returns `None` if the guard does not
-/// pay, and adds the reason to `remarks`.
+/// Decides whether the guard of a proved program pays. Returns the program unchanged, or a version
+/// that was rewritten for fewer facts and proved again. Returns `None` if the guard does not pay,
+/// and adds the reason to `remarks`.
 fn weighed(
     subject: Subject<'_>,
     (made, proof): (Specialised, Proof),
@@ -235,7 +239,8 @@ fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Returns the object of a rewritten program, without the map of values if this is not read.
+/// Returns the object of a rewritten program. Removes the map of values if the program does not
+/// read it.
 fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     let mut object = frozen.object.clone();
     let reads = |insn: &Insn| match insn {
@@ -248,7 +253,8 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// Returns the facts that a proof may assume: with a guard, only limits of the length.
+/// Returns the facts that a proof may assume. For a program with a guard, these are only limits of
+/// the packet length.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
@@ -256,8 +262,8 @@ fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     }
 }
 
-/// Returns fewer facts to try: first those that decide branches, then only lengths. Returns `None`
-/// if there are no fewer facts to try.
+/// Returns fewer facts for another attempt: first those that decide branches, then only lengths.
+/// Returns `None` if there is nothing more to try.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =

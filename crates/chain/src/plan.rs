@@ -50,26 +50,27 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// Maximum share of the total time for finding the arriving packets, as a divisor: 2 means half.
+/// Divisor of the total time. The quotient is the maximum time for finding the arriving packets.
 const ARRIVING: u32 = 2;
-/// Maximum number of parts into which the remaining time is divided; each node gets one part.
+/// The remaining time is divided into at most this many parts; each node gets one part.
 const PARTS: usize = 8;
 
-/// Maximum share of the remaining time for finding the lines that establish facts, as a divisor: 2
-/// means half. These lines are found last.
+/// Divisor of the remaining time. The quotient is the maximum time for finding the lines that
+/// establish facts, which are found last.
 const REASONS: u32 = 2;
 
-/// Result of planning a topology.
+/// The result of planning a topology.
 #[derive(Debug)]
 pub struct Planned {
     /// The report.
     pub report: PlanReport,
-    /// Objects with the variants of the hot spots, in the order of the hot spots.
+    /// For each hot spot of the report, the object with the rewritten program, in the same order.
     pub objects: Vec<Vec<u8>>,
 }
 
-/// Plans a topology with the programs `subjects`. Nodes with the most traffic come first. Nodes
-/// that are not finished when `stop` ends the work are left out.
+/// Plans which nodes of a topology should run rewritten programs. `subjects` contains the programs.
+/// Nodes with the most traffic come first. Nodes that are not finished when `stop` ends the work
+/// are left out.
 ///
 /// # Errors
 /// If a program cannot be linked.
@@ -167,8 +168,8 @@ pub fn plan(
     Ok(Planned { report, objects })
 }
 
-/// Returns the names of the programs that changed since the topology was last planned. Stores the
-/// digests of the current programs.
+/// Returns the names of the programs that changed since the topology was last planned. Also stores
+/// the digests of the current programs for the next plan.
 fn changed(
     topology: &Topology,
     subjects: &[Subject],

@@ -116,7 +116,8 @@ impl FactReport {
         FactReport { fact, established, assumed: false, if_there: false }
     }
 
-    /// Marks the fact as conditional if packets of `min_length` bytes do not have all of its bytes.
+    /// Marks the fact as conditional if a packet of `min_length` bytes is too short to have all
+    /// bytes of the fact.
     fn among(self, min_length: u16) -> FactReport {
         let end = match &self.fact {
             FactText::Length { .. } | FactText::Headroom { .. } | FactText::Metadata { .. } => 0,
@@ -325,8 +326,8 @@ pub struct ResultReport {
     pub returns: Option<i64>,
 }
 
-/// Returns the source line of a slot of a program, if known. The program is called `name` in the
-/// chain.
+/// Returns the source line of the instruction at a slot, if it is known. `name` is the name of the
+/// program in the chain.
 pub(crate) fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
     let LineInfo { file, line, text, .. } = program.lines.get(slot)?.as_ref()?;
     Some(LineReport {

@@ -22,24 +22,24 @@ use std::time::Instant;
 /// Options for rewriting a chain.
 #[derive(Clone, Debug)]
 pub struct RewriteOptions {
-    /// Mode of rewriting; `None` to find facts without rewriting.
+    /// Mode of rewriting. `None` to find only facts and leave the programs unchanged.
     pub mode: Option<Mode>,
-    /// Facts about packets that arrive at the first program.
+    /// Facts that hold for packets arriving at the first program.
     pub first: PacketFacts,
-    /// Content of frozen maps, by index of the program in the chain; empty if there are no frozen
-    /// maps.
+    /// Content of frozen maps, by the index of the program in the chain. Empty if there are no
+    /// frozen maps.
     pub contents: Contents,
-    /// Options for lifting: delivery of packets, knowledge about maps and helpers, and the kernel's
-    /// types.
+    /// Options for lifting, such as the delivery of packets, assumptions about maps and helpers,
+    /// and the kernel's types.
     pub lift: LiftOptions,
-    /// Condition, in words, under which all results hold because of the way in which packets are
-    /// delivered; `None` if there is none.
+    /// A condition, in words, on the way in which packets are delivered. All results hold only
+    /// under this condition. `None` if there is no such condition.
     pub condition: Option<String>,
-    /// If true, the lines that establish each fact are found.
+    /// True to find the source lines that establish each fact.
     pub explain: bool,
-    /// Name of the fused program; `None` if programs are not to be fused.
+    /// Name of the fused program. `None` if the programs should not be fused.
     pub fuse: Option<String>,
-    /// If true, control-flow graphs of rewritten programs are made.
+    /// True to return the control-flow graphs of rewritten programs.
     pub graphs: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// Sets the way in which packets are delivered, by a name that [`Receive::parse`] reads.
+    /// Sets the way in which packets are delivered. `name` is a name that [`Receive::parse`] reads.
     ///
     /// # Errors
     /// As [`Receive::parse`].
@@ -69,8 +69,8 @@ impl RewriteOptions {
         Ok(RewriteOptions { lift: self.lift.receiving(receive), condition, ..self })
     }
 
-    /// Returns the facts about packets that arrive at the first program. They include the lengths
-    /// that its device can deliver.
+    /// Returns the facts that hold for packets arriving at the first program. They include limits
+    /// of the length, because the device delivers only certain lengths.
     pub(crate) fn arriving(&self) -> PacketFacts {
         let (least, greatest) = self.lift.receive.length;
         let lengths = PacketFacts::lengths(least, greatest);
@@ -78,37 +78,38 @@ impl RewriteOptions {
     }
 }
 
-/// Result of rewriting a chain.
+/// The result of rewriting a chain.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// The report.
+    /// Report about all programs of the chain.
     pub report: ChainReport,
-    /// Object with each rewritten program, in the order of the members; `None` for unchanged
-    /// programs.
+    /// For each member, the object with its rewritten program; `None` if the program is unchanged.
     pub objects: Vec<Option<Vec<u8>>>,
-    /// Test inputs (packets and map contents) for each rewritten program, in the order of the
-    /// members. There is one for each pair of paths, up to a limit.
+    /// For each member, test inputs (packets and map contents) for its rewritten program. There is
+    /// one test input for each pair of paths, up to a limit.
     pub test_inputs: Vec<Vec<TestInput>>,
-    /// Object with the fused program; `None` if programs were not fused, or the result is not
-    /// proved.
+    /// Object with the fused program. `None` if the programs were not fused, or if it is not proved
+    /// that the fused program does the same.
     pub fused: Option<Vec<u8>>,
-    /// Original programs with which the fused program is compared in the kernel. An error is the
-    /// reason why they cannot be run.
+    /// The original programs for comparison with the fused program in the kernel. An error is the
+    /// reason why they cannot be run there.
     pub apart: Option<Result<Unfused, String>>,
     /// Test inputs for the fused program, as in `test_inputs`.
     pub fused_test_inputs: Vec<TestInput>,
     /// Control-flow graphs of the programs, if requested.
     pub graphs: GraphReports,
-    /// For each member, the facts about arriving packets, and the way in which they are delivered.
+    /// For each member, the facts about packets that arrive at it, and the way in which they are
+    /// delivered.
     pub arriving: Vec<(PacketFacts, Receive)>,
 }
 
-/// Remark on a program that was not rewritten in time.
+/// Remark about a program that was not rewritten because time ran out.
 const NOT_YET: &str = "there was no time to rewrite it";
 
 /// Finds the facts about packets that arrive at each program of a chain, and rewrites the programs
-/// for them. Programs that are not finished when `stop` ends the work stay unchanged. `so_far` is
-/// called with the current state before the first program is rewritten, and after each program.
+/// for these facts. Programs that are not finished when `stop` ends the work stay unchanged.
+/// `so_far` is called with the results so far, once before the first program is rewritten and once
+/// after each program.
 ///
 /// # Errors
 /// If a program cannot be linked, or the programs of a dispatcher cannot be ordered.
@@ -260,9 +261,9 @@ pub fn rewrite(
     Ok(ended(rewritten, started, stop))
 }
 
-/// Adds the assumptions that each program takes over. Facts about its packets depend on the
-/// assumptions of the programs before it, and on the conditions that `own` has for these. Branches
-/// that facts decide also depend on the conditions that `own` has for the program itself.
+/// Adds assumptions of other programs to the report of each program. The facts about its packets
+/// depend on the assumptions of the programs before it, and on their conditions in `own`. Branches
+/// that facts decide also depend on the program's own conditions in `own`.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();
@@ -284,9 +285,9 @@ fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
     rewritten
 }
 
-/// Writes the object with a rewritten program in place of the original; other programs are
-/// unchanged. Returns `None` if there is no rewritten program or it cannot be written, and adds the
-/// reason to `remarks`.
+/// Writes an object in which a rewritten program replaces the original; all other programs stay as
+/// they are. Returns `None` if there is no rewritten program or the object cannot be written. In
+/// the second case, adds the reason to `remarks`.
 pub(crate) fn write(
     object: &Object,
     done: &Optimized,

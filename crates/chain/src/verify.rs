@@ -18,8 +18,8 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Names of the two programs. They are prefixes of the programs' sections, and of maps that the
-/// programs do not share.
+/// Names of the two programs. The names of the programs' sections begin with them, as do the names
+/// of maps that the programs do not share.
 const NAMES: [&str; 2] = ["first", "second"];
 
 /// Result of comparing two programs.
@@ -51,26 +51,26 @@ pub struct VerifyReport {
     pub proof: ProofReport,
 }
 
-/// Position of both programs in a chain: knowledge about the packets that arrive there.
+/// The place of two programs in a chain, which determines the packets that arrive at both of them.
 #[derive(Clone, Debug)]
 pub struct ChainContext {
-    /// Facts about all arriving packets.
+    /// Facts that hold for all arriving packets.
     pub facts: PacketFacts,
-    /// Way in which packets are delivered.
+    /// The way in which packets are delivered.
     pub receive: Receive,
-    /// Conditions for the facts, one sentence each.
+    /// Conditions under which the facts hold, one sentence each.
     pub conditions: Vec<String>,
 }
 
 impl From<PacketFacts> for ChainContext {
-    /// Returns the context for packets that any device delivers.
+    /// Returns a context in which any device may deliver the packets.
     fn from(facts: PacketFacts) -> ChainContext {
         ChainContext { facts, receive: Receive::ANY, conditions: Vec::new() }
     }
 }
 
 impl ChainContext {
-    /// Returns the context of the first program for these options.
+    /// Returns the context of a chain's first program.
     pub fn of(options: &RewriteOptions) -> ChainContext {
         ChainContext {
             facts: options.arriving(),
@@ -79,8 +79,8 @@ impl ChainContext {
         }
     }
 
-    /// Returns the context of the program with this index in a chain. `options` have the facts
-    /// about packets at the first program.
+    /// Returns the context of the program with the given index in a chain. `options` contains the
+    /// facts that hold for packets arriving at the first program.
     ///
     /// # Errors
     /// If the chain cannot be analysed, or no packet reaches the program.
@@ -114,8 +114,8 @@ pub enum VerifyError {
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Compares two programs for the packets of a context. If `stop` ends the proof early, the result
-/// is what was proved by then.
+/// Compares two programs for the packets that arrive in a context. If `stop` ends the proof early,
+/// the result contains only what is proved by then.
 ///
 /// # Errors
 /// See [`VerifyError`].
@@ -169,9 +169,9 @@ pub fn verify(
     Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
 }
 
-/// Returns true if maps of two objects are the same map: they have the same name and definition.
-/// Writable data of programs is the same map if both objects begin with the same content. It then
-/// has any content, which earlier runs may have left.
+/// Returns true if two maps are treated as the same map because they have the same name and
+/// definition. Writable data of programs must also have the same initial content in both objects.
+/// It may then have any content, because earlier runs may have changed it.
 fn is_one(one: &MapDef, other: &MapDef) -> bool {
     let like = |map: &MapDef| {
         let inner = map.inner.as_deref().map(|inner| {
@@ -187,13 +187,13 @@ fn is_one(one: &MapDef, other: &MapDef) -> bool {
         && other.slots.is_empty()
 }
 
-/// Returns the name of a map in its own object, without the prefix of a program.
+/// Returns the name that a map has in its own object, without the prefix for its program.
 fn own_name(name: &str) -> &str {
     NAMES.iter().find_map(|part| name.strip_prefix(part)?.strip_prefix(':')).unwrap_or(name)
 }
 
-/// Returns the reason why two programs cannot be compared because they are of different kinds;
-/// `None` if they are of the same kind.
+/// Returns the reason why two programs of different kinds cannot be compared. Returns `None` if
+/// they are of the same kind.
 fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     if first.kind != second.kind {
         return Some(format!(
@@ -211,8 +211,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Returns the reason why programs cannot be compared because of a map: it holds programs or maps
-/// of one object. Returns `None` if there is no such map.
+/// Returns the reason why programs cannot be compared if they use a map that contains programs or
+/// maps of one object. Returns `None` if they use no such map.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

@@ -4,17 +4,17 @@ use crate::ChainError;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Error, Spanned};
 
-/// A kind of description, for messages.
+/// A kind of description, such as that of a chain, for error messages.
 pub(crate) struct Kind {
-    /// Name of the kind with an article.
+    /// Name of the kind, with an article.
     pub name: &'static str,
-    /// Keys that only the `other` kind of description has.
+    /// Keys that appear only in the `other` kind of description.
     pub foreign: &'static [&'static str],
-    /// Another kind of description, and the command that reads it.
+    /// Name of another kind of description, with the command that reads it.
     pub other: &'static str,
 }
 
-/// Reads a description of this kind.
+/// Reads a description of the given kind from YAML text.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, ChainError> {
     serde_saphyr::from_str(text).map_err(|error| {
         let what = in_words(&error, kind);
@@ -25,12 +25,12 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, kind: &Kind) -> Result<T, Ch
     })
 }
 
-/// Returns the line of a value in the file.
+/// Returns the number of the line that contains a value.
 pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
     value.referenced.line()
 }
 
-/// Describes an error in words, without the line.
+/// Describes an error of the YAML parser in words, without the line number.
 fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {
@@ -75,7 +75,8 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     }
 }
 
-/// Returns the message for a value that is not a number of this type; `None` for other types.
+/// Returns the message for a value that is not a number of the expected type. Returns `None` if the
+/// type is not a type of numbers.
 fn number(of: &str) -> Option<&'static str> {
     Some(match of {
         "u16" => "a number from 0 to 65535 is expected here",
@@ -85,7 +86,7 @@ fn number(of: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the first line of the parser's message without its position. The other lines only quote
+/// Returns the first line of the parser's message, without the position. The other lines only quote
 /// the file.
 fn error_line(error: &Error) -> String {
     let what = error.to_string();

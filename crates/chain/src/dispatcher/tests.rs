@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 const OBJECT: &[u8] = include_bytes!("../../../bpf/tests/data/run_config.bpf.o");
 
-/// Returns a chain of programs of the object. Each of `names` is the program's name in the object,
-/// optionally with a digit appended.
+/// Returns a chain of programs that a dispatcher runs. Each of `names` is the name of a program in
+/// the object; a digit at the end makes names unique. `more` is added to the description.
 fn chain(names: &[&str], more: &str) -> Result<Chain, ChainError> {
     let object = Arc::new(Object::parse(OBJECT).expect("an object"));
     let mut text = "schema: 1\nprograms:\n".to_owned();

@@ -5,9 +5,9 @@ use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// Returns the execution orders of the blocks of both programs. For each slot of the other program,
-/// `origins` has the slot of the original that it comes from. Slots without an entry have the same
-/// number in the original.
+/// Returns the order in which the blocks of each program are executed. `origins` contains, for each
+/// slot of the other program, the slot of the original that it comes from. Without an entry, the
+/// slot of the same number is used.
 ///
 /// # Errors
 /// If a loop has several entries.

@@ -13,33 +13,35 @@ const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
 
-/// A possible difference between final states: its description and its condition.
+/// A place where final states may differ: a description of the place, and the condition under which
+/// they differ there.
 pub(super) type Difference = (String, TermId);
 
-/// Bytes that one of the two paths has written.
+/// A range of bytes that one of the two paths has written.
 #[derive(Clone, Copy, Debug)]
 struct WrittenBytes {
     offset: TermId,
     bytes: u8,
 }
 
-/// Writes that a path has made after the prologue.
+/// The bytes that a path has written after the prologue.
 struct Writes {
     places: Vec<(RegionKey, WrittenBytes)>,
-    /// True if the path has cleared bytes of the packet.
+    /// True if the path has set bytes of the packet to zero.
     clears: bool,
 }
 
-/// Start and end of the packet at the end of a path, as 64-bit offsets from the first byte of the
-/// packet as received.
+/// Start and end of the packet at the end of a path. Both are 64-bit offsets from the first byte of
+/// the packet as it was received.
 struct Extent {
     first: TermId,
     end: TermId,
-    /// True if the path has moved neither start nor end.
+    /// True if the path has neither moved the start nor the end of the packet.
     unmoved: bool,
 }
 
-/// Returns the possible differences between two final states; `path` is the original's path.
+/// Returns all places where two final states may differ. `path` belongs to the original; the other
+/// path belongs to the specialised program.
 ///
 /// # Errors
 /// The reason why the differences are not known, in words.
@@ -56,7 +58,8 @@ pub(super) fn differences(
     differences_at(pair, (path, other), all)
 }
 
-/// Same as [`differences`], for all runs of both programs together, after lockstep execution.
+/// Returns the same as [`differences`] for all runs of both programs together, after they were
+/// executed in lockstep.
 ///
 /// # Errors
 /// The reason why the differences are not known, in words.
@@ -74,7 +77,7 @@ pub(super) fn differences_of_all(
     differences_at(pair, (path, other), all)
 }
 
-/// Returns the possible differences at all places that either program has written.
+/// Returns the differences at all places to which either program has written.
 fn differences_at(
     pair: &mut Pair,
     (path, other): (&Path, &Path),
@@ -123,13 +126,14 @@ fn differences_at(
     Ok(differences)
 }
 
-/// Returns the writes of a path, after the prologue, to memory that both programs share.
+/// Returns the bytes that a path has written to memory that both programs share. Bytes written by
+/// the prologue do not count.
 fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, String> {
     let written = member.side.executor.written(&path.state).ok_or("a path has merges")?;
     shared(member, written.into_iter().skip(member.prologue), pool)
 }
 
-/// Selects the writes to memory that both programs share.
+/// Selects, from a list of writes, those to memory that both programs share.
 fn shared(
     member: &Member,
     written: impl IntoIterator<Item = Written>,
@@ -158,7 +162,7 @@ fn shared(
     Ok(Writes { places, clears })
 }
 
-/// Returns true if a path has neither written to the packet nor moved its start or end.
+/// Returns true if a path has not written to the packet, and has not moved its start or end.
 pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bool {
     writes(member, path, pool).is_ok_and(|writes| {
         let touches = |(map, name): &RegionKey| !map && matches!(&name[..], "packet" | "context");
@@ -166,7 +170,7 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// Returns the content of a region in the program that does not hold the term pool.
+/// Returns the content of a region in the program that does not hold the term pool at the moment.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -179,8 +183,8 @@ fn other_content(
     content
 }
 
-/// Returns the final content of a place in both programs. For a program without the region, the
-/// initial content is returned.
+/// Returns the final content of a place in both programs. If a program does not use the region, its
+/// content is the initial one.
 fn both(
     pair: &mut Pair,
     key: &RegionKey,
@@ -210,7 +214,8 @@ fn both(
     }
 }
 
-/// Returns the condition that the four bytes at a constant offset differ.
+/// Returns the condition that both programs leave different values in the four bytes at a constant
+/// offset.
 fn scalar(
     pair: &mut Pair,
     paths: (&Path, &Path),
@@ -227,7 +232,7 @@ fn scalar(
     Ok((what.to_owned(), pool.not(same)))
 }
 
-/// Returns the start and end of packet and metadata at the end of a path of the original.
+/// Returns the start and end of the packet and its metadata at the end of a path of the original.
 fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let member = &mut pair.original;
     let (context, packet) = (member.layout.context, member.layout.packet);
@@ -247,7 +252,8 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     Ok(Extent { first: pool.sext(meta, 64), end: pool.sext(end, 64), unmoved })
 }
 
-/// Returns the condition that bytes that were written differ.
+/// Returns the condition that both programs leave different values in bytes that one of them has
+/// written.
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,
@@ -275,7 +281,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values for one place differ in a byte inside the final packet.
+/// Returns the condition that two values for the same place differ, in a byte that is inside the
+/// final packet.
 fn inside(
     pool: &mut TermPool,
     extent: &Extent,

@@ -10,22 +10,24 @@ use slowpath_product::{DrawSource, Side};
 use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
-/// Identity of a draw: helper, position among the calls of the helper, name of the result, position
-/// among the draws with this name, and range (width, minimum, maximum).
+/// Identifies a value that a program draws. The parts are the helper, the position among the
+/// helper's calls, and the name of the result. Then come the position among the draws with this
+/// name, and the range (width, minimum, maximum).
 type Key = (usize, u32, String, u32, (u8, u64, u64));
 
-/// Draws of both programs.
+/// The values that both programs have drawn.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// Index of each helper, by its name.
+    /// A number for each helper, by its name. It is the helper's position in the list of call
+    /// counters.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl DrawSource for Draws {
-    /// After a join, the next call of a helper gets a position that no incoming path has used. It
-    /// is the same call in both programs if they have made equally many calls on each incoming
-    /// path.
+    /// Returns the call counters after paths have joined. The next call of a helper gets a number
+    /// that no incoming path has used. It is the same call in both programs if both have called the
+    /// helper equally often on each incoming path.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         if others.iter().all(|&way| way == first) {

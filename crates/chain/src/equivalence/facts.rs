@@ -11,42 +11,44 @@ use std::rc::Rc;
 /// Width of an offset in the packet, in bits.
 const OFFSET: u8 = 64;
 
-/// Known value of a byte.
+/// What is known about a byte of the packet.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),
-    /// Equal to the byte at this smaller offset.
+    /// The byte is equal to the byte at this smaller offset.
     As(u16),
 }
 
-/// Facts about the initial packet of both programs, as terms.
+/// Facts about the packet as it arrives, translated for the solver.
 pub(super) struct FactTerms {
-    /// Initial bytes of the packet.
+    /// Function that returns a byte of the packet as it arrives, with known bits as constants.
     pub initial: InitialByte,
-    /// Other conditions: values of fields, and equal fields.
+    /// Conditions for facts that are not about known bits: possible values of fields, and equal
+    /// fields.
     pub conditions: Vec<TermId>,
-    /// The known bits in `initial` as conditions, for programs that read bytes at variable offsets.
+    /// Conditions for the known bits, which are needed if a program reads bytes at variable
+    /// offsets.
     pub bits: Vec<TermId>,
     /// True if a byte was read at a variable offset.
     pub reads_anywhere: Rc<Cell<bool>>,
 }
 
-/// Set of packets that a proof is about.
+/// A set of packets for which two programs are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Packets<'a> {
     /// Packets for which all facts hold.
     Inside(&'a PacketFacts),
-    /// Packets for which `of` holds, but not all of `facts`.
+    /// Packets for which all facts in `of` hold, but not all facts in `facts`.
     Outside {
-        /// Facts at least one of which does not hold.
+        /// The facts of which at least one does not hold.
         facts: &'a PacketFacts,
-        /// Facts that hold. These are only about lengths.
+        /// The facts that all hold. They are only about the packet length.
         of: &'a PacketFacts,
     },
 }
 
 impl<'a> Packets<'a> {
-    /// Returns facts that hold for all of these packets.
+    /// Returns facts that hold for every packet in the set.
     pub(super) fn known(self) -> &'a PacketFacts {
         match self {
             Packets::Inside(facts) => facts,
@@ -54,7 +56,7 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Returns true if a packet is in the set.
+    /// Returns true if the set contains the packet.
     pub(super) fn contain(self, packet: &[u8]) -> bool {
         match self {
             Packets::Inside(facts) => facts.hold(packet),
@@ -64,8 +66,8 @@ impl<'a> Packets<'a> {
 }
 
 impl FactTerms {
-    /// Translates the facts about a set of packets. `packet` is the array of the packet's bytes,
-    /// `length` a term of 64 bits.
+    /// Translates the facts that define a set of packets. `packet` is the array with the packet's
+    /// bytes, and `length` is a term of 64 bits.
     pub fn of(pool: &mut TermPool, packets: Packets<'_>, packet: ArrayId, length: TermId) -> Self {
         let (facts, of) = match packets {
             Packets::Inside(facts) => return FactTerms::new(pool, facts, packet, length),
@@ -84,8 +86,8 @@ impl FactTerms {
         FactTerms { conditions: vec![outside], ..FactTerms::new(pool, of, packet, length) }
     }
 
-    /// Translates facts that hold for all packets. `packet` is the array of the packet's bytes,
-    /// `length` a term of 64 bits.
+    /// Translates facts that hold for all packets. `packet` is the array with the packet's bytes,
+    /// and `length` is a term of 64 bits.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
         // All fields are listed, so that no fact is forgotten: without one, the proof for
         // `Packets::Outside` would be wrong.
@@ -123,7 +125,7 @@ impl FactTerms {
         terms
     }
 
-    /// Returns the value of a field in network byte order.
+    /// Returns the term for the value of a field, in network byte order.
     fn field(&self, pool: &mut TermPool, field: Field) -> TermId {
         let mut number = None;
         for offset in u64::from(field.offset)..field.end() as u64 {
@@ -158,7 +160,8 @@ fn select(pool: &mut TermPool, packet: ArrayId, offset: u16) -> TermId {
     pool.select(packet, offset)
 }
 
-/// Returns a byte in which known bits are constants; `raw` is the byte without knowledge.
+/// Returns a byte of the packet in which the known bits are constants. `raw` is the byte if nothing
+/// is known about it.
 fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> TermId {
     match known {
         Known::As(other) => select(pool, packet, other),
@@ -178,7 +181,8 @@ fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> T
     }
 }
 
-/// Restricts a condition about the packet's first `end` bytes to packets with at least `end` bytes.
+/// Restricts a condition to packets with at least `end` bytes: for shorter packets, the result
+/// always holds.
 fn if_there(
     pool: &mut TermPool,
     length: TermId,
@@ -193,7 +197,8 @@ fn if_there(
     pool.or(short, condition)
 }
 
-/// Returns the initial bytes of the packet; known bits at constant offsets are constants.
+/// Returns a function that gives the initial bytes of the packet. At constant offsets, the known
+/// bits are constants.
 fn initial(
     known: BTreeMap<u16, Known>,
     least: u16,

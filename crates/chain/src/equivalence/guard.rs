@@ -16,13 +16,13 @@ use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number that is added to the packet length as a result. The sum shows that the original was
-/// reached; no program returns it.
+/// Base of a result that no program returns. The packet length is added to it. The result shows
+/// that a run has reached the copy of the original.
 const REACHED_RESULT: i32 = 1 << 28;
 
-/// Proves that a program with a guard does the same as the original, for all packets. While the
-/// generation that the guard reads is zero, maps have the content in `options`; otherwise they may
-/// have any content.
+/// Tries to prove that a program with a guard does the same as the original, for all packets. While
+/// the generation that the guard reads is zero, maps have the content in `options`. Otherwise, they
+/// may have any content.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -36,8 +36,8 @@ pub fn prove_guard(
     prove_guard_with_origins(object, original, (guarded, guard, None), options, stop)
 }
 
-/// Same as [`prove_guard`], with the slot of the original that each slot of the program comes from,
-/// if known; see [`prove_with_origins`](super::prove_with_origins).
+/// Does the same as [`prove_guard`], with a hint: for each slot of the program, the slot of the
+/// original that it comes from, if known. See [`prove_with_origins`](super::prove_with_origins).
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -78,7 +78,7 @@ pub fn prove_guard_with_origins(
     Ok(proof)
 }
 
-/// Adds the results of one part of a proof to those of another.
+/// Adds the result of one part of a proof to the result of the other parts.
 fn add(proof: &mut Proof, more: Proof) {
     proof.proved &= more.proved;
     proof.paths += more.paths;
@@ -89,8 +89,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions that replace the original. They get the context in `r1`, and return a value
-/// that shows that the original was reached.
+/// Returns instructions to put in place of the original. They get the context in `r1`, and return a
+/// value that shows that the original would have run.
 fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -105,7 +105,7 @@ fn reached_epilogue() -> [Insn; 6] {
     ]
 }
 
-/// Returns a program that reaches the original immediately.
+/// Returns a program that does nothing but report that the original would have run.
 fn original_reached(original: &BpfProgram) -> BpfProgram {
     let insns = reached_epilogue().to_vec();
     BpfProgram {
@@ -118,8 +118,8 @@ fn original_reached(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// Returns the part of a program before the original, then [`reached_epilogue`], then the functions
-/// that this part calls.
+/// Returns the part of a program before the copy of the original. It is followed by
+/// [`reached_epilogue`] and the functions that this part calls.
 fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
         let first = guarded.subprograms[function].first;
@@ -173,8 +173,8 @@ fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
-/// Checks that the program contains the unchanged entry function of the original from slot `at` on.
-/// Also checks that control reaches it without a call or store.
+/// Checks that the program contains the unchanged entry function of the original, from slot `at`
+/// on. Also checks that the code before it makes no calls or stores on the way there.
 ///
 /// # Errors
 /// The reason why a check fails, in words.

@@ -1,19 +1,20 @@
 //! Compares how many instructions two programs execute for the same packets.
 
-/// Maximum numbers of executed instructions, over all pairs of paths that the same packet may take.
+/// Maximum numbers of instructions that two programs execute. A maximum is over all pairs of paths,
+/// one of each program, that the same packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts {
-    /// Maximum over the paths of the original.
+    /// Maximum number that the original executes.
     pub before: u64,
-    /// Maximum over the paths of the specialised program.
+    /// Maximum number that the specialised program executes.
     pub after: u64,
-    /// Maximum, over the pairs, of the instructions that the specialised program executes in
-    /// addition to those of the original; zero if there are none.
+    /// Maximum number of instructions that the specialised program executes in addition to the
+    /// original, for the same packet. Zero if it never executes more.
     pub slower: u64,
 }
 
 impl InstructionCounts {
-    /// Includes the instructions of one pair of paths.
+    /// Updates the maximum numbers for a pair of paths.
     pub(super) fn note(&mut self, before: u64, after: u64) {
         self.before = self.before.max(before);
         self.after = self.after.max(after);

@@ -7,7 +7,8 @@ use slowpath_product::{Answer, Equivalence, NextPath, Path, PathEnumerator, diff
 use slowpath_smt::{SolverError, TermId};
 
 impl Validation<'_, '_> {
-    /// Compares all paths of the original, one by one; returns whether all of them are proved.
+    /// Compares all paths of the original, one after the other. Returns true if all of them are
+    /// proved.
     pub(super) fn paths(&mut self) -> Result<bool, SolverError> {
         let conditions = self.pair.facts.conditions.clone();
         let inputs = self.pair.inputs();
@@ -41,7 +42,8 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// Compares a path of the original with the paths of the other program that its packets take.
+    /// Compares one path of the original with all paths of the other program that the same packets
+    /// take.
     fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
         let inputs = self.pair.inputs();
         self.pair.swap_terms();

@@ -13,34 +13,36 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Identity of a memory region: true if it belongs to a map, and the name of the region.
+/// Identifies a memory region in both programs. The first part is true if the region belongs to a
+/// map; the second part is the name of the region.
 pub(super) type RegionKey = (bool, String);
 
-/// One of the programs.
+/// One of the two programs that are compared.
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Reliances that add impossible runs, but leave out no possible run.
+    /// Reliances that allow additional, impossible runs, but leave out no possible run. A proof may
+    /// ignore them.
     pub wider: BTreeSet<RelianceId>,
-    /// Reliances that have no effect while the packet is as received.
+    /// Reliances that have no effect as long as the program has not changed the packet.
     pub of_packet: BTreeSet<RelianceId>,
-    /// Regions that both programs share, and the region with the record of calls.
+    /// Regions that both programs share, and the region that records calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
-    /// Number of writes to memory in the prologue.
+    /// Number of writes to memory that the prologue makes.
     pub prologue: usize,
 }
 
-/// Both programs. The original holds the term pool, except while the specialised program is
-/// executed ([`Pair::swap_terms`]).
+/// The original and the specialised program. The original holds the term pool, except while the
+/// specialised program is executed ([`Pair::swap_terms`]).
 pub(super) struct Pair {
     pub original: Member,
     pub other: Member,
     pub facts: FactTerms,
-    /// Arrays for the initial content of regions.
+    /// For each region, the array with its initial content.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
-    /// Values found to be equal; only while all paths are compared together.
+    /// Values that were found to be equal. It is used only while all paths are compared together.
     pub alike: Option<StructuralEquality>,
-    /// Regions in which runs only record initial content that they have found.
+    /// Regions in which runs only record initial content that they have read.
     pub notes: BTreeSet<RegionKey>,
 }
 
@@ -48,11 +50,11 @@ fn key(region: &Region) -> RegionKey {
     (region.kind == RegionKind::Map, region.name.clone())
 }
 
-/// Inputs by name, each with its term and range (width, minimum, maximum).
+/// Inputs by name. Each has a term and a range (width, minimum, maximum).
 type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
 
 impl Pair {
-    /// Creates both programs at their starts.
+    /// Creates both programs in the state at their start.
     ///
     /// # Errors
     /// The reason why their memory or their inputs cannot be compared, in words.
@@ -91,27 +93,27 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Hands the term pool from one program to the other.
+    /// Passes the term pool from the program that holds it to the other one.
     pub fn swap_terms(&mut self) {
         let original = &mut self.original.side.executor.pool;
         std::mem::swap(original, &mut self.other.side.executor.pool);
     }
 
-    /// Returns the term pool; the original must hold it.
+    /// Returns the term pool. The original must hold it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.original.side.executor.pool
     }
 
-    /// Returns `a` if both values are found to be equal, otherwise `b`. So equal values that are
-    /// computed in different orders become one term. Values are only found to be equal while all
-    /// paths are compared together.
+    /// Returns `a` if both terms are found to be equal, otherwise `b`. So values that both programs
+    /// compute in different orders become the same term. Equal terms are found only while all paths
+    /// are compared together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
         let alike = self.alike.as_mut().is_some_and(|alike| alike.are_equal(pool, a, b));
         if alike { a } else { b }
     }
 
-    /// Returns the inputs of both programs.
+    /// Returns the inputs of both programs, without duplicates.
     pub fn inputs(&self) -> Vec<TermId> {
         let sides = [&self.original.side, &self.other.side];
         let mut inputs: Vec<TermId> =
@@ -144,8 +146,8 @@ impl Pair {
 }
 
 impl Member {
-    /// Returns all writes after the prologue that any run has made, after lockstep execution. The
-    /// program must hold the term pool.
+    /// Returns all writes that any run has made after the prologue, if the program was executed in
+    /// lockstep. The program must hold the term pool.
     ///
     /// # Errors
     /// The reason why the writes are not known, in words.
@@ -155,7 +157,8 @@ impl Member {
         joined.written(executor, start, &path.state).map_err(|error| error.to_string())
     }
 
-    /// Returns the identity of a region, if both programs share it.
+    /// Returns the key that identifies a region in both programs, or `None` if they do not share
+    /// it.
     pub fn key(&self, region: RegionId) -> Option<RegionKey> {
         let region = self.side.executor.program().regions.get(region.index())?;
         let key = key(region);
@@ -163,7 +166,8 @@ impl Member {
     }
 }
 
-/// Returns the condition that a generation, the first 8 bytes of an array, is not zero.
+/// Returns the condition that a generation is not zero. The generation is the first 8 bytes of an
+/// array.
 fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
     let mut all = pool.bool(true);
     for byte in 0..8 {
@@ -177,7 +181,7 @@ fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
 
 const LENGTH: &str = "length of the packet";
 
-/// Returns true if each program has a copy of its own of a region.
+/// Returns true if each program has its own copy of a region.
 fn private(region: &Region) -> bool {
     region.kind == RegionKind::Stack
 }
@@ -214,7 +218,8 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
     Ok(())
 }
 
-/// Returns the name of an input that both programs share; `None` for separate inputs.
+/// Returns the name of an input that both programs share. Returns `None` if each program has its
+/// own input.
 fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
     match kind {
         InputKind::PacketLength => Some(LENGTH.to_owned()),
@@ -260,8 +265,8 @@ fn member(
     Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
-/// Returns the regions in which runs record content that they have found. This content is initial
-/// content, so it is not compared.
+/// Returns the regions in which runs only record what they have read. This is initial content, so
+/// it is not compared.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
     let regions = lifted.layout.maps.iter().filter_map(|map| map.first_access);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
@@ -278,7 +283,8 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the layout of a map without the numbers of its regions and inputs, for comparison.
+/// Returns the layout of a map without the numbers of its regions and inputs, so that layouts can
+/// be compared.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

@@ -13,7 +13,7 @@ use slowpath_product::Path;
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum number of blocks in a run; no path has this many.
+/// Maximum number of blocks that a run executes. No path has this many.
 const MAX_BLOCKS: usize = 200_000;
 
 /// A packet and map content for which two programs differ.
@@ -56,7 +56,8 @@ pub struct FinalState {
     pub maps: Vec<String>,
 }
 
-/// Runs both programs on the values of a model, and returns how their final states differ.
+/// Runs both programs with the values of a model. Returns the packet and the final states if these
+/// differ.
 ///
 /// # Errors
 /// The reason why the runs do not confirm a difference, in words.
@@ -123,7 +124,7 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// Returns the numbers that a model gives to interned pairs of words in these terms.
+/// Returns the numbers that a model gives to pairs of words (interned pairs) in these terms.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -136,7 +137,7 @@ pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Inte
     numbers
 }
 
-/// Returns the initial content of shared memory in a model, by region and offset.
+/// Returns the initial content of shared memory according to a model, by region and offset.
 pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, BTreeMap<u64, u8>> {
     let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
     for (array, index, byte) in model.bytes() {
@@ -147,10 +148,10 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Gives shared regions the same addresses in both programs, far from each other. No program
-/// depends on these addresses.
+/// Gives each shared region the same address in both programs, with large distances between
+/// regions. The programs do not depend on these addresses.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
-    /// Distance between the addresses of regions; no region is larger.
+    /// Distance in bytes between the addresses of two regions. No region is larger than this.
     const SPREAD: u64 = 0x0080_0000;
     let mut places: BTreeMap<RegionKey, u64> = BTreeMap::new();
     for (side, (member, environment)) in
@@ -178,7 +179,8 @@ fn length(member: &Member, environment: &Environment) -> usize {
     length.and_then(|&length| usize::try_from(length).ok()).unwrap_or(0)
 }
 
-/// Completes the packet so that the facts hold for it, and returns its bytes.
+/// Sets the bytes of the packet that the model leaves open so that the facts hold. Returns all
+/// bytes.
 pub(super) fn complete(
     content: &mut BTreeMap<u64, u8>,
     packets: Packets<'_>,
@@ -212,14 +214,15 @@ fn run(member: &Member, environment: &Environment, draws: usize) -> Result<Run, 
     Ok(run)
 }
 
-/// The final state of a run, with the program.
+/// The final state of a run, and the program that made the run.
 struct After<'a> {
     member: &'a Member,
     environment: &'a Environment,
     run: &'a Run,
 }
 
-/// Returns the places in memory that either run has written, and those with initial content.
+/// Returns all places in memory that either run has written, and all places that have initial
+/// content.
 fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
         let places = end.run.written.keys().chain(end.environment.memory.keys());
@@ -228,21 +231,21 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// Context in which the final states of both runs are compared.
+/// Information that both final states are described with.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
-    /// Memory before the runs.
+    /// Content of memory before the runs.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// Number of each interned pair, the same in both runs.
+    /// The number of each interned pair of words, which is the same in both runs.
     interned: &'a HashMap<(u64, u64), u32>,
-    /// Maps that are compared, each with a program that uses it.
+    /// The maps that are compared, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,
     notes: &'a BTreeSet<RegionKey>,
 }
 
 /// Returns the maps whose content can be compared after the runs. If only one program uses a map,
-/// its prologue must not have written the map: otherwise, the content that the other program leaves
-/// is not known.
+/// its prologue must not have written to the map. Otherwise, the content that the other program
+/// leaves is not known.
 fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
     let mut maps: BTreeMap<&str, (&MapLayout, &Member)> = BTreeMap::new();
     let members = [&pair.original, &pair.other];
@@ -277,7 +280,7 @@ impl After<'_> {
         })
     }
 
-    /// Returns the number in `bytes` bytes, which is little-endian.
+    /// Reads a little-endian number of `bytes` bytes from memory.
     fn word(&self, region: RegionId, offset: u64, bytes: u64) -> u64 {
         (0..bytes).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -307,7 +310,7 @@ impl After<'_> {
         }
     }
 
-    /// Describes the content of a map, as far as either run has read or written it.
+    /// Describes the content of a map in words, for all parts that either run has read or written.
     fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
         let mut bytes = Bytes::new();
         for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {
@@ -327,7 +330,8 @@ impl After<'_> {
         there.map(|element| format!("{} {}", layout.name, describe(&element))).collect()
     }
 
-    /// Describes the records in a ring buffer; `None` if a record was discarded.
+    /// Describes the records in a ring buffer. Returns `None` if the program has discarded a
+    /// record.
     fn records(&self, layout: &MapLayout, bytes: &Bytes) -> Option<String> {
         const DISCARD: u64 = helper::number("bpf_ringbuf_discard") as u64;
         let bytes = bytes.iter().map(|(&(_, at), byte)| format!("{at}: {byte:02x}"));
@@ -335,7 +339,7 @@ impl After<'_> {
         (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
     }
 
-    /// Returns the helper calls with their arguments, in order.
+    /// Returns the helper calls in order, each with its arguments.
     fn calls(&self) -> Vec<u64> {
         let Some(calls) = self.member.layout.calls else { return Vec::new() };
         let count = self.word(calls, 0, 8);

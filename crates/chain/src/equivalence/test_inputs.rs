@@ -9,23 +9,24 @@ use slowpath_bpf::lift::{Bytes, Element, EntryKeys, MapLayout, PartialValue, ent
 use slowpath_product::{Path, Side};
 use slowpath_smt::Evaluator;
 
-/// Maximum number of test inputs.
+/// Maximum number of test inputs of a proof.
 pub(super) const MAX_TEST_INPUTS: usize = 512;
-/// Maximum size in bytes of map values that are written completely. For larger values, only the
-/// known bytes are written.
+/// Map values up to this size, in bytes, are written completely. For larger values, only the known
+/// bytes are written.
 const WHOLE: u32 = 256;
 
-/// A test input for both programs.
+/// A packet and map content on which both programs are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestInput {
-    /// Packet as it arrives; the facts hold for it.
+    /// The packet as it arrives. The facts hold for it.
     pub packet: Vec<u8>,
-    /// Content of maps that the paths need, as the `maps` of a witness (`docs/json.md`).
+    /// Content of maps that the paths need, in the same form as `maps` of a witness
+    /// (`docs/json.md`).
     pub maps: Value,
 }
 
-/// Derives a test input from the model of a pair of paths; the original must hold the term pool.
-/// Returns `None` if there is no model, or its packet cannot arrive.
+/// Derives a test input from the model of a pair of paths. The original must hold the term pool.
+/// Returns `None` if there is no model, or if its packet cannot arrive.
 pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<TestInput> {
     let Side { executor, .. } = &pair.original.side;
     let model = path.model.as_ref()?;
@@ -65,7 +66,7 @@ fn is_plain(map: &MapLayout) -> bool {
     !map.inner && !map.holds_maps() && entry_keys(map.kind) != EntryKeys::Order
 }
 
-/// Returns an entry as JSON. The value is null if the map must not contain the key.
+/// Returns an entry of a map as JSON. The value is null if the map must not contain the key.
 fn entry(element: &Element) -> Option<Value> {
     let key = digits(element.key.as_ref()?);
     let there = element.present?;

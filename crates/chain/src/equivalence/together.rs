@@ -11,25 +11,28 @@ use super::{alignment, compare};
 use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, lockstep};
 use slowpath_smt::{SolverError, TermId};
 
-/// Number of pairs of paths that are compared first; most programs have no more.
+/// Number of pairs of paths that are compared one by one before all paths are compared together.
+/// Most programs have no more pairs.
 const ONE_BY_ONE: u64 = 64;
-/// Divisor of the remaining time: the part for finding test inputs after a proof.
+/// Divisor of the remaining time. The quotient is the time for finding test inputs after a proof.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
-    /// Returns true if so many pairs were compared that all paths should be compared together.
+    /// Returns true if so many pairs of paths were compared that comparing all paths together is
+    /// worthwhile.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
     }
 
-    /// Returns true if all paths are proved together and no more test inputs are needed: there are
-    /// enough, or the time for them is over.
+    /// Returns true if the comparison can end: all paths are proved together, and there are enough
+    /// test inputs or no time is left to find more.
     pub(super) fn is_covered(&self) -> bool {
         let Together::Proved(stop) = &self.together else { return false };
         self.found.test_inputs.len() >= MAX_TEST_INPUTS || stop.reason().is_some()
     }
 
-    /// Compares all paths together, once only; returns whether all paths are proved.
+    /// Compares all paths together, if this was not tried before. Returns true if all paths are
+    /// proved.
     pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
         if let Together::NotTried = self.together {
             self.together = Together::Open;
@@ -51,7 +54,7 @@ impl Validation<'_, '_> {
         Ok(self.is_proved())
     }
 
-    /// Follows both programs in lockstep, and compares their final states.
+    /// Executes both programs in lockstep, and compares their final states.
     fn run_in_lockstep(&mut self) -> Result<bool, SolverError> {
         let programs = [&self.pair.original, &self.pair.other];
         let [original, other] = programs.map(|member| member.side.executor.program());
@@ -91,9 +94,9 @@ impl Validation<'_, '_> {
         Ok(true)
     }
 
-    /// Asks the solver about pairs of values that were not found to be equal, innermost pairs
-    /// first. Single values are easy to decide; terms made of many of them are hard. Returns true
-    /// if any pair is equal.
+    /// Asks the solver about pairs of values that were not found to be equal, the innermost pairs
+    /// first. Single values are easy for the solver; terms that contain many of them are hard.
+    /// Returns true if any pair is equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
         let undecided =
             self.pair.alike.as_mut().map(StructuralEquality::take_undecided).unwrap_or_default();
@@ -111,8 +114,8 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Returns a pair of terms with the conditions under which both are equal in all runs. Returns
-    /// `None` if the terms differ, or if the solver does not decide.
+    /// Returns the pair with the conditions under which both terms are equal in all runs. Returns
+    /// `None` if the terms can differ, or if the solver cannot decide.
     ///
     /// Most known conditions on runs do not matter for a pair, so the first query leaves them out.
     fn equal_under(
@@ -139,7 +142,7 @@ impl Validation<'_, '_> {
         Ok(None)
     }
 
-    /// Returns true if none of the differences is possible in any run.
+    /// Returns true if the solver shows that none of the differences is possible in any run.
     fn none(
         &mut self,
         runs: &Path,

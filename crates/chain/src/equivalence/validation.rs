@@ -10,26 +10,27 @@ use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 
-/// State of the comparison of all paths together.
+/// Whether all paths were compared together, and the result.
 pub(super) enum Together {
-    /// Not tried yet.
+    /// The paths were not compared together yet.
     NotTried,
-    /// Tried, but without a proof.
+    /// The paths were compared together, but not proved.
     Open,
     /// Both programs are proved to do the same. The comparison path by path continues only to find
     /// test inputs, until this condition stops it.
     Proved(Stop),
 }
 
-/// State of a proof.
+/// A proof that is in progress.
 pub(super) struct Validation<'a, 'b> {
     pub packets: Packets<'a>,
     pub pair: &'a mut Pair,
     pub queries: &'a mut Queries<'b>,
     pub draws: Draws,
-    /// True if the known bits of single bytes are conditions of the solver's queries.
+    /// True if the solver's queries contain the known bits of single bytes as conditions.
     knows_bits: bool,
-    /// For each slot of the specialised program, its slot in the original, if known.
+    /// For each slot of the specialised program, the slot of the original that it comes from, if
+    /// known.
     pub origins: Option<&'a [usize]>,
     pub together: Together,
     pub found: Proof,
@@ -52,7 +53,7 @@ impl<'a, 'b> Validation<'a, 'b> {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Returns the differences that the facts about a path do not exclude.
+    /// Returns those differences that are still possible under the facts about a path.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -65,8 +66,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         differences
     }
 
-    /// Adds the known bits of single bytes to the solver's queries, if a program reads bytes at a
-    /// variable address.
+    /// Adds the known bits of single bytes to all further queries, if a program reads bytes at
+    /// variable addresses.
     pub fn tell_bits(&mut self) {
         if self.pair.facts.reads_anywhere.get() && !self.knows_bits {
             self.knows_bits = true;
@@ -74,7 +75,7 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Asks the solver whether `what` is possible for a packet that takes both paths.
+    /// Asks the solver whether the condition `what` is possible for a packet that takes both paths.
     pub fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
         self.tell_bits();
         let mut conditions = other.conditions.clone();
@@ -88,8 +89,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Returns true if a packet that takes both paths may rely on something that is not modelled.
-    /// Each such reliance becomes a reason why the proof is undecided.
+    /// Returns true if a packet that takes both paths may rely on behaviour that is not modelled.
+    /// Adds each such reliance to the reasons why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];

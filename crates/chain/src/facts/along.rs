@@ -10,32 +10,35 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// A program of a chain, with options for the search.
+/// A program of a chain, with options for finding facts.
 #[derive(Clone, Copy)]
 pub struct ChainProgram<'a> {
-    /// Object of the program.
+    /// The object that contains the program.
     pub object: &'a Object,
     /// The linked program.
     pub program: &'a BpfProgram,
-    /// Knowledge about the program's maps and helpers, and limits of the search for facts.
+    /// Knowledge about the program's maps and helpers, and limits for finding facts.
     pub options: &'a FactsOptions,
 }
 
-/// Knowledge about the packets that reach a program.
+/// What is known about the packets that reach a program.
 #[derive(Default)]
 pub struct Reached {
     /// Facts about all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Headroom and metadata of these packets.
     pub packet_environment: Option<PacketEnvironment>,
-    /// Packets that leave a previous program, for each edge to this program, by index of the edge.
+    /// For each edge to this program, the packets that leave the previous program. Each entry
+    /// starts with the index of the edge.
     pub by_edge: Vec<(usize, Outgoing)>,
-    /// Reasons why nothing is known about the packets on an edge, by index of the edge.
+    /// Reasons why nothing is known about the packets on some edges. Each entry starts with the
+    /// index of the edge.
     pub unknown: Vec<(usize, String)>,
 }
 
 /// Finds the facts about packets that reach each program of a chain, in the order of the members.
-/// `first` holds for packets at the entry; `runs` has the members' programs.
+/// `first` contains the facts that hold for packets arriving at the chain. `runs` contains the
+/// program of each member.
 ///
 /// If several edges lead to a program, its facts hold for packets on all of them. If nothing is
 /// found out about a program in time, any packet may leave it.
@@ -102,7 +105,7 @@ pub fn facts_along(
     reached
 }
 
-/// Returns the results with which a packet takes an edge.
+/// Returns the program results with which a packet takes an edge.
 fn results(edge: &Edge) -> ResultSet {
     let values = edge.on.iter().map(|action| action.number());
     let gone = edge.dispatched.then_some(REMOVED_RESULT);

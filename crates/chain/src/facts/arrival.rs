@@ -14,25 +14,26 @@ use std::rc::Rc;
 /// Width of offsets in the packet, in bits.
 const WIDTH: u8 = 64;
 
-/// Initial packet, and the facts about it.
+/// The packet as it arrives, and the facts about it.
 pub(crate) struct Arrival {
     packet: Rc<Packet>,
     facts: PacketFacts,
 }
 
-/// Initial packet with its known bits.
+/// The packet as it arrives, with its known bits.
 struct Packet {
     bytes: ArrayId,
     length: TermId,
     /// Minimum length of packets, in bytes.
     min_length: u64,
     known: BTreeMap<u16, KnownBits>,
-    /// True if a byte was read at a variable offset, where known bits are not constants.
+    /// True if the program reads a byte at a variable offset. Known bits are not constants in such
+    /// a read.
     anywhere: Cell<bool>,
 }
 
 impl Packet {
-    /// Returns the condition that the packet has a byte at an offset.
+    /// Returns the condition that the packet is long enough to have a byte at an offset.
     fn has(&self, pool: &mut TermPool, offset: u64) -> TermId {
         if offset < self.min_length {
             return pool.bool(true);
@@ -60,8 +61,9 @@ impl Packet {
 }
 
 impl Arrival {
-    /// Returns the facts about packets that arrive at a lifted program, and the initial state of
-    /// its execution. Returns `None` if the program has no packet length.
+    /// Translates the facts about packets that arrive at a lifted program, and creates the state in
+    /// which its execution starts. Returns `None` if the program has no input for the packet
+    /// length.
     pub fn new(lifted: &Lifted, facts: &PacketFacts) -> Option<(Arrival, Start)> {
         let mut start = Start::default();
         let input = lifted.program.packet_length?;
@@ -82,13 +84,13 @@ impl Arrival {
         Some((Arrival { packet, facts: facts.clone() }, start))
     }
 
-    /// Returns the conditions on the packet. The program must have been executed before: conditions
-    /// about known bits are left out if no read needs them.
+    /// Returns the conditions that arriving packets fulfil. Call it after the program was executed:
+    /// conditions about known bits are left out if no read needs them.
     pub fn conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, self.packet.anywhere.get())
     }
 
-    /// Returns all conditions on the packet, including those about known bits.
+    /// Returns all conditions that arriving packets fulfil, including those about known bits.
     pub fn all_conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, true)
     }
@@ -127,7 +129,7 @@ impl Arrival {
         conditions
     }
 
-    /// Restricts a condition to packets that have a byte at an offset.
+    /// Restricts a condition to packets that are long enough to have a byte at an offset.
     fn if_there(&self, pool: &mut TermPool, offset: u64, condition: TermId) -> TermId {
         let has = self.packet.has(pool, offset);
         let short = pool.not(has);

@@ -4,21 +4,21 @@
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum size of a field in a candidate, in bytes.
+/// Maximum size in bytes of a field in a candidate.
 const MAX_FIELD: usize = 8;
-/// Minimum size of equal fields in a candidate, in bytes.
+/// Minimum size in bytes of two equal fields in a candidate.
 const MIN_EQUAL: usize = 2;
 
-/// Limits of the search for candidates.
+/// Limits on the number of candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Maximum number of values of a field.
+    /// Maximum number of possible values of a field.
     pub values: usize,
     /// Maximum number of pairs of equal fields.
     pub equalities: usize,
 }
 
-/// A sample: length and first bytes of a packet that leaves.
+/// A sample packet that leaves the program: its length and its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub length: u64,
@@ -26,7 +26,7 @@ pub(super) struct Seen {
     pub bytes: Vec<u8>,
 }
 
-/// Candidates for facts about bytes.
+/// Statements about the bytes of leaving packets that may be facts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pub bits: BTreeMap<u16, KnownBits>,
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Returns the candidates that hold for all of these packets.
+    /// Returns the statements that hold for all of these packets.
     pub fn of(seen: &[Seen], bounds: &Bounds) -> Candidates {
         let mut candidates = Candidates::default();
         let longest = seen.iter().map(|packet| packet.bytes.len()).max().unwrap_or(0);
@@ -56,7 +56,8 @@ impl Candidates {
         candidates
     }
 
-    /// Finds fields with few values, unless the known bits imply these values.
+    /// Finds fields that have only a few different values in all packets. Skips values that the
+    /// known bits already imply.
     fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
         // After the 14 bytes of Ethernet, headers are aligned to four bytes.
         for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
@@ -76,7 +77,8 @@ impl Candidates {
         }
     }
 
-    /// Returns true if a field's values exclude more packets than the candidates for its parts.
+    /// Returns true if the values of a field exclude packets that the candidates for its parts do
+    /// not exclude.
     fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
         let half = field.bytes / 2;
         let parts = if half == 0 {
@@ -99,8 +101,8 @@ impl Candidates {
         (values.len() as u64) < parts
     }
 
-    /// Finds fields that are equal in all packets. Only bytes that are not constant are compared;
-    /// adjacent equal bytes form the longest possible fields.
+    /// Finds pairs of fields that are equal in all packets. Bytes with a constant value are not
+    /// compared. Adjacent equal bytes are combined into fields that are as long as possible.
     fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
         let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
         // For each byte, the nearest earlier byte that is equal, if there is one.
@@ -124,7 +126,7 @@ impl Candidates {
         }
     }
 
-    /// Removes candidates that do not hold for a packet; returns whether any were removed.
+    /// Removes the candidates that do not hold for a packet. Returns true if any were removed.
     pub fn refute(&mut self, packet: &Seen) -> bool {
         let before = self.len();
         self.bits.retain(|&offset, bits| {
@@ -144,7 +146,8 @@ impl Candidates {
         self.bits.len() + self.values.len() + self.equal.len()
     }
 
-    /// Splits the candidates into halves; returns an empty list for fewer than two candidates.
+    /// Splits the candidates into two halves. Returns an empty list if there are fewer than two
+    /// candidates.
     pub fn halves(self) -> Vec<Candidates> {
         let count = self.len();
         if count < 2 {
@@ -165,7 +168,7 @@ impl Candidates {
         halves.into()
     }
 
-    /// Adds further candidates, which must be about other bytes.
+    /// Adds other candidates. They must be about different bytes.
     pub fn extend(&mut self, other: Candidates) {
         self.bits.extend(other.bits);
         self.values.extend(other.values);

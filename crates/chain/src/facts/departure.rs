@@ -16,26 +16,27 @@ use slowpath_smt::TermId;
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// Maximum depth inside a result at which a phi is found.
+/// Maximum depth inside a result term at which a merge of paths (phi) is searched.
 pub(super) const WRAPPED: u32 = 4;
 
-/// The packet at the end of all of these runs.
+/// The packet that leaves the program, at the end of all runs with a wanted result.
 pub(super) struct Departure {
     pub gated: Gated,
-    /// Conditions for ending with such a result: conditions of the paths and, if necessary, a
-    /// condition on the result.
+    /// Conditions under which a run ends with a wanted result. They combine the conditions of paths
+    /// and, if necessary, a condition on the result.
     pub gates: Vec<Gate>,
-    /// Length of the packet, 32 bits.
+    /// Length of the packet, as a term of 32 bits.
     pub length: TermId,
-    /// Start of the packet, as an offset from the first byte of the packet as received, 64 bits.
+    /// Start of the packet as a term of 64 bits: the offset from the first byte of the packet as it
+    /// was received.
     pub start: TermId,
-    /// Length of the metadata in front of the packet, 32 bits.
+    /// Length of the metadata in front of the packet, as a term of 32 bits.
     pub metadata: TermId,
 }
 
 impl Departure {
-    /// Collects the runs of a program that end with one of `results`; `None` if every run clearly
-    /// ends with another result.
+    /// Collects the runs of a program that end with one of `results`. Returns `None` if it is clear
+    /// that every run ends with another result.
     pub fn of(
         unrolled: &mut Unrolled,
         layout: &Layout,
@@ -81,13 +82,14 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// Returns the offset in the packet's memory region of byte `offset` of the leaving packet.
+    /// Returns the offset, in the packet's memory region, of a byte of the leaving packet. `offset`
+    /// counts from the start of the leaving packet.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
     }
 
-    /// Returns the first bytes of the leaving packet, one term for each.
+    /// Returns the first bytes of the leaving packet, as one term for each byte.
     pub fn bytes(
         &mut self,
         executor: &mut Executor,
@@ -105,7 +107,7 @@ impl Departure {
         Ok(bytes)
     }
 
-    /// Returns limits of the packet's length that follow from its term alone, without a proof.
+    /// Returns a minimum and a maximum of the packet's length that follow directly from its term.
     pub fn lengths(&self, executor: &Executor) -> (u16, u16) {
         let domain = executor.pool.domain(self.length);
         let number = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
@@ -113,7 +115,8 @@ impl Departure {
     }
 }
 
-/// Returns the 32-bit result at an exit. The term may still have to be resolved.
+/// Returns the result of the program at an exit, as a term of 32 bits. The term may contain merges
+/// that are not resolved yet.
 pub(super) fn result(
     executor: &mut Executor,
     state: &SymbolicState,
@@ -123,8 +126,8 @@ pub(super) fn result(
     executor.content(state, region, zero, 4)
 }
 
-/// Returns, for each arc by number, whether a run over the arc may reach an end with one of
-/// `results`.
+/// Finds the arcs from which a run may still end with one of `results`. The result contains a value
+/// for each arc, by its number.
 ///
 /// Works backwards. For each node, it keeps the result term that all paths from the node to the end
 /// share, if they share one. On an arc to a merge, a phi stands for the value that arrives over
@@ -173,12 +176,12 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<
     alive
 }
 
-/// Result that all paths from a node to the end have in common.
+/// The result of all paths from a node to the end, if it is the same on all of them.
 #[derive(Clone, Copy, Debug)]
 enum CommonResult {
-    /// The same result.
+    /// All paths have this result.
     Result(TermId),
-    /// The paths have different results.
+    /// Different paths have different results.
     Any,
 }
 

@@ -10,19 +10,20 @@ use slowpath_search::{Head, Unrolled};
 use slowpath_smt::TermId;
 use std::collections::BTreeSet;
 
-/// Maximum number of listed ends.
+/// Maximum number of ends that are listed.
 const MAX_ENDS: usize = 16;
 
-/// A result with which packets end, and the branch that leads to it.
+/// A result with which packets end instead of reaching the next program, and the branch that leads
+/// to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
     /// The result; `None` if it is not constant.
     pub result: Option<u32>,
-    /// Last branch before the end; `None` if there is no branch.
+    /// Last branch before the end; `None` if the program has no branch on the way.
     pub branch: Option<InsnLocation>,
 }
 
-/// Returns the ends of a program at which the result is not one of `results`.
+/// Lists the ends of a program at which the result is not one of `results`.
 pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<End> {
     let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
@@ -60,8 +61,8 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSe
     ends.into_iter().take(MAX_ENDS).collect()
 }
 
-/// Returns the node at which a term merges different values, and the arcs to this node. Looks for
-/// the merge at most `deep` levels inside the term.
+/// Returns the node at which paths with different values of a term merge, and the arcs to this
+/// node. Looks at most `deep` levels inside the term.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
     if let Some(Varying::Merged { node, incoming }) = executor.path_dependence(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
@@ -70,7 +71,7 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
     executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
-/// Returns the last branch on each path to the end of a node; `None` if it has no branch.
+/// Lists the last branch on each path to a node. An entry is `None` if a path has no branch.
 fn branches(
     unrolled: &Unrolled,
     arriving: &[Vec<ArcId>],

@@ -21,13 +21,13 @@ pub enum FactsError {
     /// The solver contradicts itself.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// Some runs of the program are not analysed.
+    /// Some runs of the program are not analysed, for this reason.
     #[error("not all of its runs are looked at: {0}")]
     Unseen(String),
     /// The leaving packet cannot be expressed as a term.
     #[error("{0}")]
     NotExpressible(String),
-    /// It is undecided whether any packet leaves.
+    /// It could not be decided whether any packet leaves the program.
     #[error("the solver cannot tell whether any packet leaves: {0}")]
     Undecided(String),
 }

@@ -9,7 +9,7 @@ use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, T
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
-/// Maximum number of queries for finding a smallest set of branches.
+/// Maximum number of solver queries for reducing the branches of an explanation.
 const MINIMISE_BUDGET: usize = 40;
 
 /// An instruction, and its source line.
@@ -28,7 +28,7 @@ impl PartialOrd for InsnLocation {
 }
 
 impl Ord for InsnLocation {
-    /// Compares by instruction; both locations must be in the same program.
+    /// Compares two locations by instruction number. Both must be in the same program.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.insn.cmp(&other.insn)
     }
@@ -51,14 +51,14 @@ impl InsnLocation {
     }
 }
 
-/// Parts of a program that establish a fact.
+/// The parts of a program because of which a fact holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// Branches from which the fact follows, in the order of the program.
     pub branches: Vec<InsnLocation>,
-    /// Instructions that wrote the bytes of the fact.
+    /// Instructions that wrote the bytes that the fact is about.
     pub stores: Vec<InsnLocation>,
-    /// True if the fact depends on facts about arriving packets.
+    /// True if the fact also depends on facts about arriving packets.
     pub arrived: bool,
 }
 
@@ -77,7 +77,7 @@ impl Explanation {
     }
 }
 
-/// Finds the parts of the program that establish a fact.
+/// Finds the parts of the program because of which a fact holds.
 pub(super) fn explain(
     proof: &mut Proof,
     facts: &PacketFacts,
@@ -135,7 +135,7 @@ pub(super) fn explain(
     Ok(explanation)
 }
 
-/// Returns the locations of calls of these helpers, on paths that packets take.
+/// Lists the calls of certain helpers that some packet makes.
 pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
@@ -152,7 +152,7 @@ pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     Explanation { stores, ..Explanation::default() }
 }
 
-/// Finds the branches because of which no packet leaves.
+/// Explains why no packet leaves the program: finds the branches that exclude each other.
 pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Explanation, FactsError> {
     let conditions = proof.conditions();
     reasons(proof, &conditions, core)

@@ -2,21 +2,21 @@
 
 use slowpath_ir::Field;
 
-/// A fact about the packets that leave a program.
+/// A kind of fact about the packets that leave a program, with the bytes that it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// Minimum length of packets.
+    /// Packets have at least a certain length.
     MinLength,
-    /// Maximum length of packets.
+    /// Packets have at most a certain length.
     MaxLength,
-    /// Range of the headroom.
+    /// The headroom is in a certain range.
     HeadRoom,
-    /// Range of the length of the metadata.
+    /// The length of the metadata is in a certain range.
     Metadata,
-    /// Known bits of the byte at an offset.
+    /// Some bits of the byte at this offset have known values.
     Bits(u16),
-    /// Possible values of a field.
+    /// This field has one of a few values.
     Values(Field),
-    /// Equality of two fields.
+    /// These two fields are equal.
     Equal(Field, Field),
 }

@@ -6,9 +6,9 @@ use super::proof::{Example, Proof};
 use super::samples::Sampler;
 use slowpath_smt::Model;
 
-/// Finds the minimum and maximum length in bytes. Starts from the bounds `known` and the packets
-/// `found`, and adds the shortest and the longest packet to `found`. Undecided queries weaken
-/// bounds.
+/// Finds the minimum and maximum length of leaving packets, in bytes. The search starts with the
+/// bounds `known` and the sample packets `found`. It adds the shortest and the longest packet to
+/// `found`. If the solver cannot decide, the bounds are less exact.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -69,13 +69,13 @@ pub(super) fn find(
     Ok((least, greatest))
 }
 
-/// Converts a length to 16 bits; larger lengths become the maximum.
+/// Converts a length to 16 bits. A length that does not fit becomes the greatest number.
 fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// Guesses the minimum and maximum length. The guess comes from conditions of all paths on the
-/// length as received, and from the number of bytes by which packets grow.
+/// Guesses the minimum and maximum length, as a starting point. The guess uses conditions of all
+/// paths on the length as received, and the number of bytes by which packets grow.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

@@ -7,26 +7,28 @@ use slowpath::Network;
 use slowpath_ir::{Field, PacketFacts};
 use std::collections::BTreeSet;
 
-/// Size of the shortest Ethernet frame without its checksum, in bytes (IEEE 802.3, 3.2.8).
+/// Size in bytes of the shortest Ethernet frame without its checksum (IEEE 802.3, 3.2.8).
 const SHORTEST: u16 = 60;
-/// Offset of the type of an Ethernet frame, and size of a VLAN tag, which shifts later bytes.
+/// Offset of the type field of an Ethernet frame. The constant below is the size of a VLAN tag,
+/// which moves later bytes.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
-/// Offsets of the bytes that routers change: time to live and checksum of IPv4, hop limit of IPv6.
+/// Offsets of bytes that routers change: time to live and checksum of IPv4, and hop limit of IPv6.
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Support for packets in fragments by the programs at both ends of a network. A program that
-/// supports them sees only the first fragment, whose length its device decides.
+/// Whether the programs at both ends of a network support packets in fragments. Such a program sees
+/// only the first fragment of a packet. Its device decides how long this fragment is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {
-    /// True if the sending program supports them.
+    /// True if the sending program supports fragments.
     pub before: bool,
-    /// True if the receiving program supports them.
+    /// True if the receiving program supports fragments.
     pub behind: bool,
 }
 
-/// Returns the facts about packets after a network, if `facts` hold for the packets before it.
+/// Returns the facts that hold for packets after they have crossed a network. `facts` contains the
+/// facts that hold before the network.
 pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
@@ -57,7 +59,7 @@ pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragment
     PacketFacts { min_length, max_length, bits, values, equal }
 }
 
-/// Returns the offsets of the bytes that a router may change in packets with these facts.
+/// Returns the offsets of all bytes that a router may change in a packet for which the facts hold.
 fn routed(facts: &PacketFacts) -> BTreeSet<u16> {
     let mut changed = BTreeSet::new();
     for skipped in [0, TAG, 2 * TAG] {

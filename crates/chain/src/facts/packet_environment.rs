@@ -10,12 +10,13 @@ use slowpath_smt::{Model, TermId};
 
 /// Maximum distance by which the start of a packet can move, in bytes.
 const FAR: u64 = 1 << 17;
-/// Number of queries for one end of a range after which the range is halved instead.
+/// Number of queries with growing guesses for one end of a range. After them, the range is halved
+/// in each step.
 const STEPS: u32 = 4;
 
-/// Finds the headroom and metadata of leaving packets. `arrived` has the headroom and metadata on
-/// arrival; no leaving packet is shorter than `least` bytes. Ranges not found in time are
-/// unlimited.
+/// Finds the headroom and metadata of leaving packets. `arrived` contains the headroom and metadata
+/// of arriving packets. No leaving packet is shorter than `least` bytes. If a range is not found in
+/// time, it is unlimited.
 ///
 /// The headroom is the headroom on arrival minus the distance by which the start has moved. The two
 /// ranges are combined as if they were independent of each other.
@@ -51,8 +52,8 @@ pub(super) fn find(
     Ok(left)
 }
 
-/// Returns the minimum and maximum of a term, if it is proved that no value exceeds `most`;
-/// otherwise `None`.
+/// Returns the minimum and maximum of a term. Returns `None` unless it is proved that no value is
+/// greater than `most`.
 fn range(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -96,23 +97,24 @@ fn range(
     Ok(Some((low.proved, most - high.proved)))
 }
 
-/// Lower end of a range, while it is searched.
+/// The lower end of a range while it is searched.
 struct LowerEnd {
-    /// Lower bound that is proved.
+    /// It is proved that no value is lower.
     proved: u64,
-    /// Least value that a packet has.
+    /// The lowest value that was found in a packet.
     seen: u64,
 }
 
 impl LowerEnd {
-    /// Returns the next limit: an example of at most this value is asked for. Returns `None` if the
-    /// end of the range is found.
+    /// Returns the next value to ask about: the solver searches for a packet with at most this
+    /// value. Returns `None` if the lower end is found.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// Asks for examples of small values until the end is found, or a query is undecided.
+    /// Asks the solver for packets with ever lower values, until the lower end is found or the
+    /// solver cannot decide.
     fn narrow(
         &mut self,
         mut example: impl FnMut(u64) -> Result<Example, FactsError>,

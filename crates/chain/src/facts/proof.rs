@@ -13,40 +13,41 @@ use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Maximum steps of a query, about 10 s; its time is at most a quarter of the remaining time.
+/// Maximum number of solver steps for a query; they take about 10 s. The time of a query is also
+/// limited to a quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
-/// Minimum time of a query, unless less is left in total.
+/// Each query may take at least this long, unless less time is left in total.
 const LEAST: Duration = Duration::from_millis(50);
 /// Number of packets that are derived from each packet that refutes candidates.
 const VARIED: usize = 2;
 
-/// Answer to the question whether a leaving packet can fulfil given conditions.
+/// Answer of the solver to the question whether a leaving packet can fulfil some conditions.
 pub(super) enum Answer {
     Sat(Model),
-    /// No packet can. The indices are those of conditions that contradict each other; conditions of
-    /// the query come last.
+    /// No packet fulfils them. The list contains the positions of conditions that contradict each
+    /// other. The conditions of the query come after those of all queries.
     Unsat(Vec<usize>),
-    /// Undecided, with the reason.
+    /// The solver could not decide, for this reason.
     Unknown(String),
 }
 
 /// A leaving packet that fulfils a condition, with the value that a term has for it.
 pub(super) enum Example {
-    /// Value of the term, and the packet.
+    /// There is such a packet. The number is the value of the term for this packet.
     Of(u64, Model),
     /// There is no such packet.
     None,
-    /// The solver does not decide whether there is such a packet.
+    /// The solver cannot decide whether there is such a packet.
     Unknown,
 }
 
-/// The formula of all runs that end with a wanted result, and the solver.
+/// All runs that end with a wanted result as one formula, and the solver to ask about them.
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,
-    /// Memory region of the packet.
+    /// Memory region that contains the packet.
     pub region: RegionId,
-    /// Conditions on arriving packets.
+    /// Conditions that arriving packets fulfil.
     pub arrived: Vec<TermId>,
     pub packet: Packet,
     /// Instructions of the program, by number.
@@ -68,24 +69,25 @@ impl Proof {
         Proof { unrolled, departure, region, arrived, packet, code, solver, stop }
     }
 
-    /// Sets the stop condition of further queries.
+    /// Sets the condition that ends all further queries.
     pub fn set_stop(&mut self, stop: &Stop) {
         self.stop = stop.clone();
         self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
-    /// Returns the conditions on leaving packets: of the paths, then on arriving packets.
+    /// Returns the conditions that leaving packets fulfil: first those of the paths, then those of
+    /// arriving packets.
     pub fn conditions(&self) -> Vec<TermId> {
         let gates = self.departure.gates.iter().map(|gate| gate.term);
         gates.chain(self.arrived.iter().copied()).collect()
     }
 
-    /// Returns the number of queries so far.
+    /// Returns the number of questions that the solver was asked so far.
     pub fn queries(&self) -> u64 {
         self.solver.statistics().checks
     }
 
-    /// Asks whether a leaving packet can fulfil further conditions.
+    /// Asks the solver whether a leaving packet can fulfil further conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
         let limit = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
@@ -100,7 +102,8 @@ impl Proof {
         })
     }
 
-    /// Finds a leaving packet that fulfils a further condition, and the term's value for it.
+    /// Searches for a leaving packet that fulfils a further condition. If there is one, returns it
+    /// with the value that `term` has for it.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -114,15 +117,16 @@ impl Proof {
         })
     }
 
-    /// Returns the value that a term has for the leaving packet of a model.
+    /// Returns the value of a term for the leaving packet of a model.
     pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
         let pool = &self.unrolled.executor.pool;
         let model = sampler.complete(pool, model.clone());
         Evaluator::new(pool, &model).value(term)
     }
 
-    /// Proves candidates for facts from the `seen` packets. Returns those that hold for all leaving
-    /// packets, and the reason why some are undecided, if there is one.
+    /// Proves facts about all leaving packets. The candidates come from the packets `seen`. Returns
+    /// the candidates that hold for all leaving packets. If some stay undecided, also returns the
+    /// reason.
     pub fn prove(
         &mut self,
         sampler: &mut Sampler,
@@ -150,7 +154,8 @@ impl Proof {
         }
     }
 
-    /// Proves candidates that one query cannot decide: tries each half, until the time is over.
+    /// Proves candidates that a single query cannot decide. Tries each half of the list separately,
+    /// until no time is left.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,
@@ -184,7 +189,7 @@ impl Proof {
         Ok(proved)
     }
 
-    /// Asks whether all candidates hold for all leaving packets.
+    /// Asks the solver whether all candidates hold for all leaving packets.
     fn step(&mut self, sampler: &mut Sampler, candidates: &Candidates) -> Result<Step, FactsError> {
         let pool = &mut self.unrolled.executor.pool;
         let wrong = self.packet.wrong(pool, candidates);
@@ -209,11 +214,11 @@ impl Proof {
     }
 }
 
-/// Answer to the question whether all candidates hold.
+/// Answer of the solver to the question whether all candidates hold for all leaving packets.
 enum Step {
     /// All of them hold.
     Proved,
-    /// Some candidates do not hold for the first of these packets; the others are derived from it.
+    /// Some candidates do not hold for the first of these packets. The others were derived from it.
     Refuted(Vec<Seen>),
     Undecided(String),
 }

@@ -1,16 +1,16 @@
 //! A set of program results with which packets reach the next program.
 
-/// Set of results of a program.
+/// A set of program results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultSet {
-    /// XDP actions.
+    /// The results in the set, such as XDP actions.
     pub values: Vec<u32>,
-    /// Mask of the bits in which results are compared with `values`.
+    /// Bits of a result that are compared with `values`; all other bits are ignored.
     pub mask: u32,
 }
 
 impl ResultSet {
-    /// Creates the set of exactly these results.
+    /// Creates a set that contains these results and no others. All bits are compared.
     pub fn exactly(values: &[u32]) -> ResultSet {
         ResultSet { values: values.to_vec(), mask: u32::MAX }
     }

@@ -8,34 +8,36 @@ use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of inputs with conditions that are changed for one new packet.
+/// Inputs that occur in conditions are changed one by one; for a new packet, at most this many are
+/// tried.
 const MAX_TRIED: usize = 96;
-/// Maximum number of attempts to draw a value that is in a domain.
+/// Maximum number of random numbers that are drawn to find a value that an input can have.
 const DRAWS: u32 = 4;
 
-/// An input to which a model gives a value.
+/// An input of the program to which a model gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Input {
     Var(VarId),
     Byte(ArrayId, u64),
 }
 
-/// Generator of packets that are derived from a given packet.
+/// Derives new packets from a given packet.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,
     bytes: Vec<TermId>,
-    /// Inputs that no condition mentions.
+    /// Inputs that occur in no condition.
     free: Vec<Input>,
-    /// Inputs that conditions mention, each with these conditions.
+    /// Inputs that occur in conditions, each with these conditions.
     bound: Vec<(Input, Vec<TermId>)>,
-    /// Array and offset of each byte that is read at a variable offset.
+    /// Bytes that are read at variable offsets, each with its array and offset.
     variable_reads: Vec<(ArrayId, TermId)>,
     random: Random,
 }
 
 impl Sampler {
-    /// Creates a generator of packets with this length and these bytes, under these conditions.
+    /// Creates a generator of packets that fulfil these conditions. `length` and `bytes` are the
+    /// terms for the length and the bytes of a packet.
     pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
         let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
         let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
@@ -76,7 +78,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the leaving packet of a model.
+    /// Returns the length and bytes of the packet that leaves the program according to a model.
     pub fn seen(&self, pool: &TermPool, model: &Model) -> Seen {
         let mut evaluator = Evaluator::new(pool, model);
         let length = evaluator.value(self.length);
@@ -85,8 +87,8 @@ impl Sampler {
         Seen { length, bytes }
     }
 
-    /// Gives each unknown without a value the least value of its domain. Returns the model
-    /// unchanged if the conditions would not hold any more.
+    /// Gives each variable without a value the least value that it can have. Returns the model
+    /// unchanged if a condition would no longer hold.
     pub fn complete(&self, pool: &TermPool, model: Model) -> Model {
         let mut complete = model.clone();
         for input in self.free.iter().chain(self.bound.iter().map(|(input, _)| input)) {
@@ -99,8 +101,8 @@ impl Sampler {
         if holds(pool, &complete, &self.conditions) { complete } else { model }
     }
 
-    /// Returns another model of the conditions. As many inputs as possible are changed; inputs with
-    /// conditions are changed one at a time.
+    /// Returns another model that fulfils the conditions. Changes as many inputs as possible.
+    /// Inputs that occur in conditions are changed one at a time.
     pub fn vary(&mut self, pool: &TermPool, model: &Model) -> Model {
         let mut varied = model.clone();
         for index in 0..self.free.len() {
@@ -123,7 +125,7 @@ impl Sampler {
         varied
     }
 
-    /// Changes as many bytes as possible that are read at variable offsets.
+    /// Changes as many of the bytes that are read at variable offsets as possible.
     fn vary_reads(&mut self, pool: &TermPool, model: &mut Model) {
         let mut parts = vec![(0, self.variable_reads.len())];
         let mut tried = 0;
@@ -165,8 +167,8 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
     conditions.iter().all(|&condition| evaluator.value(condition) == 1)
 }
 
-/// Returns the inputs in terms. For reads at a variable offset, returns the array and the offset
-/// instead.
+/// Lists the inputs that occur in terms. A read at a variable offset is listed with its array and
+/// offset instead.
 fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {

@@ -196,7 +196,8 @@ fn nothing_is_a_fact_when_there_is_no_time() {
     assert!(left.is_err());
 }
 
-/// Asks Z3 whether a packet refutes the facts of a discovery.
+/// Asks Z3 for a packet for which the facts of a discovery do not hold. Returns true if there is
+/// one.
 fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     let Discovery { facts, proof, .. } = found;
     let candidates = Candidates {
@@ -246,7 +247,8 @@ fn z3_refutes_no_fact() {
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
 }
 
-/// Returns what is known about packets at each member of a chain of the object's programs.
+/// Returns what is known about the packets at each program of a chain. `text` describes a chain of
+/// programs of the test object.
 fn along(text: &str) -> Vec<Reached> {
     let chain = crate::Chain::parse(text).expect("it is a chain");
     let object = object();

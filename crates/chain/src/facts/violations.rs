@@ -6,12 +6,12 @@ use slowpath_ir::{Field, KnownBits};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// The leaving packet as terms.
+/// The leaving packet, as terms for the solver.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
-    /// Length, 32 bits.
+    /// Length, as a term of 32 bits.
     pub length: TermId,
-    /// First bytes; for short packets, these include bytes after the end.
+    /// First bytes of the packet. For short packets, these include bytes after its end.
     pub bytes: Vec<TermId>,
     /// Minimum length of leaving packets, in bytes.
     pub min_length: u16,
@@ -30,7 +30,7 @@ impl Packet {
         pool.ult(length, self.length)
     }
 
-    /// Restricts a condition to packets that have a byte at an offset.
+    /// Restricts a condition to packets that are long enough to have a byte at an offset.
     fn there(&self, pool: &mut TermPool, offset: usize, condition: TermId) -> TermId {
         let offset = u16::try_from(offset).unwrap_or(u16::MAX);
         if offset < self.min_length {
@@ -46,7 +46,8 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Returns the condition that known bits have another value; `None` if the byte has no term.
+    /// Returns the condition that known bits of a byte have other values. Returns `None` if there
+    /// is no term for the byte.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());
@@ -57,7 +58,8 @@ impl Packet {
         Some(self.there(pool, offset.into(), wrong))
     }
 
-    /// Returns the condition that a field has none of these values; `None` if a byte has no term.
+    /// Returns the condition that a field has none of these values. Returns `None` if there is no
+    /// term for one of its bytes.
     pub fn wrong_values(
         &self,
         pool: &mut TermPool,
@@ -75,7 +77,8 @@ impl Packet {
         Some(self.there(pool, field.end() - 1, wrong))
     }
 
-    /// Returns the condition that two fields differ; `None` if a byte has no term.
+    /// Returns the condition that two fields differ. Returns `None` if there is no term for one of
+    /// their bytes.
     pub fn wrong_equal(
         &self,
         pool: &mut TermPool,
@@ -87,7 +90,7 @@ impl Packet {
         Some(self.there(pool, first.end().max(second.end()) - 1, wrong))
     }
 
-    /// Returns, for each candidate, the condition under which a packet violates it.
+    /// Returns a condition for each candidate: that the packet violates this candidate.
     pub fn wrong(&self, pool: &mut TermPool, candidates: &Candidates) -> Vec<TermId> {
         let mut wrong = Vec::new();
         for (&offset, &bits) in &candidates.bits {

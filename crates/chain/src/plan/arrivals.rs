@@ -14,63 +14,63 @@ use slowpath_stop::Stop;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Maximum share of the remaining time for one program, as a divisor: 4 means a quarter.
+/// Divisor of the remaining time. The quotient is the maximum time for one program.
 const PARTS: u32 = 4;
 
-/// A point of the tree: a node, for packets that arrive there on the same way.
+/// A point in the tree of paths: a node, and the packets that arrive there on one way.
 pub(super) struct Point {
     /// Index of the previous point; `None` for packets from outside.
     pub before: Option<usize>,
-    /// Results with which the packets left the previous program.
+    /// Results with which packets have left the program at the previous point.
     pub on: Vec<Action>,
     /// Network between the previous point and this one.
     pub network: Network,
     /// Index of the node.
     pub node: usize,
-    /// Ingress by which the node recognises the packets.
+    /// Name of the ingress by which the node recognises these packets.
     pub ingress: String,
     /// Number of nodes that the packets have passed.
     pub depth: usize,
-    /// Share of all traffic whose paths lead through this point, in parts of `ALL_TRAFFIC`. Packets
-    /// that are dropped on the way are included.
+    /// Share of all traffic on paths that lead through this point, as a number of parts (see
+    /// `ALL_TRAFFIC`). Packets that are dropped on the way also count.
     pub share: u64,
-    /// Knowledge about the packets that arrive.
+    /// What is known about the packets that arrive here.
     pub arriving: Arriving,
 }
 
 impl Point {
-    /// Returns the facts about arriving packets that are used. If only direct `neighbours` count,
-    /// these are the facts about any packet.
+    /// Returns the facts about arriving packets that may be used. If `neighbours` is true, facts
+    /// from the whole path may not be used; the result then contains only facts about any packet.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
     }
 }
 
-/// Knowledge about the packets that arrive at a point.
+/// What is known about the packets that arrive at a point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arriving {
-    /// Facts about all of these packets; `None` if no packet arrives.
+    /// Facts that hold for all of these packets; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// Ends of packets in the previous program, if no packet leaves it for this point.
+    /// If no packet arrives, sentences about how packets end in the previous program.
     pub never: Option<Vec<String>>,
     /// Reasons why some facts may be missing, one sentence for each program.
     pub unknown: Vec<String>,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// True if the time was too short to find all facts.
+    /// True if there was not enough time to find all facts.
     pub late: bool,
 }
 
-/// Tree of all paths.
+/// The tree of all paths of a topology.
 pub(super) struct Arrivals {
     pub points: Vec<Point>,
-    /// Indices of the points on each path.
+    /// For each path, the indices of its points.
     pub paths: Vec<Vec<usize>>,
 }
 
 impl Arrivals {
-    /// Creates the tree; nothing is known about packets yet.
+    /// Creates the tree. Nothing is known about the packets at first.
     pub fn of(topology: &Topology) -> Arrivals {
         let mut points = Vec::<Point>::new();
         let mut behind: Vec<Vec<usize>> = Vec::new();
@@ -111,7 +111,7 @@ impl Arrivals {
         Arrivals { points, paths }
     }
 
-    /// Finds the packets that arrive at all points, until `stop` ends the work. Points with the
+    /// Finds the facts about packets at all points, until `stop` ends the work. Points with the
     /// most traffic come first.
     pub fn find(
         &mut self,
@@ -162,8 +162,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns the knowledge about packets that arrive at a point. `left` is the knowledge about
-    /// packets that leave the previous program, if there is one.
+    /// Returns what is known about packets at a point. `left` describes the packets that leave the
+    /// previous program, if there is one.
     fn arriving(
         &self,
         (topology, programs): (&Topology, &[Linked]),

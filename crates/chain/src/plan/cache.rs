@@ -18,22 +18,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// First bytes of every file.
+/// Text with which every file begins.
 const MAGIC: &str = "slowpath plan 1 ";
 
-/// Folder with results, if there is one, and statistics of its use.
+/// A folder of stored results, if there is one, and statistics about its use.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
-    /// Identity of the version of slowpath. Results of another version are not used.
+    /// Identifies the version of slowpath. Results of other versions are not used.
     build: String,
     found: AtomicU64,
     computed: AtomicU64,
-    /// Number for the next temporary file, so that names are unique.
+    /// Number in the name of the next temporary file, so that names are unique.
     serial: AtomicU64,
     notes: Mutex<Vec<String>>,
 }
 
-/// Programs of a topology at the time of its last plan.
+/// The programs of a topology when it was last planned.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct LastPlan {
     /// Digest of each program's object, by name of the program.
@@ -41,7 +41,7 @@ pub(super) struct LastPlan {
 }
 
 impl Cache {
-    /// Creates a cache in a folder, which need not exist. With `None`, nothing is stored.
+    /// Creates a cache in a folder. The folder need not exist. Without a folder, nothing is stored.
     pub fn new(folder: Option<PathBuf>, build: String) -> Cache {
         Cache {
             folder,
@@ -53,13 +53,14 @@ impl Cache {
         }
     }
 
-    /// Returns the key of a result; `kind` says what the result is, `rests_on` has its inputs.
+    /// Returns the key of a result. `kind` is the kind of the result, and `rests_on` contains
+    /// everything that it depends on.
     pub fn key(&self, kind: &str, rests_on: &impl Serialize) -> Key {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// Returns a result and its bytes, from the folder if it is there, otherwise from `compute`.
-    /// Stores the computed result if `compute` says that it is complete.
+    /// Returns a result and its bytes. It is read from the folder if it is stored there, otherwise
+    /// `compute` is called. If `compute` says that its result is complete, the result is stored.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -77,7 +78,8 @@ impl Cache {
         (result, bytes)
     }
 
-    /// Deletes the oldest results if the cache may have grown: if any result was computed.
+    /// Deletes the results that were not used for the longest time, if any result was added to the
+    /// cache.
     pub fn prune(&self) {
         let computed = self.computed.load(Ordering::Relaxed) > 0;
         if let (Some(folder), true) = (&self.folder, computed) {
@@ -85,7 +87,7 @@ impl Cache {
         }
     }
 
-    /// Returns the numbers of results that were read from the folder and that were computed.
+    /// Returns how many results were read from the folder, and how many were computed.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
     }
@@ -98,12 +100,12 @@ impl Cache {
         notes
     }
 
-    /// Returns the programs of this topology at the time of its last plan, if known.
+    /// Returns the programs of a topology when it was last planned, if this is known.
     pub fn last(&self, topology: &str) -> Option<LastPlan> {
         self.read(Key::of(&("last", topology))).map(|(last, _)| last)
     }
 
-    /// Stores the programs for the next plan.
+    /// Stores the programs of a topology, for comparison when it is planned again.
     pub fn keep_last(&self, topology: &str, last: &LastPlan) {
         self.write(Key::of(&("last", topology)), last, None);
     }
@@ -151,7 +153,7 @@ impl Cache {
     }
 }
 
-/// Writes a file and renames it into place.
+/// Writes a file under a temporary name, and then gives it its final name.
 fn put(file: &Path, data: &[u8], serial: u64) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -186,7 +188,7 @@ fn decode<T: DeserializeOwned>(data: &[u8]) -> Option<(T, Option<Vec<u8>>)> {
     Some((result, has_bytes.then(|| bytes.to_vec())))
 }
 
-/// Splits data after its first line.
+/// Splits data into its first line and the rest.
 fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = data.iter().position(|&byte| byte == b'\n')?;
     Some((&data[..end], &data[end + 1..]))

@@ -8,13 +8,14 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Maximum number of classes for which all possible groups are tried.
+/// If there are at most this many classes, all possible groups are tried.
 const ALL: usize = 3;
-/// Number of pairs of groups whose merging is tried in each step.
+/// In each step, merging is tried for this many pairs of groups.
 const LOOKS: usize = 4;
 
-/// Value of a variant: its gain. If gains are equal, the number of instructions that it saves in
-/// size decides. Values are integers, so that sums do not depend on the order.
+/// The value of a variant. The gain comes first. If the gains of two variants are equal, the number
+/// of removed instructions decides. The numbers are integers, so that the order of additions does
+/// not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
     pub gain: i128,
@@ -31,10 +32,10 @@ impl Worth {
     }
 }
 
-/// Groups of classes; each group has the indices of its classes, ascending.
+/// Groups of classes. Each group lists the indices of its classes in ascending order.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// Values of groups; each value is computed only once.
+/// Computes the values of groups, and remembers them.
 struct Values<F> {
     known: HashMap<Vec<usize>, Worth>,
     ask: F,
@@ -55,9 +56,9 @@ impl<F: FnMut(&[usize]) -> Worth> Values<F> {
     }
 }
 
-/// Chooses at most `limit` groups of `classes`, each of which gets a variant. Classes in no group
-/// keep the original. `worth` returns the value of a variant for all classes of a group, `alike`
-/// the similarity of two groups.
+/// Chooses at most `limit` groups of `classes`, each of which gets a variant. Classes that are in
+/// no group keep the original program. `worth` returns the value of a variant for the classes of a
+/// group. `alike` returns how similar two groups are.
 pub(super) fn choose(
     classes: usize,
     limit: usize,
@@ -106,8 +107,8 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Calls `look` with each way to distribute the classes from index `next` on. Each class is put
-/// into one of `groups`, into a new group, or into none. There are at most `limit` groups.
+/// Calls `look` for each way to distribute the classes from index `next` on. A class can join one
+/// of `groups`, form a new group, or stay without a group. There are at most `limit` groups.
 fn every(
     next: usize,
     classes: usize,
@@ -132,7 +133,8 @@ fn every(
     }
 }
 
-/// Returns the groups, among the most similar pairs, whose merging loses least, and this loss.
+/// Tries to merge the most similar pairs of groups. Returns the pair whose merging loses least, and
+/// the loss.
 fn best_merging<F: FnMut(&[usize]) -> Worth>(
     groups: &Groups,
     values: &mut Values<F>,

@@ -5,11 +5,11 @@
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;
 
-/// Packets that arrive at a node, and about which the same facts are known.
+/// Packets that arrive at a node by some of its ingresses, with the same facts known about them.
 pub(super) struct Class {
-    /// Ingresses by which the packets arrive.
+    /// Names of the ingresses by which these packets arrive.
     pub ingresses: Vec<String>,
-    /// Share of all traffic, in parts of `ALL_TRAFFIC`.
+    /// Share of all traffic, as a number of parts (see `ALL_TRAFFIC`).
     pub share: u64,
     /// Facts about the packets.
     pub facts: PacketFacts,
@@ -17,7 +17,7 @@ pub(super) struct Class {
     pub points: Vec<usize>,
 }
 
-/// Returns the classes of packets that arrive at a node, those with the most traffic first.
+/// Returns the classes of packets that arrive at a node. Classes with the most traffic come first.
 pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
     let mut found = Vec::<Class>::new();
     for (number, point) in points.iter().enumerate().filter(|(_, point)| point.node == node) {
@@ -51,7 +51,8 @@ pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
     merged
 }
 
-/// Returns the facts that hold for all packets of a group of classes; `None` if the group is empty.
+/// Returns the facts that hold for the packets of all classes in a group. Returns `None` if the
+/// group is empty.
 pub(super) fn joined(classes: &[Class], group: &[usize]) -> Option<PacketFacts> {
     let facts = group.iter().map(|&class| classes[class].facts.clone());
     facts.reduce(|all, facts| all.join(&facts))

@@ -4,30 +4,30 @@ use crate::description::NetworkDescription;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-/// Description of a topology.
+/// The description of a topology, as the YAML text states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TopologyDescription {
-    /// Version of the format, the same as for chains.
+    /// Version of the format in which the text is written. Chains have the same version numbers.
     pub schema: Spanned<u32>,
     pub programs: Vec<ProgramDescription>,
     pub nodes: Vec<NodeDescription>,
     pub paths: Vec<Spanned<PathDescription>>,
 }
 
-/// A program.
+/// A program, as the description states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProgramDescription {
     pub name: Spanned<String>,
-    /// File with the object, relative to the description.
+    /// Path of the object file, relative to the description.
     pub object: String,
-    /// Name in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object; `None` if the object has only one XDP program.
     #[serde(default)]
     pub program: Option<String>,
 }
 
-/// A node of the network.
+/// A node of the network, as the description states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeDescription {
@@ -37,7 +37,7 @@ pub(super) struct NodeDescription {
     pub program: Option<Spanned<String>>,
 }
 
-/// A path through the network.
+/// A path through the network, as the description states it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PathDescription {
@@ -54,10 +54,10 @@ pub(super) struct PathDescription {
 #[serde(deny_unknown_fields)]
 pub(super) struct HopDescription {
     pub node: Spanned<String>,
-    /// Results of the node's program with which packets continue on the path.
+    /// Packets continue on the path if the node's program returns one of these results.
     #[serde(default)]
     pub on: Option<Vec<Spanned<String>>>,
-    /// Changes that the network to the next node may make, as in the edge of a chain.
+    /// Changes that the network to the next node may make to packets, as in an edge of a chain.
     #[serde(default)]
     pub changes: Option<Vec<Spanned<String>>>,
     #[serde(default)]
@@ -69,7 +69,7 @@ pub(super) struct HopDescription {
 }
 
 impl HopDescription {
-    /// Returns the network to the next node.
+    /// Returns the description of the network to the next node.
     pub fn network(&self) -> NetworkDescription {
         NetworkDescription {
             changes: self.changes.clone().unwrap_or_default(),

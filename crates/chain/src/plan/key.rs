@@ -4,12 +4,12 @@
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// A digest.
+/// A digest that identifies the inputs of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key([u8; 32]);
 
 impl Key {
-    /// Returns the digest of a value, by its JSON text.
+    /// Returns the digest of a value, computed from its JSON text.
     pub fn of(value: &impl Serialize) -> Key {
         // Plain data can always be written as JSON; any other value gets a unique key.
         match serde_json::to_vec(value) {

@@ -9,7 +9,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Source lines of a program that establish the facts about packets leaving it.
+/// The source lines of a program that establish the facts about packets leaving it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
@@ -21,7 +21,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Finds the lines of all facts, as far as time permits.
+    /// Finds the source lines for all facts, as long as there is time.
     pub fn of(found: &mut Discovery, program: &BpfProgram, stop: &Stop) -> Lines {
         let facts = found.facts.clone();
         let mut lines = BTreeMap::new();
@@ -33,7 +33,7 @@ impl Lines {
         }
     }
 
-    /// Returns the lines of each fact. `name` becomes the name of the program in all lines.
+    /// Returns the source lines for each fact. All lines get `name` as the name of their program.
     pub fn named(self, name: &str) -> BTreeMap<Fact, Vec<LineReport>> {
         let facts = self.facts.as_ref().map(PacketFacts::from);
         let facts = facts.as_ref().map_or_else(Vec::new, listed);

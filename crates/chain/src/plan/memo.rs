@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Results by key.
+/// Results that were computed or are being computed, by their keys.
 pub(super) struct Memo<K, V> {
     known: Mutex<HashMap<K, Arc<OnceLock<V>>>>,
 }
@@ -17,7 +17,8 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// Returns the result for a key. Other threads that need it wait while it is computed.
+    /// Returns the result for a key. The first caller computes it, and other threads that need the
+    /// same result wait.
     pub fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let place = Arc::clone(known.entry(key).or_default());

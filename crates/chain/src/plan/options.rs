@@ -7,23 +7,23 @@ use std::path::PathBuf;
 /// Options for planning a topology.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// Mode of rewriting.
+    /// Whether rewritten programs check the facts with guards.
     pub mode: Mode,
     /// If true, programs are rewritten only for facts that the program directly before them
     /// establishes for any arriving packets. If false, facts from the whole path are used.
     pub neighbours: bool,
-    /// Maximum number of variants of the program at one node.
+    /// Maximum number of rewritten versions of the program on one node.
     pub variants: usize,
-    /// Knowledge about maps and helpers, and the kernel's types.
+    /// Assumptions about maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
     /// Number of threads.
     pub threads: usize,
     /// Folder for results that later plans can use; `None` to store nothing.
     pub cache: Option<PathBuf>,
-    /// Identity of this version of slowpath and of the contents of `lift`. Stored results with
-    /// another identity are not used.
+    /// Identifies this version of slowpath and the contents of `lift`. Stored results with another
+    /// identity are not used.
     pub build: String,
-    /// Identity of this topology, to find its previous plan.
+    /// Identifies this topology, so that its previous plan can be found.
     pub topology: String,
 }
 

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Stack size of a thread in bytes, for recursion along long chains of merged states.
+/// Stack size of a thread in bytes. The analysis follows long chains of merged states recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Calls `work` for each item, in order of the items, and returns the results in this order. The
-/// thread of the caller is one of `threads`; if no other thread can be started, it does all the
-/// work.
+/// Calls `work` for each item and returns the results in the order of the items. The work is done
+/// by `threads` threads, and the calling thread is one of them. If no other thread can be started,
+/// it does all the work.
 pub(super) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

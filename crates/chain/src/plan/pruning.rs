@@ -13,18 +13,18 @@ use std::time::{Duration, SystemTime};
 /// Limits of the cache on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Total size of all files.
+    /// Maximum total size of all files in bytes.
     pub bytes: u64,
-    /// Maximum time since the last use of a file.
+    /// A file is deleted if it was not used for this long.
     pub age: Duration,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Limits that the documentation states.
+/// The limits that the documentation states.
 pub(super) const LIMITS: Limits = Limits { bytes: 256 << 20, age: DAY.saturating_mul(90) };
 
-/// Records that a file is used; changes the recorded time at most once a day.
+/// Records that a file is used. To save writes, the recorded time changes at most once a day.
 pub(super) fn used(file: &File, now: SystemTime) {
     let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
     if !file.metadata().is_ok_and(fresh) {
@@ -33,8 +33,8 @@ pub(super) fn used(file: &File, now: SystemTime) {
     }
 }
 
-/// Deletes files whose last use is too long ago. Then deletes the files used longest ago, until the
-/// size limit is met.
+/// Deletes files that were not used for too long. Then deletes the files with the oldest last use,
+/// until the others are small enough together.
 pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     let mut kept = Vec::new();
     for place in entries(folder).filter(|place| is_hexadecimal(place, 2)) {
@@ -66,7 +66,7 @@ pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     }
 }
 
-/// Returns the time since `at`; zero if `at` is in the future.
+/// Returns the time that has passed since `at`; zero if `at` is in the future.
 fn since(at: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(at).unwrap_or_default()
 }
@@ -89,7 +89,8 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Returns true for the name of a temporary file, which a killed process may leave.
+/// Returns true if this is the name of a temporary file. A process that was killed may leave such a
+/// file.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

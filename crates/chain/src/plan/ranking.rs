@@ -12,25 +12,26 @@ use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Precision of shares and gains in the report: nine decimal places.
+/// Shares and gains in the report are rounded to nine decimal places.
 const DIGITS: f64 = 1e9;
 
-/// Converts parts of all traffic, or sums of instructions over these parts, to a fraction.
+/// Converts a share of all traffic, in parts, to a fraction. The number may also be a sum of shares
+/// times instructions.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
 
-/// A variant with its gain.
+/// A variant of a program, and how much it gains.
 pub(super) struct Ranked {
-    /// Report about the variant; its facts are still missing.
+    /// The report about the variant, in which the facts are still missing.
     pub spot: HotSpot,
     pub gain: Option<i128>,
     pub node: usize,
     /// Indices of the points at which the packets of the variant arrive.
     pub points: Vec<usize>,
-    /// Facts about the packets of the variant.
+    /// Facts that hold for all packets of the variant.
     pub facts: PacketFacts,
-    /// Object with the variant.
+    /// Object that contains the variant.
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
@@ -106,7 +107,8 @@ pub(super) fn node(
     (ranked, as_is.collect())
 }
 
-/// Sorts variants by gain, greatest first; for equal or unknown gains by traffic, then by node.
+/// Sorts variants by their gain, the greatest first. If gains are equal or unknown, variants with
+/// more traffic come first, then variants of nodes that come first in the description.
 pub(super) fn rank(ranked: &mut [Ranked]) {
     let share = |one: &Ranked| (one.spot.share * DIGITS) as u64;
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
@@ -123,8 +125,8 @@ pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport>
     topology.paths.iter().zip(&arrivals.paths).map(path).collect()
 }
 
-/// Returns the reason why packets of a path never reach a point. Returns `None` if they can, or if
-/// an earlier point is already not reached.
+/// Returns the reason why packets of a path never reach a point. Returns `None` if some packets do,
+/// or if they already do not reach an earlier point.
 fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
     let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
         return None;
@@ -145,12 +147,12 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// Returns the sentences that `what` selects for some points, without duplicates.
+/// Collects the sentences that `what` returns for some points, without duplicates.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 
-/// Returns the maximum of some costs; `None` if any of them is unknown.
+/// Returns the greatest of some costs. Returns `None` if one of them is unknown.
 fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
     let known = costs.map(|cost| {
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
@@ -161,7 +163,8 @@ fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option
     Some(CostReport { instructions, exact })
 }
 
-/// Returns the name of a variant; no other variant of its node has the same first ingress.
+/// Returns the name of a variant. It is unique because no other variant of the node has the same
+/// first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

@@ -12,7 +12,8 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the lines that establish facts about packets at the points `of` of one node.
+/// Returns the source lines that establish facts about the packets at some points of one node. `of`
+/// contains the indices of the points.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),
@@ -42,8 +43,9 @@ pub(super) fn established(
     established
 }
 
-/// Returns the lines for a fact about packets that have passed the program with these `lines`. If
-/// the program establishes the fact only in parts, these are the lines of the parts.
+/// Returns the source lines for a fact about packets that have passed a program. `lines` contains
+/// the lines of this program. If it establishes only parts of the fact, the lines for these parts
+/// are returned.
 fn parts<'a>(
     fact: &Fact,
     lines: &'a BTreeMap<Fact, Vec<LineReport>>,

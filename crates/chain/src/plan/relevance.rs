@@ -12,7 +12,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Returns true if `fact`, one of `facts`, follows from the facts `others`.
+/// Returns true if `fact`, which is one of `facts`, follows from `others`.
 fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     match fact {
         Fact::MinLength => others.min_length >= facts.min_length,
@@ -33,7 +33,8 @@ fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     }
 }
 
-/// Returns those of `facts` that a program, rewritten for all of them, relies on.
+/// Returns those of `facts` on which a rewritten program relies. It was rewritten for all of
+/// `facts`.
 fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     let used: BTreeSet<u16> = rewrite.bytes.iter().copied().collect();
     let touches = |field: &Field| {
@@ -51,7 +52,7 @@ fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     relied
 }
 
-/// A program that packets have passed, at a node.
+/// A node that packets have passed, and the program that it runs.
 pub(super) struct Passed<'a> {
     /// Index of the node.
     pub node: usize,
@@ -59,14 +60,16 @@ pub(super) struct Passed<'a> {
     pub program: Option<usize>,
     /// Facts about packets that arrive at the program.
     pub arriving: Cow<'a, PacketFacts>,
-    /// Results with which the packets leave it.
+    /// Results with which the packets have left the program.
     pub on: &'a [Action],
-    /// Open facts that the program establishes: they hold after the program, but not before it.
+    /// Facts that hold after the program but not before it. Only facts that are still to be
+    /// explained count.
     pub establishes: Vec<Fact>,
 }
 
-/// Returns the programs that packets passed before point `at`, the last one first. Each fact of
-/// `open`, a part of `facts`, is assigned to the program that establishes it.
+/// Returns the programs that packets passed before the point `at`, the last one first. Each fact in
+/// `open` is assigned to the program that establishes it. `facts` contains all facts, including
+/// those in `open`.
 pub(super) fn passed<'a>(
     (points, mut at): (&'a [Point], usize),
     topology: &Topology,
@@ -89,16 +92,17 @@ pub(super) fn passed<'a>(
     passed
 }
 
-/// Indices of the nodes before some points.
+/// The nodes in front of some points, by index.
 pub(super) struct InFront {
-    /// Nodes whose programs establish a fact that is relied on.
+    /// Nodes whose programs establish a fact on which the rewritten program relies.
     pub relevant: BTreeSet<usize>,
     /// All other nodes.
     pub irrelevant: BTreeSet<usize>,
 }
 
-/// Classifies the nodes before the points with indices `of`. All these points are at one node,
-/// whose program was rewritten for `facts`.
+/// Divides the nodes in front of some points into relevant and irrelevant ones. `of` contains the
+/// indices of the points, which all belong to one node. The program of this node was rewritten for
+/// `facts`.
 pub(super) fn upstream_points(
     (points, of): (&[Point], &[usize]),
     topology: &Topology,
@@ -123,7 +127,7 @@ pub(super) fn upstream_points(
     InFront { relevant, irrelevant }
 }
 
-/// Returns the similarity of two sets of facts: the number of common facts and known bits.
+/// Returns how similar two sets of facts are: the number of facts and known bits that both have.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));
@@ -133,7 +137,7 @@ pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
         + lengths
 }
 
-/// Returns true if facts exclude more packets than those that hold for any packet.
+/// Returns true if facts exclude some packets that could arrive without them.
 pub(super) fn says_something(facts: &PacketFacts) -> bool {
     let any = any_packet();
     facts.says_more_than_length()
@@ -141,8 +145,8 @@ pub(super) fn says_something(facts: &PacketFacts) -> bool {
         || facts.max_length < any.max_length
 }
 
-/// Returns the number of instructions of a program after rewriting, in 8-byte slots. The copy of
-/// the original after a guard does not count.
+/// Returns the number of instructions that a program has after rewriting, in 8-byte slots. The copy
+/// of the original that follows a guard does not count.
 pub(super) fn left_of(linked: &Linked, rewrite: Option<&Rewrite>) -> usize {
     rewrite.map_or(linked.program.insns.len(), |rewrite| {
         rewrite.guard.as_ref().map_or(rewrite.instructions, |guard| guard.instructions)

@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Work counts as unlimited if the available time was at least this many times the used time. Time
-/// limits of single steps have had no effect then.
+/// Work had enough time if this many times the time that it took was available. The time limits of
+/// its single steps then had no effect.
 const UNHURRIED: u32 = 8;
 
-/// Knowledge about the packets that leave a program.
+/// What is known about the packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutgoingFacts {
@@ -43,23 +43,24 @@ pub(super) struct OutgoingFacts {
     pub early: Option<String>,
 }
 
-/// Packets that leave a program.
+/// The packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
-    /// No packet leaves; the sentences are about ends of packets and their branches.
+    /// No packet leaves the program. The sentences say how packets end and at which branches.
     Never(Vec<String>),
     /// Nothing is known about the packets, for this reason.
     Unknown(String),
 }
 
-/// Result of rewriting a program.
+/// The result of rewriting a program.
 #[derive(Clone, Default)]
 pub(super) struct RewriteResult {
     pub about: Option<Rewrite>,
     /// Remarks, one sentence each, such as why the program stays unchanged.
     pub remarks: Vec<String>,
-    /// Object with the rewritten program, and the linked program; `None` if unchanged.
+    /// Object with the rewritten program, and this program after linking; `None` if the program is
+    /// unchanged.
     pub object: Option<(Arc<Vec<u8>>, Arc<Linked>)>,
 }
 
@@ -67,19 +68,19 @@ pub(super) struct RewriteResult {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rewrite {
-    /// Number of instructions, in 8-byte slots.
+    /// Number of instructions in 8-byte slots.
     pub instructions: usize,
     /// Checks that the program makes before it relies on facts; `None` if it makes none.
     pub guard: Option<GuardReport>,
-    /// Offsets of the packet bytes that the program relies on.
+    /// Offsets of the packet bytes that the rewriting relied on.
     pub bytes: Vec<u16>,
-    /// True if the program relies on the length of packets.
+    /// True if the rewriting relied on the packet length.
     pub length: bool,
     /// Assumptions of the proof, one sentence each.
     pub assumptions: Vec<String>,
 }
 
-/// Stored form of [`RewriteResult`]. The object is stored separately.
+/// The form in which a [`RewriteResult`] is stored. The object is stored separately.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredRewrite {
@@ -87,7 +88,7 @@ struct StoredRewrite {
     remarks: Vec<String>,
 }
 
-/// All results of a plan, each computed only once.
+/// Computes the results of a plan. Each result is computed only once.
 pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,
@@ -113,7 +114,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns the number of solver queries so far, without those for results from the cache.
+    /// Returns how many questions the solver was asked so far. Questions for results from the cache
+    /// do not count.
     pub fn queries(&self) -> u64 {
         self.queries.load(Ordering::Relaxed)
     }
@@ -122,13 +124,13 @@ impl<'a> Results<'a> {
         self.queries.fetch_add(queries, Ordering::Relaxed);
     }
 
-    /// Returns the key of `Results::outgoing_facts` for these arguments.
+    /// Returns the key under which `Results::outgoing_facts` stores its result for these arguments.
     pub fn outgoing_key(&self, linked: &Linked, arriving: &PacketFacts, on: &[Action]) -> Key {
         self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
-    /// Finds the packets that leave a program with the results `on`, if the facts `arriving` hold
-    /// for packets that arrive.
+    /// Finds the packets that leave a program with one of the results `on`. `arriving` contains the
+    /// facts that hold for packets arriving at the program.
     pub fn outgoing_facts(
         &self,
         linked: &Linked,
@@ -174,8 +176,9 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Finds the source lines that establish the facts about packets leaving a program with the
-    /// results `on`. The facts `arriving` hold for packets that arrive.
+    /// Finds the source lines that establish the facts about packets that leave a program with one
+    /// of the results `on`. `arriving` contains the facts that hold for packets arriving at the
+    /// program.
     pub fn lines(
         &self,
         linked: &Linked,
@@ -201,7 +204,7 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Rewrites a program for packets for which `facts` hold.
+    /// Rewrites a program for packets for which all `facts` hold.
     pub fn rewrite(&self, linked: &Linked, facts: &PacketFacts, stop: &Stop) -> RewriteResult {
         let guarded = self.options.mode == Mode::Guard;
         let key = self.cache.key("made", &(linked.key, StoredFacts::from(facts), guarded));
@@ -255,7 +258,8 @@ impl<'a> Results<'a> {
         (StoredRewrite { about, remarks }, bytes, complete)
     }
 
-    /// Finds the maximum number of executed instructions for packets for which `facts` hold.
+    /// Finds the maximum number of instructions that a program executes for packets for which all
+    /// `facts` hold.
     ///
     /// # Errors
     /// The reason why the number is not known.
@@ -283,7 +287,7 @@ fn numbers(on: &[Action]) -> Vec<u32> {
     on.iter().map(|action| action.number()).collect()
 }
 
-/// Clock for the share of the available time that some work takes.
+/// Measures how much of the available time some work takes.
 struct Clock {
     started: Instant,
     given: Option<Duration>,
@@ -294,14 +298,14 @@ impl Clock {
         Clock { started: Instant::now(), given: stop.remaining() }
     }
 
-    /// Returns true if the work had so much time that limits had no effect.
+    /// Returns true if so much time was available that time limits had no effect.
     fn had_time(&self, stop: &Stop) -> bool {
         let took = self.started.elapsed();
         stop.reason().is_none() && self.given.is_none_or(|given| took < given / UNHURRIED)
     }
 }
 
-/// Returns the offsets of the bytes that a rewritten program relies on, ascending.
+/// Lists the offsets of the packet bytes on which a rewritten program relies, in ascending order.
 fn bytes_of(made: &Specialised) -> Vec<u16> {
     let mut bytes: BTreeSet<u16> = made.bytes.iter().copied().collect();
     for field in &made.fields {

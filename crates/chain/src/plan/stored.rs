@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 
-/// Stored form of [`PacketFacts`].
+/// The form in which [`PacketFacts`] are stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFacts {
@@ -13,7 +13,7 @@ pub(super) struct StoredFacts {
     bits: Vec<(u16, u8, u8)>,
     /// Offset, size in bytes and possible values of each field.
     values: Vec<(u16, u8, Vec<u64>)>,
-    /// Offset and size in bytes of both fields of each pair.
+    /// For each pair of equal fields, the offset and size in bytes of both.
     equal: Vec<((u16, u8), (u16, u8))>,
 }
 

@@ -5,12 +5,12 @@ use crate::{ChainError, Loaded};
 use slowpath_bpf::{BpfProgram, Btf, Object};
 use std::sync::Arc;
 
-/// A program of a topology, read from its file.
+/// A program of a topology, as read from its file.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The object, and the index of the program in it.
     pub loaded: Loaded,
-    /// Digest of the object's file, in hexadecimal; equal digests share all results.
+    /// Digest of the object's file, in hexadecimal. Programs with equal digests share all results.
     pub digest: String,
 }
 
@@ -18,12 +18,13 @@ pub struct Subject {
 pub(super) struct Linked {
     pub object: Arc<Object>,
     pub program: BpfProgram,
-    /// Key of the program's content.
+    /// Digest that identifies the content of the program.
     pub key: Key,
 }
 
 impl Linked {
-    /// Links the program of a subject; `line` is the line of the description with its name.
+    /// Links a program. `line` is the line of the description that names the program, for error
+    /// messages.
     pub fn of(
         subject: &Subject,
         kernel: Option<&Btf>,
@@ -38,7 +39,8 @@ impl Linked {
         Ok(Linked { object: Arc::clone(object), program, key })
     }
 
-    /// Links the rewritten version of this program from `bytes`, its object; `None` if this fails.
+    /// Links the rewritten version of this program. `bytes` is the object that contains it. Returns
+    /// `None` if it cannot be linked.
     pub fn rewritten(&self, bytes: &[u8], kernel: Option<&Btf>) -> Option<Linked> {
         let object = Object::parse(bytes).ok()?;
         let name = &self.program.name;

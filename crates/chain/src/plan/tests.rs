@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A firewall whose packets reach a load balancer on three paths: unchanged, with a mark changed on
-/// the way, and mixed with packets that have not passed a firewall.
+/// A topology in which packets of a firewall reach a load balancer on three paths. On the first
+/// path, packets stay unchanged. On the second path, a mark is changed on the way. The third path
+/// also has packets that have not passed a firewall.
 const THREE_WAYS: &str = "schema: 1
 programs:
 - {name: firewall, object: firewall.bpf.o}
@@ -43,30 +44,30 @@ fn topology(text: &str) -> (Topology, Vec<Subject>) {
     (topology, subjects)
 }
 
-/// Folder with results that several tests share; it is empty when the tests start.
+/// Folder in which several tests share their results. It is empty when the tests start.
 static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/plan-tests");
     let _ = fs::remove_dir_all(&folder);
     folder
 });
 
-/// Plans a topology; results that earlier tests have computed are used.
+/// Plans a topology. Uses results that earlier tests have stored.
 fn planned(text: &str, options: &PlanOptions) -> Planned {
     computed(text, &PlanOptions { cache: Some(CACHE.clone()), ..options.clone() })
 }
 
-/// Plans a topology. Results are computed anew, unless the options have a cache.
+/// Plans a topology without results of earlier tests, unless the options name a cache.
 fn computed(text: &str, options: &PlanOptions) -> Planned {
     let (topology, subjects) = topology(text);
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
 }
 
-/// Returns the variants at a node.
+/// Returns the rewritten programs that a plan suggests for a node.
 fn spots<'a>(planned: &'a Planned, node: &str) -> Vec<&'a HotSpot> {
     planned.report.hot_spots.iter().filter(|spot| spot.node == node).collect()
 }
 
-/// Returns true if all of `facts` follow from the facts `from`.
+/// Returns true if each of `facts` follows from the facts in `from`.
 fn follow(facts: &PacketFacts, from: &PacketFacts) -> bool {
     facts.join(from) == *facts
 }

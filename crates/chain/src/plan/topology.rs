@@ -10,10 +10,11 @@ use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
 use slowpath::Network;
 
-/// Name of the ingress for packets that have not passed any node.
+/// Name of the ingress by which packets arrive that have not passed any node.
 pub const OUTSIDE: &str = "outside";
 
-/// Number of parts of all traffic. Shares count parts, so that their sums are exact.
+/// Number of parts into which all traffic is divided. Shares are numbers of parts, so that sums of
+/// shares are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
 const TOPOLOGY: Kind = Kind {
     name: "a topology",
@@ -24,7 +25,8 @@ const TOPOLOGY: Kind = Kind {
 /// Maximum number of names that a message lists.
 const LISTED: usize = 20;
 
-/// A checked topology: each path has at least one node, and no node more than once.
+/// The description of a topology, after it was checked: each path has at least one node, and
+/// contains no node twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Programs, in the order of the description.
@@ -35,16 +37,16 @@ pub struct Topology {
     pub paths: Vec<NetworkPath>,
 }
 
-/// A program, which may run on several nodes.
+/// A program, which can run on several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
     /// Name in the topology.
     pub name: String,
-    /// File with the object, relative to the description.
+    /// Path of the object file, relative to the description.
     pub object: String,
     /// Name in the object; `None` if the object has only one XDP program.
     pub program: Option<String>,
-    /// Line of the description.
+    /// Number of the line in the description, for messages.
     pub line: u64,
 }
 
@@ -60,7 +62,7 @@ pub struct PlacedNode {
 /// A path through the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkPath {
-    /// Name of the path. Without a name in the description, its number, counted from 1.
+    /// Name of the path. A path without a name is named after its number, counted from 1.
     pub name: String,
     /// Share of all traffic, as a number of parts (see [`ALL_TRAFFIC`]).
     pub share: u64,
@@ -73,17 +75,17 @@ pub struct NetworkPath {
 pub struct Hop {
     /// Index of the node.
     pub node: usize,
-    /// Results of its program with which packets continue on the path. Empty if the node has no
-    /// program, or is the last one of the path.
+    /// Packets continue on the path if the node's program returns one of these results. Empty if
+    /// the node has no program, or is the last one of the path.
     pub on: Vec<Action>,
     /// Network from this node to the next one.
     pub network: Network,
-    /// Ingress by which the node recognises packets on this path.
+    /// Name of the ingress by which the node recognises packets on this path.
     pub ingress: String,
 }
 
 impl Topology {
-    /// Reads the description of a topology.
+    /// Reads and checks the description of a topology.
     ///
     /// # Errors
     /// If the text is not YAML of this shape, or uses an unknown name. If a path has no nodes, has
@@ -182,7 +184,7 @@ impl Topology {
         Ok(NetworkPath { name, share: 0, hops })
     }
 
-    /// Reads the results of a node's program with which packets continue on the path.
+    /// Reads the results with which packets continue on the path after a node's program.
     fn actions(
         &self,
         hop: &HopDescription,
@@ -215,7 +217,7 @@ impl Topology {
     }
 }
 
-/// Returns the share of a path in the description; 1 if it has none.
+/// Returns the share of a path as the description states it. A path without a share has share 1.
 fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     let written = path.value.share.as_ref();
     let share = written.map_or(1.0, |share| share.value);
@@ -226,7 +228,7 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
-/// Reads a result with which packets continue to another node.
+/// Reads one result with which packets continue to another node.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
         None => format!("{:?} is no action: {}", name.value, Action::names()),
@@ -238,7 +240,8 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Returns the line in which a hop states changes by the next network; `None` without changes.
+/// Returns the line in which a hop states changes by the next network. Returns `None` if there are
+/// no changes.
 fn changing(hop: &HopDescription) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);
@@ -255,7 +258,7 @@ fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Distinct names of nodes, programs or paths.
+/// The names of nodes, programs or paths, which must differ from each other.
 struct Names {
     kind: &'static str,
     known: Vec<(String, u64)>,

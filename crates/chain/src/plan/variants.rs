@@ -10,28 +10,31 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Divisor of a node's remaining time: the part for one rewriting or one cost.
+/// Divisor of the remaining time of a node. The quotient is the maximum time for rewriting one
+/// program or finding one cost.
 const PARTS: u32 = 4;
 
 /// A program that was rewritten for some classes of packets.
 pub(super) struct Variant {
     /// Indices of the classes, ascending.
     pub classes: Vec<usize>,
-    /// Facts about all packets of the classes.
+    /// Facts that hold for the packets of all these classes.
     pub facts: PacketFacts,
     pub made: RewriteResult,
-    /// For each class, the maximum instructions that original and variant execute.
+    /// For each class, the maximum number of instructions that the original executes, and the
+    /// maximum number that the variant executes.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 
-/// Decision about the program of a node.
+/// The decision for which classes the program of a node is rewritten.
 pub(super) struct NodePlan {
     pub variants: Vec<Variant>,
-    /// Indices of the classes that keep the original, each with the reasons.
+    /// The classes that keep the original program, by index, each with the reasons.
     pub as_is: Vec<(usize, Vec<String>)>,
 }
 
-/// Returns the instructions that a variant saves for one class; `None` if they are not known.
+/// Returns how many instructions a variant saves for one class. Returns `None` if one of the costs
+/// is not known.
 pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) -> Option<i128> {
     match (before, after) {
         // If the cost of the original is only an upper bound, the original may execute fewer
@@ -43,7 +46,7 @@ pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) 
     }
 }
 
-/// Finds at most `limit` variants that gain most, until `stop` ends the work.
+/// Finds the variants that gain most, at most `limit` of them, until `stop` ends the work.
 pub(super) fn variants(
     linked: &Linked,
     classes: &[Class],
@@ -87,7 +90,7 @@ fn part(stop: &Stop) -> Stop {
     stop.within(stop.remaining().map(|left| left / PARTS))
 }
 
-/// Returns the variant for a group of classes; `None` if the program cannot be rewritten for them.
+/// Rewrites the program for a group of classes. Returns `None` if it cannot be rewritten for them.
 fn variant(
     linked: &Linked,
     classes: &[Class],
@@ -106,7 +109,7 @@ fn variant(
     Some(Variant { classes: group.to_vec(), facts, made, costs })
 }
 
-/// Returns the value of a variant for a group of classes.
+/// Returns how much a variant for a group of classes is worth.
 fn worth(
     linked: &Linked,
     classes: &[Class],

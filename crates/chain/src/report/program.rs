@@ -20,8 +20,9 @@ use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ProgramReport {
-    /// Creates the report about the program with index `number` in a chain, with facts about its
-    /// packets. `programs` are all programs of the chain, linked.
+    /// Creates the report about one program of a chain, with the facts about its packets. `number`
+    /// is the index of the program, and `programs` contains all programs of the chain after
+    /// linking.
     pub(crate) fn of(
         (chain, number, programs): (&Chain, usize, &[BpfProgram]),
         loaded: &[Loaded],
@@ -84,8 +85,8 @@ impl ProgramReport {
         report
     }
 
-    /// Adds the branches that facts decide, and returns the program without these branches. Nothing
-    /// is proved.
+    /// Adds to the report the branches whose outcome follows from the facts. Returns the program
+    /// without these branches. Nothing is proved.
     pub(crate) fn decided(
         &mut self,
         object: &Object,
@@ -123,7 +124,7 @@ impl ProgramReport {
         }
     }
 
-    /// Adds maps with given content, and whether they are frozen.
+    /// Adds to the report the maps for which content was given, and whether they can be frozen.
     pub(crate) fn given<'a>(&mut self, given: impl Iterator<Item = &'a Given>) {
         for Given { map, entries, why_not } in given {
             match self.frozen.iter_mut().find(|frozen| frozen.map == *map) {
@@ -139,8 +140,8 @@ impl ProgramReport {
         self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
     }
 
-    /// Marks the maps with given content that the program relies on; `maps` are their numbers in
-    /// the object.
+    /// Marks the maps with given content on which the program relies. `maps` contains their numbers
+    /// in the object.
     fn uses<'a>(&mut self, object: &Object, maps: impl IntoIterator<Item = &'a u32>) {
         let names: BTreeSet<String> =
             maps.into_iter().filter_map(|&map| map_name(object, map)).collect();
@@ -149,7 +150,8 @@ impl ProgramReport {
         }
     }
 
-    /// Adds maps, by number, that cannot be frozen, each with the reason.
+    /// Adds to the report the maps that cannot be frozen, each with the reason. They are given by
+    /// their numbers.
     pub(crate) fn refused<'a>(
         &mut self,
         object: &Object,
@@ -162,7 +164,7 @@ impl ProgramReport {
         }
     }
 
-    /// Adds the results of rewriting the program and of the proof.
+    /// Adds to the report how the program was rewritten, and whether this was proved.
     pub(crate) fn optimized(
         &mut self,
         object: &Object,
@@ -206,7 +208,8 @@ impl ProgramReport {
     }
 }
 
-/// Reports the changes of a program's instructions. The program is called `name` in the chain.
+/// Reports which instructions of a program were changed. `name` is the name of the program in the
+/// chain.
 pub(crate) fn dropped_reports(
     name: &str,
     object: &Object,

@@ -10,7 +10,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Finds the lines that establish each fact, until `stop` ends the work. Adds them to
+/// Finds the source lines that establish each fact, until `stop` ends the work, and adds them to
 /// `established`.
 pub(crate) fn explain_all(
     found: &mut Discovery,
@@ -51,7 +51,8 @@ pub(crate) fn explain_all(
     }
 }
 
-/// Lists facts as reports. Adjacent bytes that the same lines establish become one fact.
+/// Converts facts to reports. Adjacent bytes that the same lines establish are reported as one
+/// fact.
 pub(crate) fn list(
     facts: &PacketFacts,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -102,8 +103,8 @@ pub(crate) fn list(
     list.into_iter().map(|one| one.among(*min_length)).collect()
 }
 
-/// Lists the headroom and metadata of packets as reports. Values that hold for any packet, or for
-/// packets just received, are left out.
+/// Converts the headroom and metadata of packets to reports. Omits ranges that hold for any packet,
+/// or for any packet that was just received.
 pub(super) fn list_around(
     environment: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -122,7 +123,7 @@ pub(super) fn list_around(
     list
 }
 
-/// Returns a sentence that says why no packet passes from one program to another.
+/// Formats a sentence that says why no packet passes from one program to another.
 pub(super) fn why_never(
     name: &str,
     (from, program): &(String, &BpfProgram),
@@ -134,8 +135,8 @@ pub(super) fn why_never(
     format!("{name} is never reached: {from} returns {on} for no packet{ends}")
 }
 
-/// Returns the ends of packets that do not continue, each in a few words with the branch that leads
-/// there.
+/// Describes, in a few words each, how packets end that do not continue. Each text includes the
+/// branch that leads to the end.
 pub(crate) fn ends(program: &BpfProgram, never: &NothingLeaves) -> Vec<String> {
     let end = |end: &End| {
         let place = end.branch.as_ref()?;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns the description of a topology with two programs, four nodes, and these paths.
+/// Returns the description of a topology with two programs, four nodes, and the given paths.
 fn topology(paths: &str) -> String {
     let start = "schema: 1\nprograms:\n- {name: fw, object: fw.o}\n- {name: lb, object: lb.o}\n\
                  nodes:\n- {name: edge, program: fw}\n- {name: tor}\n- {name: s1, program: lb}\n\
@@ -22,7 +22,7 @@ fn refused(text: &str, line: u64, part: &str) {
     }
 }
 
-/// Expects that the first path, in line 11, is rejected with an error that contains `part`.
+/// Checks that a path is rejected with an error that names line 11 and contains `part`.
 #[track_caller]
 fn refused_path(path: &str, part: &str) {
     refused(&topology(path), 11, part);
