@@ -63,7 +63,7 @@ pub struct ChainContext {
 }
 
 impl From<PacketFacts> for ChainContext {
-    /// Returns a context in which any device may deliver the packets.
+    /// Creates a context for packets for which `facts` hold and which any device may deliver.
     fn from(facts: PacketFacts) -> ChainContext {
         ChainContext { facts, receive: Receive::ANY, conditions: Vec::new() }
     }

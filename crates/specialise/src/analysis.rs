@@ -1,5 +1,5 @@
-//! Abstract interpretation: facts about registers and memory at each program point. It needs no
-//! solver, and is exact enough for parsers.
+//! Abstract interpretation: finds facts about registers and memory at each program point. It needs
+//! no solver, and is exact enough for parsers.
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
 //! object. Equal values have equal value numbers. Each value has the set of facts that it depends
@@ -33,10 +33,10 @@ use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
-/// Number of joins at a block before states there are widened.
+/// Number of joins at a block after which states are widened, so that the analysis ends.
 const JOINS_BEFORE_WIDENING: u32 = 4;
 
-/// State at the entry of each reachable block.
+/// The result of analysing a program: the state at the start of each reachable block.
 #[derive(Debug)]
 pub(crate) struct Analysis<'a> {
     inputs: &'a AnalysisInputs<'a>,
@@ -91,13 +91,13 @@ impl<'a> Analysis<'a> {
         Ok(analysis)
     }
 
-    /// Returns the state at the start of a block, or `None` if no packet reaches the block.
+    /// Returns the state at the start of a block. Returns `None` if no packet reaches the block.
     pub fn entry(&self, block: BlockId) -> Option<&State> {
         self.entries.get(&block)
     }
 
-    /// Calls `f` with each instruction of a block and the state before the instruction. Returns the
-    /// state before the block's end, or `None` if no packet reaches the block.
+    /// Calls `f` for each instruction of a block, with the state before the instruction. Returns
+    /// the state before the end of the block, or `None` if no packet reaches the block.
     pub fn walk(
         &mut self,
         graph: &Graph,
@@ -112,15 +112,15 @@ impl<'a> Analysis<'a> {
         Some(state)
     }
 
-    /// Changes the state from before an instruction to after it; the instruction is at position
-    /// `place` of a block.
+    /// Updates a state for the execution of an instruction. The instruction is at position `place`
+    /// of a block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (inputs, numbers) = (self.inputs, &mut self.numbers);
         Step { inputs, numbers, block, place }.run(state, instr);
     }
 
-    /// Returns the look-up that a call of `bpf_map_lookup_elem` performs, if the map's content is
-    /// known.
+    /// Describes the look-up that a call of `bpf_map_lookup_elem` makes. Returns `None` if the
+    /// content of the map is not known.
     pub fn lookup(&self, state: &State) -> Option<Lookup<'a>> {
         lookup::lookup(state, &self.numbers, self.inputs)
     }
@@ -130,8 +130,8 @@ impl<'a> Analysis<'a> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Returns true if a value is what a call has left in a clobbered register. Programs cannot
-    /// read such a register.
+    /// Returns true if a value is the leftover of a call in a register that the call clobbers.
+    /// Programs cannot read such a register.
     pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
@@ -145,20 +145,20 @@ impl<'a> Analysis<'a> {
         Step { inputs, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
     }
 
-    /// Returns the outcome of a test if it is the same for all packets; `src` is the test's right
-    /// operand.
+    /// Returns the outcome of a test if it is the same for all packets. `src` is the value of the
+    /// right operand.
     pub fn decide(&self, state: &State, test: &Test, src: &Value) -> Option<Decision> {
         branch::decide(state, &self.numbers, test, src)
     }
 
-    /// Calls `f` with each possible successor of a block and the state on the edge to it.
+    /// Calls `f` for each block that can follow a block, with the state on the edge to it.
     pub fn out_edges(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
         let Some(state) = self.walk(graph, block, |_, _, _| ()) else { return };
         self.edges_of_end(&state, graph.blocks[block].end, &mut f);
     }
 
-    /// Calls `f` with each possible successor of a block end and the state on the edge to it.
-    /// `state` is the state before the end.
+    /// Calls `f` for each block that can follow the end of a block, with the state on the edge to
+    /// it. `state` is the state before the end.
     pub fn edges_of_end(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
         match end {
             End::Jump(next) => f(next, state.clone()),

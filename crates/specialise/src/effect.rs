@@ -1,4 +1,4 @@
-//! Registers that instructions read and write.
+//! Finds the registers that instructions read and write.
 
 use crate::graph::{End, Op};
 use crate::helpers;
@@ -48,7 +48,7 @@ impl Registers {
     }
 }
 
-/// Registers that an operation reads and writes.
+/// The registers that an operation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub reads: Registers,
@@ -109,7 +109,7 @@ impl Effect {
         }
     }
 
-    /// Returns the registers that the end of a block reads.
+    /// Returns the registers that are read at the end of a block.
     pub fn of_end(end: End) -> Registers {
         match end {
             End::Branch { test, .. } => Registers::source(test.src).with(test.dst),
@@ -120,7 +120,7 @@ impl Effect {
     }
 }
 
-/// Returns the register that a pure operation writes.
+/// Returns the register that an operation writes, if the operation has no other effect.
 pub(crate) fn result(op: &Op) -> Option<Register> {
     let effect = Effect::of(op);
     let written = || (0..10).filter_map(Register::new).find(|&reg| effect.writes.contains(reg));

@@ -1,4 +1,4 @@
-//! Error of a program that cannot be rewritten.
+//! The error that is returned if a program cannot be rewritten.
 
 use slowpath_bpf::BpfProgram;
 use thiserror::Error;

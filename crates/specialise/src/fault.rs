@@ -1,49 +1,49 @@
 //! Faults that tests inject into the passes. `tests/mutants` of `slowpath-chain` checks that proofs
 //! find these faults. The code exists only with the feature `faults`.
 
-/// An injected fault in a pass, in the analysis, or in a guard.
+/// A fault that tests inject into a pass, into the analysis, or into a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "those of guards are put in then"))]
 pub enum Fault {
-    /// A constant is one too large.
+    /// Propagated constants are one too large.
     ConstantTooGreat,
-    /// A register replaces a result only because both have the same kind of value.
+    /// A result is replaced by a register only because both have the same kind of value.
     CopyOfAnother,
     /// A branch with a known outcome takes the other edge.
     OtherWay,
-    /// A bounds check lets packets pass that are one byte shorter than the minimum length.
+    /// A bounds check also lets packets pass that are one byte too short.
     LengthTooLong,
-    /// Comparisons are removed even if the kernel's verifier needs them.
+    /// Comparisons are removed even if the kernel's verifier learns from them.
     NothingTaught,
-    /// A register still counts as a copy after its source was overwritten.
+    /// A register is treated as a copy of another one, even after the other one was overwritten.
     StaleCopy,
-    /// A large constant is truncated to an immediate.
+    /// A constant that does not fit into an immediate is cut off.
     ShortImmediate,
-    /// A memory access gets another base register, but keeps its offset.
+    /// A memory access gets another base register, but its offset is not adjusted.
     OffsetKept,
-    /// A copied pointer is replaced by another one, without correction of the distance.
+    /// A copied pointer is replaced by another pointer, without adding the distance between them.
     DistanceForgotten,
-    /// Stores to the packet count as dead stores.
+    /// Stores to the packet are removed like dead stores.
     PacketStoreDead,
-    /// Helpers count as not reading the stack frame.
+    /// Helpers are treated as if they did not read the stack frame.
     HelpersReadNothing,
-    /// The last byte of a read from the stack frame does not count as read.
+    /// The last byte of each read from the stack frame is treated as not read.
     ReadTooShort,
-    /// The instruction at the end of a block counts as reading no registers.
+    /// The end of a block is treated as if it read no registers.
     EndReadsNothing,
     /// A block with two predecessors is merged with one of them.
     MergedWithOne,
-    /// A block with one instruction counts as empty, so jumps bypass it.
+    /// Jumps bypass a block that contains one instruction, as if it were empty.
     InstructionSkipped,
     /// Jump threading chooses the wrong target.
     WrongTarget,
-    /// Jump threading bypasses a block without copying its instructions.
+    /// Jump threading bypasses a block but does not copy its instructions.
     CopyForgotten,
-    /// A loop is unrolled as if it ended after one iteration.
+    /// Loops are removed after one iteration, as if no more followed.
     RoundsForgotten,
     /// A merged bounds check requires one byte more than the largest check that it replaces.
     CheckTooLong,
-    /// A bounds check counts as proving one byte more than it does.
+    /// A bounds check is treated as if it proved one byte more than it does.
     CheckedTooMuch,
     /// Known packet content is kept after a store to the packet.
     StoreForgotten,
@@ -51,18 +51,18 @@ pub enum Fault {
     WrittenForgotten,
     /// Known packet content is kept after a helper has moved the packet's start.
     MoveForgotten,
-    /// The headroom counts as one byte larger than it is.
+    /// The headroom is treated as one byte larger than it is.
     RoomTooGreat,
-    /// After a merge of paths, only the state of one path is used.
+    /// Where paths merge, the state of only one path is used.
     OneWayOnly,
     /// The greatest possible value of a field is left out.
     ValueForgotten,
-    /// After a merge of paths, only the possible values from one path are kept.
+    /// Where paths merge, the possible values from only one path are kept.
     ValuesOfOneWay,
-    /// After a comparison, the possible values are those for which it has the other outcome.
+    /// After a comparison, the values are kept for which it would have the other outcome.
     OtherValuesLeft,
-    /// A byte-swapped field counts as equal to the constant that the swapped value was compared
-    /// with.
+    /// After a comparison of a byte-swapped field, the field itself is treated as equal to the
+    /// constant.
     SwapForgotten,
     /// The last comparison of a guard is left out.
     ComparisonDropped,
@@ -74,17 +74,17 @@ pub enum Fault {
     GuardTooShort,
     /// The last comparison of a guard is inverted.
     ComparisonInverted,
-    /// The facts that a guard checks are assumed even while its own comparisons are rewritten.
+    /// The facts that a guard checks are already assumed while the checks themselves are rewritten.
     GuardTrusted,
-    /// The copy of the original after a guard lacks its first instruction.
+    /// The copy of the original behind a guard lacks its first instruction.
     OriginalCut,
-    /// The jump to the original leads to its second instruction.
+    /// Failed checks jump to the second instruction of the original instead of the first.
     OriginalMissed,
-    /// The first entry that a look-up can find counts as the only one.
+    /// The first entry that a look-up can find is treated as the only one.
     OneEntryOnly,
-    /// Key comparisons in place of a look-up never find the map's last entry.
+    /// Key comparisons that replace a look-up never find the last entry of the map.
     EntryForgotten,
-    /// Key comparisons in place of a look-up leave out the last part of the key.
+    /// Key comparisons that replace a look-up do not compare the last part of the key.
     KeyTooShort,
     /// The guard does not check the generation of the maps.
     GenerationIgnored,
@@ -101,9 +101,9 @@ mod injected {
         static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
     }
 
-    /// Calls `run` with a fault injected on the current thread.
+    /// Calls `run` while a fault is injected on the current thread.
     pub fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
-        /// Restores the previous fault when dropped, even after a panic.
+        /// Restores the previous fault when it is dropped, even after a panic.
         struct Back(Option<Fault>);
         impl Drop for Back {
             fn drop(&mut self) {

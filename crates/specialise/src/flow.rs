@@ -1,4 +1,4 @@
-//! Comparison of a program before and after rewriting, for display: blocks and their changes.
+//! Compares the blocks of a program before and after rewriting, for display.
 
 use crate::error::SpecialiseError;
 use crate::graph::{End, Graph};
@@ -12,11 +12,11 @@ use std::ops::Range;
 /// Kind of a control-flow edge between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeKind {
-    /// Edge of a block with only one successor.
+    /// The only edge that leaves a block.
     Always,
-    /// Edge of a branch for a condition that holds.
+    /// The edge that is taken if the condition of the branch holds.
     Taken,
-    /// Edge of a branch for a condition that does not hold.
+    /// The edge that is taken if the condition of the branch does not hold.
     NotTaken,
 }
 
@@ -25,11 +25,12 @@ pub enum EdgeKind {
 pub struct FlowBlock {
     /// Slots of its instructions.
     pub slots: Range<usize>,
-    /// Successors: index of each block in the list of blocks, and kind of the edge.
+    /// The blocks that can follow: the index of each in the list of blocks, and the kind of the
+    /// edge.
     pub next: Vec<(usize, EdgeKind)>,
 }
 
-/// Change of an instruction by rewriting.
+/// How rewriting has changed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The instruction is unchanged.
@@ -43,11 +44,11 @@ pub enum Fate {
 /// Part of a rewritten program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Rewritten code.
+    /// Code that was rewritten.
     Rewritten,
-    /// Checks at the entry.
+    /// Checks of facts at the entry of the program.
     Guard,
-    /// Unchanged original code, for packets that fail the guard.
+    /// The unchanged original code, which runs for packets that fail a check of the guard.
     Original,
 }
 
@@ -73,22 +74,23 @@ pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
     Ok(graph.blocks.iter().enumerate().map(flow).collect())
 }
 
-/// A rewritten program compared with the original.
+/// A rewritten program and the original, compared block by block.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Blocks of the original program.
     pub before: Vec<FlowBlock>,
     /// Blocks of the rewritten program.
     pub after: Vec<FlowBlock>,
-    /// Change of each slot of the original program.
+    /// For each slot of the original program, how its instruction was changed.
     pub fates: Vec<Fate>,
-    /// Edges of the original that are never taken: index of the block, index in its `next`.
+    /// Edges of the original that no packet takes. Each is given by the index of its block and its
+    /// index in the block's `next`.
     pub never: BTreeSet<(usize, usize)>,
     /// Indices of the blocks of the original that no packet reaches.
     pub unreached: BTreeSet<usize>,
-    /// For each block of the rewritten program, its part.
+    /// For each block of the rewritten program, the part that it belongs to.
     pub parts: Vec<Part>,
-    /// Slots of the rewritten program whose instruction differs from the original.
+    /// Slots of the rewritten program at which the instruction differs from the original.
     pub changed: BTreeSet<usize>,
 }
 
@@ -138,7 +140,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     Ok(Compared { before, after, fates, never, unreached, parts, changed })
 }
 
-/// Returns the part that each block of a rewritten program belongs to.
+/// Finds the part of a rewritten program that each block belongs to.
 fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<Part> {
     let Some(guard) = &made.guard else { return vec![Part::Rewritten; after.len()] };
     let first = guard.original;
@@ -156,7 +158,8 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     after.iter().map(part).collect()
 }
 
-/// Returns, for each slot of the original program, the rewritten instructions that come from it.
+/// For each slot of the original program, returns the instructions of the rewritten program that
+/// come from it.
 fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<usize, Vec<Insn>> {
     let mut copies: BTreeMap<usize, Vec<Insn>> = BTreeMap::new();
     let rewritten = after.iter().zip(parts).filter(|(_, part)| **part == Part::Rewritten);
@@ -166,8 +169,8 @@ fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<u
     copies
 }
 
-/// Returns the edges that decided branches never take. A branch that has a copy in the rewritten
-/// program is not decided.
+/// Returns the edges that no packet takes because the branch is decided. A branch that the
+/// rewritten program still contains is not decided.
 fn never(
     before: &[FlowBlock],
     made: &Specialised,
@@ -195,12 +198,12 @@ fn never(
     never
 }
 
-/// Returns true if two instructions are equal except for their jump distances.
+/// Returns true if two instructions are equal, apart from their jump distances.
 fn same(one: Insn, other: Insn) -> bool {
     near(one) == near(other)
 }
 
-/// Returns an instruction with its jump distance set to zero.
+/// Returns the instruction with a jump distance of zero, for comparisons.
 fn near(insn: Insn) -> Insn {
     match insn {
         Insn::Branch { width, cond, dst, src, .. } => {

@@ -14,37 +14,41 @@ use slowpath_domain::Domain;
 use slowpath_ir::KnownBits;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of elements in a frozen map.
+/// Maximum number of elements of a map that can be frozen.
 const MOST: u32 = 1024;
-/// Maximum total size of the values of all maps, in bytes.
+/// Maximum total size in bytes of the values of all frozen maps.
 const LARGEST: u32 = 1 << 20;
-/// Frozen maps have numbers below this limit, because sets of maps have 64 bits.
+/// Only maps with numbers below this limit can be frozen, because sets of maps are stored in 64
+/// bits.
 const NUMBERS: u32 = 64;
 
-/// Known content of an object's maps.
+/// The frozen maps of an object, with their content.
 #[derive(Clone, Debug, Default)]
 pub struct Frozen {
-    /// Maps with known content, by number.
+    /// The frozen maps, by their number in the object.
     pub maps: BTreeMap<u32, FrozenMap>,
-    /// Number of a read-only map with one element, which holds the values of all frozen maps.
+    /// Number of the map that contains the values of all frozen maps. It is read-only and has one
+    /// element.
     pub values: u32,
-    /// Number of a map with one element, the generation. Its first 8 bytes are zero while the
-    /// frozen content is valid. `None` if the program does not check the generation.
+    /// Number of the map that contains the generation, in its only element. The first 8 bytes are
+    /// zero as long as the frozen content is valid. `None` if the program does not check the
+    /// generation.
     pub generation: Option<u32>,
 }
 
-/// Way in which a map finds an entry.
+/// The way in which a map finds the entry for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookupMethod {
-    /// By equality of keys.
+    /// The key of the entry is equal.
     Hash,
-    /// By an index below the number of elements.
+    /// The key is the index of the entry.
     Index,
-    /// By the longest matching prefix; a key begins with the prefix length in bits (4 bytes).
+    /// The entry has the longest prefix that matches. Each key begins with the length of its prefix
+    /// in bits (4 bytes).
     Prefix,
 }
 
-/// A map with known content.
+/// A map whose content is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenMap {
     keying: LookupMethod,
@@ -52,25 +56,26 @@ pub struct FrozenMap {
     value_size: u32,
     /// Key and value of each entry. For an array map, these are all elements.
     entries: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Offset of the first value in the map of values, in bytes.
+    /// Offset in bytes of the map's first value in the map that contains all values.
     first: u32,
 }
 
-/// Known bits of each byte; `None` if no bit of a byte is known.
+/// The known bits of a key, for each byte. `None` if no bit of the byte is known.
 pub(crate) type KnownBytes = Vec<Option<KnownBits>>;
 
-/// Possible results of a look-up.
+/// The results that a look-up can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// Indices of the entries; in a trie, entries with longer prefixes come first.
+    /// Indices of the entries that can be found. In a trie, entries with longer prefixes come
+    /// first.
     pub entries: Vec<usize>,
     /// True if the look-up may find no entry.
     pub none: bool,
 }
 
 impl Frozen {
-    /// Creates frozen maps with this content, by number. Also returns the reason for each map that
-    /// cannot be frozen.
+    /// Creates frozen maps from the contents of maps, by number. If a map cannot be frozen, returns
+    /// the reason instead.
     pub fn of(
         maps: &[MapDef],
         contents: &BTreeMap<u32, MapContent>,
@@ -95,7 +100,7 @@ impl Frozen {
         (frozen, why)
     }
 
-    /// Returns the content of the map that holds all values.
+    /// Returns the content of the map that contains the values of all frozen maps.
     pub fn value_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for map in self.maps.values() {
@@ -108,14 +113,15 @@ impl Frozen {
         bytes
     }
 
-    /// Returns the map with this number, if its content is known.
+    /// Returns the map with this number, if it is frozen.
     pub(crate) fn map(&self, number: u32) -> Option<&FrozenMap> {
         self.maps.get(&number)
     }
 }
 
 impl FrozenMap {
-    /// Creates a map with this content. Its values begin at offset `first` of the map of values.
+    /// Creates a frozen map. `first` is the offset of its first value in the map that contains all
+    /// values.
     fn of(def: &MapDef, content: &MapContent, first: u32) -> Result<FrozenMap, String> {
         let keying = match def.kind {
             MapKind::HASH => LookupMethod::Hash,
@@ -176,12 +182,12 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the distance between consecutive values in the map of values, in bytes.
+    /// Returns the distance in bytes between two values in the map that contains all values.
     fn stride(&self) -> u32 {
         self.value_size.next_multiple_of(8)
     }
 
-    /// Returns the offset of an entry's value in the map of values, in bytes.
+    /// Returns the offset in bytes of an entry's value in the map that contains all values.
     pub(crate) fn place(&self, entry: usize) -> u32 {
         self.first + entry as u32 * self.stride()
     }
@@ -200,7 +206,7 @@ impl FrozenMap {
         self.entries.is_empty()
     }
 
-    /// Size of a key, in bytes.
+    /// Returns the size of a key in bytes.
     pub(crate) fn key_size(&self) -> u32 {
         self.key_size
     }
@@ -216,8 +222,8 @@ impl FrozenMap {
         self.keying == LookupMethod::Prefix
     }
 
-    /// Returns a mask and a value for each byte of an entry's key: bits under the mask must have
-    /// this value. The mask is 0 for bytes that do not affect the look-up.
+    /// Returns a mask and a value for each byte of an entry's key. A key matches if its bits under
+    /// each mask have the given value. The mask is 0 for bytes that do not matter.
     pub(crate) fn pattern(&self, entry: usize) -> Vec<MaskedByte> {
         let key = &self.entries[entry].0;
         match self.keying {
@@ -238,8 +244,8 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the possible results of looking up a key. For an array, `index` is the known part of
-    /// the key as a number.
+    /// Returns the results that looking up a key can have. `key` contains the known bits of the
+    /// key. For an array, `index` is the key as a number.
     pub(crate) fn candidates(&self, key: &KnownBytes, index: Option<Domain>) -> Candidates {
         let all = 0..self.entries.len();
         match self.keying {
@@ -281,7 +287,7 @@ impl FrozenMap {
         }
     }
 
-    /// Returns two results: whether a key can match an entry, and whether it certainly matches.
+    /// Returns two results: whether a key can match an entry, and whether it certainly does.
     fn fits(&self, key: &KnownBytes, entry: usize) -> (bool, bool) {
         let (mut possible, mut certain) = (true, true);
         let nothing = KnownBits { mask: 0, value: 0 };
@@ -293,9 +299,9 @@ impl FrozenMap {
         (possible, possible && certain)
     }
 
-    /// Returns the bits that the values of all these entries have in common in one part, as a
-    /// 64-bit little-endian number. Returns `None` if there are no entries, or if the part exceeds
-    /// a value.
+    /// Returns the bits that all these entries have in common in a part of their values, as a
+    /// 64-bit little-endian number. Returns `None` if there are no entries, or if the part is not
+    /// inside the value.
     pub(crate) fn value(
         &self,
         entries: impl Iterator<Item = usize>,
@@ -316,7 +322,7 @@ impl FrozenMap {
     }
 }
 
-/// A mask, and the value of the bits under it.
+/// A mask, and the value that the bits under the mask must have.
 pub(crate) type MaskedByte = (u8, u8);
 
 /// Returns the prefix length of a key, in bits.
@@ -331,7 +337,7 @@ pub(crate) fn is_read_only(def: &MapDef) -> bool {
     def.read_only || def.flags & READ_ONLY != 0
 }
 
-/// Lists the indices of the entries in a set; the map has `of` entries.
+/// Lists the indices of the entries in a set. The map has `of` entries.
 pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
     (0..of).filter(move |&entry| among == ALL_ENTRIES || entry < 63 && among >> entry & 1 == 1)
 }
@@ -339,7 +345,8 @@ pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
 /// Set of all entries of a map.
 pub(crate) const ALL_ENTRIES: u64 = u64::MAX;
 
-/// Returns a set of entries as a bit mask, or [`ALL_ENTRIES`] if an index exceeds 62.
+/// Converts indices of entries to a bit mask. Returns [`ALL_ENTRIES`] if an index is larger than
+/// 62.
 pub(crate) fn set(entries: &[usize]) -> u64 {
     let numbers: BTreeSet<usize> = entries.iter().copied().collect();
     if numbers.last().is_some_and(|&greatest| greatest >= 63) {

@@ -30,21 +30,22 @@ use slowpath_bpf::{BpfProgram, LineInfo, Subprogram, Unresolved};
 /// Size of the stack, in bytes.
 const STACK: u32 = 512;
 
-/// Form of a fused program.
+/// The form in which programs are fused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One function, which saves the context below the frame pointer.
+    /// All programs are in one function, which saves the context on the stack.
     Inline {
-        /// Distance of the saved context below the frame pointer, in bytes; a multiple of 8.
+        /// Distance in bytes from the frame pointer down to the saved context. It is a multiple of
+        /// 8.
         context: u32,
     },
-    /// A driver that calls each program as a function.
+    /// Each program is a function, and a driver calls them one after the other.
     Calls,
 }
 
-/// Fuses programs into one program with this name. The first program runs first. A result without a
-/// handover becomes the result of the fused program. Section, type and number are those of the
-/// first program. All programs must refer to the same list of maps.
+/// Fuses programs into one program called `name`. The first program in the list runs first. If no
+/// handover matches a result, it becomes the result of the fused program. Section, type and number
+/// are those of the first program. All programs must use the same list of maps.
 ///
 /// If two handovers contradict each other, handovers form a cycle, no handover leads to a program,
 /// or programs differ in type.
@@ -56,7 +57,7 @@ pub fn fuse(
     fuse_in_form(form(programs, handovers), programs, handovers, name)
 }
 
-/// Returns the form that [`fuse`] chooses.
+/// Returns the form that [`fuse`] uses for these programs.
 pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     let hands_over = |number: usize| handovers.iter().any(|handover| handover.from == number);
     let tail_call = Insn::Call(Call::Helper(TAIL_CALL));
@@ -74,9 +75,9 @@ pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     }
 }
 
-/// Returns the position of the saved context, in bytes below the frame pointer: below the data of
-/// all entry functions. Returns `None` if the stack has no room for the context and the frames of
-/// all called functions.
+/// Returns the position of the saved context, in bytes below the frame pointer. It is below the
+/// data of all programs. Returns `None` if the stack has no room for it and for the frames of all
+/// called functions.
 fn context(programs: &[BpfProgram]) -> Option<u32> {
     let (mut own, mut called) = (0, 0);
     for program in programs {
@@ -106,12 +107,12 @@ pub fn fuse_in_form(
     fusion.finish(first, name)
 }
 
-/// Returns the instructions of the entry function.
+/// Returns the instructions of a program's entry function.
 fn entry(program: &BpfProgram) -> &[Insn] {
     depth::code(program, 0)
 }
 
-/// A fused program under construction.
+/// A fused program that is being built.
 struct Fusion<'a> {
     programs: &'a [BpfProgram],
     handovers: &'a [Handover],
@@ -120,14 +121,15 @@ struct Fusion<'a> {
     subprograms: Vec<Subprogram>,
     kfuncs: Vec<String>,
     unresolved: Vec<Unresolved>,
-    /// First slot of each function, by program and function number.
+    /// First slot of each function in the fused program. The key is the index of the program and of
+    /// the function.
     starts: HashMap<(usize, usize), usize>,
-    /// Slots that refer to a function, by a call or by loading its address; each with the program
-    /// and function number.
+    /// Slots that call a function or load its address. Each has the index of the program and of the
+    /// function.
     references: Vec<(usize, (usize, usize))>,
-    /// First slot of each program's code in the driver, to which handovers jump.
+    /// For each program, the first slot of its code in the driver, to which handovers jump.
     begins: HashMap<usize, usize>,
-    /// Jumps of handovers: slot of the jump, number of the next program.
+    /// Jumps from handovers: the slot of the jump, and the index of the next program.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -153,7 +155,7 @@ impl<'a> Fusion<'a> {
         self.lines.push(line);
     }
 
-    /// Emits the function that runs the programs in this order, so that all handovers jump forward.
+    /// Emits the function that runs all programs. In the given order, all handovers jump forward.
     fn drive(&mut self, form: Form, order: &[usize]) {
         let keep = match form {
             Form::Inline { context } => Insn::Store {
@@ -195,7 +197,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program; its exits become jumps to the slot after its end.
+    /// Appends the entry function of a program. An exit of the program becomes a jump to the slot
+    /// after its code.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -207,7 +210,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Emits tests of a program's result, which lead to the next program or to the exit.
+    /// Emits tests of a program's result, which jump to the next program or to the exit.
     fn test(&mut self, number: usize) {
         for handover in self.handovers.iter().filter(|handover| handover.from == number) {
             // After the tests of a handover comes one unconditional jump: the next program may be
@@ -230,7 +233,8 @@ impl<'a> Fusion<'a> {
         self.push(Insn::Exit, None);
     }
 
-    /// Appends a function. Only the numbers of kernel functions change.
+    /// Appends a function of a program. Its instructions stay the same, except for the numbers of
+    /// kernel functions.
     fn copy(&mut self, number: usize, function: usize) {
         let program = &self.programs[number];
         let (first, end) = depth::range(program, function);
@@ -254,7 +258,8 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// Returns the number of a kernel function in the fused program; -1 if its name is unknown.
+    /// Returns the number that a kernel function has in the fused program. Returns -1 if its name
+    /// is unknown.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };
@@ -266,8 +271,8 @@ impl<'a> Fusion<'a> {
         i32::try_from(number).unwrap_or(-1)
     }
 
-    /// Appends the functions that programs call. In the form [`Form::Calls`], appends the programs
-    /// themselves as well.
+    /// Appends the functions that programs call. In the form [`Form::Calls`], also appends the
+    /// programs themselves.
     fn add_functions(&mut self, form: Form, order: &[usize]) {
         let entries = usize::from(form != Form::Calls);
         for &number in order {

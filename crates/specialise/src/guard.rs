@@ -1,4 +1,5 @@
-//! Guards: checks of facts at the entry of a program. Packets that fail run the original code.
+//! Adds a guard to a program: checks of facts at its entry. For packets that fail a check, the
+//! original code runs.
 //!
 //! A guarded program contains the code twice: rewritten after the checks, and unchanged for packets
 //! that fail them. The analysis of the rewritten code starts without facts about packets, and
@@ -18,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 
-/// Adds a guard at the start of a program. The guard first checks that the first 8 bytes of the map
-/// `generation`, if any, are zero. Then it checks the minimum packet length in bytes, the
-/// comparisons, and that each field has one of its values. All bytes that the guard loads must lie
-/// within `min_length`.
+/// Adds a guard at the start of a program. The guard first checks the generation: the first 8 bytes
+/// of the map `generation`, if there is one, must be zero. Then it checks the minimum packet length
+/// in bytes, all comparisons, and that each field has one of its values. All bytes that the guard
+/// loads must lie within `min_length`.
 pub(crate) fn guarded(
     graph: &Graph,
     generation: Option<u32>,
@@ -50,15 +51,15 @@ pub(crate) fn guarded(
     builder.graph
 }
 
-/// Registers of the guard. At its start, only `r1` has a value: the context.
+/// Register that contains the context. At the start of the guard, no other register has a value.
 const CONTEXT: Register = Register::R1;
 const PACKET: Register = Register::R2;
 const END: Register = Register::R3;
 const LEFT: Register = Register::R4;
 const RIGHT: Register = Register::R5;
 
-/// Returns the maximum number of guard instructions that a passing packet executes. The number is
-/// that of the guard before it is itself rewritten.
+/// Returns the maximum number of instructions that the guard executes for a packet that passes. The
+/// passes may later make the guard shorter.
 pub(crate) fn instructions(
     generation: Option<u32>,
     min_length: u16,
@@ -74,12 +75,13 @@ pub(crate) fn instructions(
 struct Builder {
     graph: Graph,
     origin: usize,
-    /// Block that jumps to the original program, for failed checks.
+    /// Block that jumps to the original program, if a check fails.
     original: BlockId,
 }
 
 impl Builder {
-    /// Adds a block that continues at `next` if the test fails, otherwise in the original program.
+    /// Adds a block with a test. It continues in the original program if the test holds, and at
+    /// `next` if not.
     fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
         let origin = self.origin;
         let instr = |insn| Instr { op: Op::Insn(insn), origin };
@@ -92,7 +94,7 @@ impl Builder {
         self.graph.blocks.len() - 1
     }
 
-    /// Adds a check that the frozen maps are unchanged: that their generation is 0.
+    /// Adds a check that the frozen maps have not changed, which means that their generation is 0.
     fn check_generation(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);
@@ -122,7 +124,7 @@ impl Builder {
         self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
     }
 
-    /// Adds a check that a field has one of these values, which are in network byte order.
+    /// Adds a check that a field has one of these values. The values are in network byte order.
     fn one_of(&mut self, field: Field, values: &BTreeSet<u64>, next: BlockId) -> BlockId {
         let size = Size::from_bytes(field.bytes.into()).unwrap_or(Size::B);
         let offset = i16::try_from(field.offset).unwrap_or(i16::MAX);
@@ -147,7 +149,8 @@ impl Builder {
     }
 }
 
-/// Returns a test of the loaded value; adds an instruction to `insns` if the test needs one.
+/// Returns a test that compares the loaded number with `value`. If this needs another instruction,
+/// adds it to `insns`.
 fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
     let src = match i32::try_from(value as i64) {
         Ok(short) => Source::Imm(short),

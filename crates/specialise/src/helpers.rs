@@ -1,29 +1,30 @@
-//! Effects of kernel helpers that matter for rewriting: number of arguments, moves of the packet,
-//! and writes to memory through pointers.
+//! Describes the effects of kernel helpers that matter for rewriting: the number of arguments,
+//! moves of the packet, and writes to memory through pointers.
 //!
 //! Source: `struct bpf_func_proto` of each helper, and `bpf_helper_changes_pkt_data` of
 //! `net/core/filter.c`, Linux 6.18. A helper that is not in the list may have all effects.
 
 use slowpath_bpf::insn::helper_name;
 
-/// Effects of a helper.
+/// The effects of a helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// Number of argument registers that the helper reads, counted from `r1` (0 to 5).
     pub arguments: u8,
     /// True if the helper may write to memory through its arguments.
     pub writes: bool,
-    /// True if pointers into the packet are invalid after the call.
+    /// True if the call makes pointers into the packet invalid.
     pub moves_packet: bool,
     /// True if the helper returns the address of a map element, or null.
     pub returns_element: bool,
 }
 
-/// Effect of unknown calls: helpers that are not in the list, and functions of the program.
+/// The effects of calls about which nothing is known: helpers that are not in the list, and
+/// functions of the program.
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 
-/// Returns the effect of the helper with this number.
+/// Returns the effects of the helper with this number.
 pub(crate) fn effect(number: i32) -> Effect {
     let Some(name) = helper_name(number) else { return UNKNOWN };
     let reads = |arguments| Effect {

@@ -1,22 +1,22 @@
-//! Loops whose number of iterations is known.
+//! Finds loops whose number of iterations is known.
 
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Loop};
 use crate::passes::Log;
 
-/// Bounds on the number of iterations of a loop. An iteration starts at the first instruction of
-/// the loop. The last iteration may only test the loop condition; it counts as well.
+/// Bounds on the number of iterations of a loop. An iteration starts at the loop's first
+/// instruction. The last iteration counts even if it only tests the loop condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationBounds {
-    /// Slot of the first instruction of the loop in the original program.
+    /// Slot in the original program of the loop's first instruction.
     pub slot: usize,
-    /// Minimum number of iterations each time control enters the loop.
+    /// Minimum number of iterations, each time the loop is entered.
     pub min: usize,
-    /// Maximum number of iterations each time control enters the loop.
+    /// Maximum number of iterations, each time the loop is entered.
     pub max: usize,
 }
 
-/// Records one iteration for each loop that never takes its back edge.
+/// Records one iteration for each loop that never jumps back to its start.
 pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log: &mut Log) {
     for found in graph.loops(0).into_iter().flatten() {
         if analysis.entry(found.header).is_none() {
@@ -32,7 +32,8 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
     }
 }
 
-/// Returns bounds for the loops of the original program, from which `rewritten` was made.
+/// Returns the bounds for the loops of the original program. `rewritten` is the program after all
+/// passes.
 ///
 /// The minimum for an inner loop is 1, because a pass may remove its back edge before its
 /// iterations are counted. Loops that are still in the rewritten program have no known bounds.

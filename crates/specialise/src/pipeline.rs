@@ -1,4 +1,4 @@
-//! Runs the passes, in order and repeatedly, until no pass changes the program.
+//! Runs the passes in order, again and again, until no pass changes the program.
 
 use crate::analysis::{Analysis, AnalysisInputs, FOLLOWED, FactSet};
 use crate::error::SpecialiseError;
@@ -19,16 +19,18 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of rounds over all passes. Every round except the last simplifies the program, so
-/// only very large programs need more rounds.
+/// Maximum number of rounds over all passes. Every round except the last one simplifies the
+/// program, so only very large programs need more rounds.
 const ROUNDS: usize = 64;
 
-/// Use of facts about packets and maps.
+/// Whether a rewritten program checks the facts on which it relies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Facts are assumed to hold. The program may do anything with packets that violate them.
+    /// The facts are assumed to hold and not checked. The program may do anything with packets for
+    /// which they do not hold.
     Trust,
-    /// The program checks the facts that it uses. If they do not hold, it runs the original code.
+    /// The program checks the facts on which it relies. If one of them does not hold, the original
+    /// code runs.
     Guard,
 }
 
@@ -39,41 +41,42 @@ pub struct Specialised {
     pub program: BpfProgram,
     /// For each slot of `program`, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// Changes that facts made possible, ordered by slot of the original program.
+    /// Changes that facts made possible, in the order of the original program's slots.
     pub changes: Vec<ChangeRecord>,
-    /// Loops whose number of iterations is known if the facts hold.
+    /// Number of iterations of loops, if it is known for packets for which the facts hold.
     pub iterations: Vec<IterationBounds>,
-    /// Helper calls whose results are known if the facts hold.
+    /// Helper calls whose results are known for packets for which the facts hold.
     pub results: Vec<KnownResult>,
-    /// Offsets of bytes whose known bits the program relies on, ascending.
+    /// Offsets of the packet bytes on whose known bits the program relies, in ascending order.
     pub bytes: Vec<u16>,
-    /// Fields about whose possible values the program relies on facts, ascending.
+    /// Fields on whose possible values the program relies, in ascending order.
     pub fields: Vec<Field>,
-    /// True if the program relies on the length of packets.
+    /// True if the program relies on facts about the packet length.
     pub length: bool,
-    /// Numbers of the maps whose content the program relies on, ascending.
+    /// Numbers of the maps on whose content the program relies, in ascending order.
     pub maps: Vec<u32>,
-    /// Checks at the entry of the program, if there are any.
+    /// Checks at the entry of the program; `None` if it has none.
     pub guard: Option<Guard>,
 }
 
-/// Checks at the entry of a program for the facts that it relies on.
+/// The checks at the entry of a program. They check the facts on which the program relies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// Minimum length of packets, in bytes.
+    /// Minimum length in bytes of packets that pass.
     pub length: u16,
     /// Comparisons of packet bytes, in the order in which they are executed.
     pub comparisons: Vec<Comparison>,
-    /// Allowed values of fields with few possible values, in network byte order.
+    /// Values that a packet may have in fields with few possible values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// Number of the map with one element whose first 8 bytes must be zero, if any.
+    /// Number of a map with one element. The first 8 bytes of the element must be zero. `None` if
+    /// the guard checks no map.
     pub generation: Option<u32>,
-    /// First slot of the unchanged original program, which handles packets that fail a check.
+    /// First slot of the unchanged original program, which runs for packets that fail a check.
     pub original: usize,
 }
 
 impl Guard {
-    /// Returns the facts that hold for all packets that pass the guard.
+    /// Returns the facts that hold for every packet that passes the guard.
     pub fn facts(&self) -> PacketFacts {
         let mut facts = PacketFacts::lengths(self.length, u16::MAX);
         facts.bits = self.comparisons.iter().flat_map(Comparison::bits).collect();
@@ -81,34 +84,34 @@ impl Guard {
         facts
     }
 
-    /// Returns the maximum number of guard instructions that a passing packet executes. The code
-    /// after the guard may reuse values that the guard has loaded.
+    /// Returns the maximum number of instructions that the guard executes for a packet that passes.
+    /// The code behind the guard may use values that the guard has loaded.
     pub fn instructions(&self) -> usize {
         guard::instructions(self.generation, self.length, &self.comparisons, &self.values)
     }
 }
 
-/// A change of one instruction, and the facts that it relies on.
+/// A change of one instruction, with the facts on which it relies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeRecord {
-    /// Slot in the original program.
+    /// Slot of the instruction in the original program.
     pub slot: usize,
-    /// Kind of the change.
+    /// How the instruction was changed.
     pub change: Change,
-    /// Offsets of the packet bytes whose known bits the change relies on, ascending.
+    /// Offsets of the packet bytes on whose known bits the change relies, in ascending order.
     pub bytes: Vec<u16>,
-    /// Fields about whose possible values the change relies on facts, ascending.
+    /// Fields on whose possible values the change relies, in ascending order.
     pub fields: Vec<Field>,
-    /// True if the change relies on the packet's length.
+    /// True if the change relies on facts about the packet length.
     pub length: bool,
-    /// True if the change relies on the buffer space around the packet.
+    /// True if the change relies on facts about the buffer space around the packet.
     pub room: bool,
-    /// Numbers of the maps whose content the change relies on, ascending.
+    /// Numbers of the maps on whose content the change relies, in ascending order.
     pub maps: Vec<u32>,
 }
 
 /// Rewrites a program of an object for packets for which the facts hold. If `stop` ends the work
-/// early, returns the best program so far.
+/// early, returns the best program found so far.
 ///
 /// # Errors
 /// If a jump leads to a slot without an instruction, or a symbol is not resolved.
@@ -122,26 +125,28 @@ pub fn specialise(
     specialise_for(object, program, Facts::of(facts), mode, stop)
 }
 
-/// Facts about the packets and maps of a program.
+/// What is known about the packets and maps of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Facts about packets.
     pub facts: &'a PacketFacts,
-    /// Facts about maps.
+    /// Maps whose content is known, if there are any.
     pub frozen: Option<&'a Frozen>,
-    /// Way in which the driver delivers packets, except for their lengths. A guard cannot check it.
+    /// The way in which the driver delivers packets, except for their lengths. A guard cannot check
+    /// it.
     pub receive: Receive,
 }
 
 impl<'a> Facts<'a> {
-    /// Returns facts about packets only: maps have any content, and the device is unknown.
+    /// Creates facts that are only about packets. Maps can have any content, and any device may
+    /// deliver the packets.
     pub fn of(facts: &'a PacketFacts) -> Facts<'a> {
         Facts { facts, frozen: None, receive: Receive::ANY }
     }
 }
 
-/// Same as [`specialise`], but also uses facts about maps. The result is correct while the maps
-/// have this content.
+/// Rewrites a program like [`specialise`], but also uses known content of maps. The rewritten
+/// program is correct as long as the maps have this content.
 ///
 /// # Errors
 /// As [`specialise`].
@@ -244,12 +249,13 @@ fn change_record(
     }
 }
 
-/// Returns the fields whose possible values are in a set of facts.
+/// Returns the fields that a set of facts contains.
 fn of_reason(facts: &PacketFacts, reason: FactSet) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
-/// Runs all passes repeatedly. If the time is over, returns the result of the last complete round.
+/// Runs all passes until nothing changes. If time runs out, returns the result of the last complete
+/// round.
 fn rewrite(graph: Graph, inputs: &AnalysisInputs<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
@@ -271,13 +277,13 @@ fn has_calls(graph: &Graph) -> bool {
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::Call(Call::Helper(_)))))
 }
 
-/// Returns true if the program uses the classic BPF instructions for reading packets.
+/// Returns true if the program contains instructions of classic BPF for reading packets.
 fn has_legacy_access(graph: &Graph) -> bool {
     let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
 }
 
-/// Runs all passes once. Returns true if anything changed.
+/// Runs all passes once. Returns true if any of them changed the program.
 fn round(
     graph: &mut Graph,
     inputs: &AnalysisInputs<'_>,
@@ -312,7 +318,7 @@ fn round(
     Ok(changed)
 }
 
-/// Analysis of a program, computed again only after a pass has changed the program.
+/// An analysis of the program that is computed again only after a pass has changed the program.
 struct CachedAnalysis<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
@@ -320,7 +326,8 @@ struct CachedAnalysis<'a> {
 }
 
 impl<'a> CachedAnalysis<'a> {
-    /// Runs a pass with the analysis. Returns true if the pass changed anything.
+    /// Runs a pass with an analysis of the current program. Returns true if the pass changed the
+    /// program.
     fn pass(
         &mut self,
         graph: &mut Graph,

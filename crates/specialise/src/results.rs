@@ -1,21 +1,22 @@
-//! Helper calls that return the same result for all packets, each time they run.
+//! Finds helper calls that return the same result for all packets, each time they run.
 
 use crate::analysis::{Analysis, Kind};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{Call, Insn, Register};
 
-/// A helper call with a known result.
+/// A helper call whose result is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownResult {
     /// Slot of the call in the original program.
     pub slot: usize,
     /// Number of the helper.
     pub helper: i32,
-    /// The result; `None` if it is the address of a map entry.
+    /// The result of the call; `None` if it is the address of a map entry.
     pub value: Option<u64>,
 }
 
-/// Returns the helper calls in the entry function whose results are known, ordered by slot.
+/// Returns the helper calls of the entry function whose results are known, in the order of their
+/// slots.
 pub(crate) fn known_results(graph: &Graph, analysis: &mut Analysis<'_>) -> Vec<KnownResult> {
     let mut found = Vec::new();
     for block in graph.order(0) {

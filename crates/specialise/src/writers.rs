@@ -12,7 +12,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
 
 /// Returns the slot of an instruction that may change the content of a map. Returns `None` if the
-/// program certainly has no such instruction.
+/// program certainly does not change it.
 ///
 /// The outer error is about a jump to a slot without an instruction. The inner error is the reason
 /// why the search stopped early.
@@ -105,12 +105,12 @@ fn found(
     None
 }
 
-/// Returns true if the helper may change the map in its first argument.
+/// Returns true if the helper may change the map that is its first argument.
 fn takes_map(number: i32) -> bool {
     [helper::MAP_UPDATE_ELEM, helper::MAP_DELETE_ELEM].contains(&number)
 }
 
-/// Returns true if a value may point into an element of the map.
+/// Returns true if a value may point to an element of the map.
 fn may_be(value: &Value, map: u32) -> bool {
     match value.kind {
         Kind::MapValue { map: found, .. } => found == map,

@@ -1,9 +1,9 @@
-//! BPF arithmetic and comparisons on abstract numbers.
+//! Computes the results of BPF arithmetic and comparisons for abstract numbers.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 use slowpath_domain::{Domain, transfer};
 
-/// Applies an operation to the low bits of a value and zero-extends the result.
+/// Applies an operation to the low bits of a value, and sets all higher bits of the result to zero.
 pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Domain) -> Domain {
     match width {
         Width::W64 => of(domain),
@@ -11,7 +11,7 @@ pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Doma
     }
 }
 
-/// Swaps the low bytes of a value and zero-extends the result.
+/// Applies a byte swap to the low bytes of a value, and sets all higher bits of the result to zero.
 pub(super) fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
     let bits = size.bits();
     let low = transfer::extract(domain, 0, bits);

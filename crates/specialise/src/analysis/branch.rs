@@ -1,4 +1,4 @@
-//! Outcomes of comparisons, and the facts that hold after each outcome.
+//! Finds the outcomes of comparisons, and the facts that hold after each outcome.
 
 use super::arithmetic::compared;
 use super::fact_set::FactSet;
@@ -11,7 +11,7 @@ use crate::graph::Test;
 use slowpath_bpf::insn::{AluOp, Condition, Width};
 use slowpath_domain::{Domain, mask};
 
-/// Outcome of a comparison, and the facts that it depends on.
+/// The outcome of a comparison, with the facts on which it depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decision {
     pub holds: bool,
@@ -27,8 +27,8 @@ pub(crate) struct BoundsCheck {
     pub cond: Condition,
 }
 
-/// Returns the bounds check that a test performs, if it performs one. `dst` and `src` are its left
-/// and right operand.
+/// Returns the bounds check that a test makes; `None` if it makes none. `dst` and `src` are the
+/// left and the right operand of the test.
 pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<BoundsCheck> {
     if test.width != Width::W64 {
         return None;
@@ -42,7 +42,8 @@ pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<Boun
     known.then_some(BoundsCheck { offset, cond })
 }
 
-/// Returns the condition after both sides are swapped; `None` for signed and bit tests.
+/// Returns the condition that is equivalent after both operands are swapped. Returns `None` for
+/// signed conditions and bit tests.
 fn mirrored(cond: Condition) -> Option<Condition> {
     Some(match cond {
         Condition::Gt => Condition::Lt,
@@ -55,7 +56,7 @@ fn mirrored(cond: Condition) -> Option<Condition> {
 }
 
 impl BoundsCheck {
-    /// Returns the minimum and maximum packet length for which the test has this outcome.
+    /// Returns the minimum and maximum length of packets for which the test has this outcome.
     fn lengths(self, holds: bool) -> (i64, i64) {
         let offset = self.offset;
         match (self.cond, holds) {
@@ -66,13 +67,13 @@ impl BoundsCheck {
         }
     }
 
-    /// Returns true if this outcome proves that the packet has all bytes before the address.
+    /// Returns true if this outcome shows that the packet contains all bytes before the address.
     pub fn passes(self, holds: bool) -> bool {
         self.lengths(holds).1 == i64::MAX
     }
 }
 
-/// Returns the outcome of a test if it is the same for all packets; `src` is the test's right
+/// Returns the outcome of a test if it is the same for all packets. `src` is the value of the right
 /// operand.
 pub(crate) fn decide(
     state: &State,
@@ -121,7 +122,8 @@ pub(crate) fn decide(
     Some(Decision { holds, reason: reason | why })
 }
 
-/// Returns true if a value certainly is an address in or after a map value, so not null.
+/// Returns true if a value is certainly an address in a map value or behind it, so that it is not
+/// null.
 fn is_address(kind: Kind) -> bool {
     match kind {
         Kind::MapValue { offset, null, .. } => !null && offset >= 0,
@@ -130,7 +132,7 @@ fn is_address(kind: Kind) -> bool {
     }
 }
 
-/// Returns the state after a test with this outcome, or `None` if the outcome is impossible.
+/// Returns the state after a test had this outcome. Returns `None` if the outcome is impossible.
 pub(crate) fn assume(
     state: &State,
     numbers: &Numbers,
@@ -192,8 +194,8 @@ pub(crate) fn assume(
     Some(state)
 }
 
-/// Restricts the sets of possible values to those for which a comparison has this outcome. `sides`
-/// are the domains of its two operands.
+/// Removes possible values for which a comparison does not have this outcome. `sides` contains the
+/// domains of both operands.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,
@@ -217,8 +219,8 @@ fn one_of(
     }
 }
 
-/// Restricts the values with this number to a domain. Also restricts the values that they were
-/// computed from.
+/// Restricts all values with this number to a domain. Also restricts the values from which they
+/// were computed.
 fn narrow(
     state: &mut State,
     numbers: &Numbers,
@@ -252,8 +254,8 @@ fn narrow(
     }
 }
 
-/// Returns the domains of both operands after a test with this outcome, or `None` if the test
-/// restricts neither.
+/// Returns the domains of both operands after a test had this outcome. Returns `None` if the test
+/// restricts neither of them.
 fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
     // A 32-bit comparison only restricts numbers that fit in 32 bits.
     if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {

@@ -1,4 +1,4 @@
-//! Known content of the stack frame and of the packet, at known offsets.
+//! Tracks the known content of the stack frame and of the packet, at known offsets.
 
 use super::fact_set::FactSet;
 use super::numbers::{Def, Location, Number, Numbers};
@@ -15,7 +15,7 @@ pub(crate) struct Cell {
     pub value: Value,
 }
 
-/// Known memory content by offset. Cells do not overlap.
+/// The known content of a piece of memory, by offset. Cells do not overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cells(BTreeMap<i64, Cell>);
 
@@ -25,7 +25,7 @@ impl Cells {
         self.0.clear();
     }
 
-    /// Removes all cells with bytes at or after an offset.
+    /// Removes all cells that have a byte at the offset or after it.
     pub fn clear_from(&mut self, offset: i64) {
         let keys: Vec<i64> = self.overlapping(offset, i64::MAX).collect();
         for key in keys {
@@ -33,17 +33,17 @@ impl Cells {
         }
     }
 
-    /// Lists the cells with their offsets.
+    /// Lists all cells, each with its offset.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Cell)> {
         self.0.iter().map(|(&offset, cell)| (offset, cell))
     }
 
-    /// Lists the values, for changes in place.
+    /// Lists the values of all cells, so that they can be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut().map(|cell| &mut cell.value)
     }
 
-    /// Lists the offsets of cells that overlap with `bytes` bytes at `offset`.
+    /// Lists the offsets of all cells that overlap with the `bytes` bytes at `offset`.
     fn overlapping(&self, offset: i64, bytes: i64) -> impl Iterator<Item = i64> + use<'_> {
         let end = offset.saturating_add(bytes);
         let cells = self.0.range(offset.saturating_sub(7)..end);
@@ -51,7 +51,8 @@ impl Cells {
         cells.filter(reaches).map(|(&at, _)| at)
     }
 
-    /// Records a write. Of cells that it overwrites partly, other constant bytes are kept.
+    /// Records that a value is stored. If it overwrites only a part of a cell, the other bytes of
+    /// the cell are kept if they are constant.
     pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
         let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
         for at in hit {
@@ -72,13 +73,13 @@ impl Cells {
         self.0.insert(offset, Cell { bytes, value });
     }
 
-    /// Returns the value of a cell with exactly this offset and size.
+    /// Returns the value of the cell with exactly this offset and size, if there is one.
     pub fn read(&self, offset: i64, bytes: u8) -> Option<Value> {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// Returns the value number of these bytes if they are part of a cell that holds a number,
-    /// otherwise `None`.
+    /// Returns the value number of bytes inside a cell that contains a number. Returns `None` if
+    /// there is no such cell.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -87,7 +88,8 @@ impl Cells {
         number.then(|| numbers.part(cell.value.number, place, bytes))
     }
 
-    /// Returns the known bits of these bytes as a 64-bit number, and the facts for these bits.
+    /// Returns the known bits of `bytes` bytes as a 64-bit number, with the facts on which they
+    /// depend.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, FactSet) {
         let (mut zeros, mut ones, mut reason) = (0, 0, FactSet::NONE);
         if bytes < 8 {
@@ -110,8 +112,8 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// Returns the cells that both memories have. `join` joins the two values of a cell, at the
-    /// location that `place` returns for its offset.
+    /// Returns the cells that two memories have in common. `join` joins both values of a cell.
+    /// `place` returns the location of a cell from its offset.
     pub fn join(
         &self,
         other: &Cells,
@@ -131,7 +133,7 @@ impl Cells {
     }
 }
 
-/// Returns the known bits of byte `place` of a cell, 8 bits wide, and the facts for these bits.
+/// Returns the known bits of byte `place` of a cell, with the facts on which they depend.
 fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     match cell.value.kind {
         Kind::Number(domain) => {
@@ -141,7 +143,8 @@ fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     }
 }
 
-/// Returns the value number of a value that is read from memory for the first time.
+/// Returns the value number of a value that is read from memory for the first time. `bytes` is its
+/// size.
 pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
     if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
 }

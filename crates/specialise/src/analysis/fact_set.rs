@@ -2,24 +2,26 @@
 
 use std::ops::BitOr;
 
-/// Number of leading packet bytes whose facts are tracked.
+/// Number of bytes at the start of the packet whose facts are tracked.
 pub(crate) const FOLLOWED: u16 = 256;
 
 /// Maximum number of tracked fields with small sets of values.
 pub(crate) const FIELDS: usize = u64::BITS as usize;
 
-/// A set of facts: packet bytes, fields with small sets of values, packet length, buffer space
-/// around the packet, and content of maps.
+/// A set of facts. These can be facts about packet bytes, fields with few possible values, the
+/// packet length, buffer space around the packet, and map contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FactSet {
     bytes: [u64; FOLLOWED as usize / 64],
-    /// One bit for each field, by its index in the list of fields with known values.
+    /// One bit for each field with few possible values, by the field's index in the list of these
+    /// fields.
     fields: u64,
-    /// True if the set contains the packet's length.
+    /// True if the set contains the fact about the packet's length.
     pub length: bool,
-    /// True if the set contains the buffer space around the packet.
+    /// True if the set contains the fact about the buffer space around the packet.
     pub buffer_space: bool,
-    /// One bit for each map, by its number; it is set if the set contains the map's content.
+    /// One bit for each map, by its number. The bit is set if the set contains the fact about the
+    /// map's content.
     maps: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Prediction of helper calls whose effect follows from the packet's length and position. They move
-//! an end of the packet, return its length, or copy its bytes.
+//! Predicts the results of helper calls that follow from the length and position of the packet.
+//! Such helpers move an end of the packet, return its length, or copy its bytes.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;
@@ -13,18 +13,18 @@ use slowpath_domain::{Domain, transfer};
 /// Largest packet offset that the kernel accepts (`bpf_xdp_pointer` of `net/core/filter.c`).
 const FARTHEST: i64 = 0xffff;
 
-/// Predicted effects of a helper call.
+/// The predicted effects of a helper call.
 pub(super) struct HelperEffect {
-    /// Result, if known, and the facts that it depends on.
+    /// The result, if it is known, with the facts on which it depends.
     result: Option<(Domain, FactSet)>,
-    /// Position and length of the packet after the call, and the facts that both depend on; `None`
-    /// if the call does not move an end.
+    /// Position and length of the packet after the call, with the facts on which they depend.
+    /// `None` if the call does not move an end of the packet.
     moved: Option<(PacketPosition, Range, FactSet)>,
 }
 
 impl HelperEffect {
-    /// Predicts the effects of a call from the state before it; `None` if nothing is known.
-    /// `called` is the number of the helper.
+    /// Predicts the effects of a call. `state` is the state before the call, and `called` is the
+    /// number of the helper. Returns `None` if nothing is known.
     pub fn by(state: &State, inputs: &AnalysisInputs<'_>, called: i32) -> Option<HelperEffect> {
         if called != helper::XDP_ADJUST_HEAD
             && called != helper::XDP_ADJUST_META
@@ -68,7 +68,7 @@ impl HelperEffect {
         }
     }
 
-    /// Changes the state after the call: sets the predicted result, position and length.
+    /// Updates the state after the call with the predicted result, position and length.
     pub fn apply(self, state: &mut State, numbers: &mut Numbers) {
         if let Some((placed, length, reason)) = self.moved {
             state.placed = placed;

@@ -1,4 +1,5 @@
-//! Map look-ups: the map, the known part of the key, and the entries that can match.
+//! Describes look-ups in maps with known content: the map, the known part of the key, and the
+//! entries that can match.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;
@@ -14,13 +15,13 @@ pub(crate) struct Lookup<'a> {
     pub map: &'a FrozenMap,
     /// Known part of the key.
     pub key: KnownBytes,
-    /// Results that the look-up can have.
+    /// The results that the look-up can have.
     pub candidates: Candidates,
-    /// Facts that these results depend on.
+    /// The facts on which these results depend.
     pub reason: FactSet,
 }
 
-/// Returns the map in the first argument of a call, if it is known.
+/// Returns the number of the map in the first argument of a call, if it is known.
 pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
     match numbers.def(state.regs[1].number) {
         Def::Data(map, i64::MIN) => Some(map),
@@ -28,8 +29,8 @@ pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
     }
 }
 
-/// Returns the look-up that a call of `bpf_map_lookup_elem` performs, if the map's content is
-/// known.
+/// Describes the look-up that a call of `bpf_map_lookup_elem` makes. Returns `None` if the content
+/// of the map is not known.
 pub(crate) fn lookup<'a>(
     state: &State,
     numbers: &Numbers,
@@ -73,7 +74,7 @@ fn word() -> Domain {
     Domain::range(64, 0, u64::from(u32::MAX))
 }
 
-/// Returns the result of a call of `bpf_map_lookup_elem`, and the facts that the result depends on.
+/// Returns the result of a call of `bpf_map_lookup_elem`, with the facts on which it depends.
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,

@@ -8,44 +8,47 @@ use std::collections::HashMap;
 
 pub(crate) type Number = u32;
 
-/// Definition of a value.
+/// The way in which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Def {
     Constant(u64),
-    /// Initial value of a register.
+    /// The value that a register has at the start of the program.
     Start(u8),
-    /// Unknown result of an instruction: block, position in the block, and index of the result.
+    /// An unknown result of an instruction. The parts are the block, the position in the block, and
+    /// the index of the result.
     Result(BlockId, usize, u8),
-    /// Value of a location after paths merge at the start of a block.
+    /// The value of a location after several paths merge at the start of a block.
     Merge(BlockId, Location),
-    /// Result of an operation. An immediate operand is a constant with its own number.
+    /// The result of an operation on two values. An immediate operand has a number of its own, as a
+    /// constant.
     Alu(Width, AluOp, Number, Number),
     Neg(Width, Number),
     Swap(SwapKind, Size, Number),
     Signed(Width, Size, Number),
-    /// Low bits of a value, zero-extended: number of bits, value.
+    /// The lowest bits of a value, with zeros in all higher bits. The parts are the number of bits
+    /// and the value.
     Low(u8, Number),
-    /// Address in the stack frame, by its offset from the frame pointer.
+    /// An address in the stack frame, given by its offset from the frame pointer.
     Stack(i64),
-    /// Address in the value of a map with one element: map, offset. The offset `i64::MIN` stands
-    /// for the address of the map itself.
+    /// An address in the value of a map with one element, given by the map and the offset. The
+    /// offset `i64::MIN` stands for the address of the map itself.
     Data(u32, i64),
-    /// Field of the context: offset of the field, and version of the packet's ends
+    /// A field of the context, given by its offset and by the version of the packet's ends
     /// ([`Location::Ends`]).
     Context(i64, Number),
 }
 
-/// Location whose values merge: a register, memory, or the packet's ends.
+/// A location in which values of different paths merge: a register, memory, or the packet's ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Location {
     Register(u8),
     Stack(i64),
     Packet(i64),
-    /// Version of the packet's ends: it changes whenever an end moves.
+    /// The version of the packet's ends, which changes whenever an end moves.
     Ends,
 }
 
-/// The value numbers of one analysis.
+/// All value numbers of one analysis.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     known: HashMap<Def, Number>,
@@ -53,7 +56,8 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the value number for a definition; creates it if it is new.
+    /// Returns the number of the value that is computed in this way. Equal definitions have equal
+    /// numbers.
     pub fn of(&mut self, def: Def) -> Number {
         *self.known.entry(def).or_insert_with(|| {
             self.defs.push(def);
@@ -66,9 +70,9 @@ impl Numbers {
         self.defs[number as usize]
     }
 
-    /// Returns an upper bound on the width of a value in bits, from its definition. The bound uses
-    /// only what the kernel's verifier knows too; for byte-swapped values, the verifier knows
-    /// nothing.
+    /// Returns an upper bound on the width of a value in bits. The bound follows from the
+    /// definition of the value and uses only facts that the kernel's verifier knows, too. About
+    /// byte-swapped values, the verifier knows nothing.
     pub fn bits(&self, number: Number) -> u8 {
         match self.def(number) {
             Def::Constant(value) => (64 - value.leading_zeros()) as u8,
@@ -78,7 +82,7 @@ impl Numbers {
         }
     }
 
-    /// Returns the low bits of a value, zero-extended.
+    /// Returns the number of a value that consists of the lowest bits of another value.
     pub fn low(&mut self, bits: u8, number: Number) -> Number {
         if self.bits(number) <= bits {
             return number;
@@ -86,7 +90,8 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
-    /// Returns `bytes` bytes of a value in memory from byte `place` on, zero-extended.
+    /// Returns the number of a value that consists of `bytes` bytes of another value in memory,
+    /// starting at byte `place`.
     pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
         let bits = self.of(Def::Constant(8 * u64::from(place)));
         let shifted = match place {
@@ -96,7 +101,7 @@ impl Numbers {
         if bytes == 8 { shifted } else { self.low(8 * bytes, shifted) }
     }
 
-    /// Returns the result of an operation on two values.
+    /// Returns the number of the result of an operation on two values.
     pub fn alu(&mut self, width: Width, op: AluOp, a: Number, b: Number) -> Number {
         // Without 32-bit operations, compilers truncate by a left and a right shift.
         if let (

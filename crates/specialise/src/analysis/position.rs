@@ -1,5 +1,5 @@
-//! Position of the packet in its buffer, and success of helpers that move its ends. The rules are
-//! those of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
+//! Tracks the position of the packet in its buffer, and whether helpers that move its ends succeed.
+//! The rules are those of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
 //! `net/core/filter.c` (Linux 6.18).
 //!
 //! The analysis may show that a call succeeds, but never that it fails. A call that is shown to
@@ -13,7 +13,7 @@ use std::ops::{Add, Sub};
 
 /// Minimum packet length that the kernel enforces, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// Maximum tracked distance by which an end moves, in bytes.
+/// Maximum distance in bytes by which the analysis follows moves of an end.
 const FAR: i64 = 1 << 17;
 /// Maximum length of metadata, in bytes.
 const METADATA: i64 = MAX_METADATA as i64;
@@ -27,12 +27,13 @@ impl Range {
         Range(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// Moves both ends of the range into the range `other`.
+    /// Returns the range with both ends moved into the range `other`.
     fn clamp(self, other: Range) -> Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// Returns `joined`, with each end that changed replaced by its limit, so that joins terminate.
+    /// Returns the range `joined`, but replaces each end that has changed by its limit. So the
+    /// analysis of loops ends.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })
@@ -55,14 +56,16 @@ impl Sub for Range {
     }
 }
 
-/// Position of the packet in its buffer. All positions are in bytes from the start of the headroom.
+/// The position of the packet in its buffer. All positions are in bytes from the start of the
+/// headroom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PacketPosition {
-    /// Range of positions of the packet's first byte.
+    /// Minimum and maximum position of the packet's first byte.
     pub start: Range,
-    /// Upper bound on the position after the packet's last byte.
+    /// The packet ends at this position or before it.
     pub end: i64,
-    /// Length of the metadata in front of the packet, a multiple of 4 bytes.
+    /// Minimum and maximum length in bytes of the metadata in front of the packet. The length is a
+    /// multiple of 4.
     pub metadata: Range,
     /// True if the metadata certainly lies within the headroom.
     inside: bool,
@@ -70,25 +73,26 @@ pub(crate) struct PacketPosition {
     moves: bool,
     /// True if the driver supports metadata in front of packets.
     supported: bool,
-    /// Upper bound on the position after the last byte of every packet; `None` if not known.
+    /// Every packet ends at this position of the buffer or before it; `None` if not known.
     page: Option<i64>,
 }
 
-/// Effect of a helper that moves an end of the packet.
+/// The effect of a helper call that moves an end of the packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MoveEffect {
-    /// True if the call succeeds in all cases.
+    /// True if the call certainly succeeds.
     pub succeeds: bool,
-    /// True if the success depends on the buffer space around the packet.
+    /// True if the outcome depends on the buffer space around the packet.
     pub room: bool,
     /// Position of the packet after the call.
     pub placed: PacketPosition,
-    /// Range of the packet's length after the call, in bytes.
+    /// Minimum and maximum length of the packet after the call, in bytes.
     pub length: Range,
 }
 
 impl PacketPosition {
-    /// Returns the position of packets on arrival, whose lengths are in the range `length`.
+    /// Returns the position of packets when the program starts. `length` is the range of their
+    /// lengths.
     ///
     /// For drivers that use one page per packet, the result also covers packets that were just
     /// received.
@@ -126,7 +130,7 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the position after a move about which nothing is known.
+    /// Returns the position after an end has moved by an unknown distance.
     pub fn anywhere(self) -> PacketPosition {
         PacketPosition {
             start: PAGE,
@@ -137,7 +141,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns a position that covers both positions. With `widen`, a sequence of joins terminates.
+    /// Returns a position that covers both positions. If `widen` is true, ranges that grow are
+    /// extended to their limits, so that the analysis of loops ends.
     pub fn join(self, other: PacketPosition, widen: bool) -> PacketPosition {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),
@@ -154,8 +159,9 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the effect of a helper that moves an end by `by` bytes; `None` for other helpers.
-    /// `length` is the range of packet lengths before the call.
+    /// Returns the effect of a helper that moves an end of the packet by `by` bytes. Returns `None`
+    /// if the helper `called` moves no end. `length` is the range of packet lengths before the
+    /// call.
     pub fn moved(self, called: i32, by: Range, length: Range) -> Option<MoveEffect> {
         let near = by.0 >= -FAR && by.1 < FAR;
         let by = by.clamp(Range(-FAR, FAR));
@@ -201,7 +207,7 @@ impl PacketPosition {
     }
 }
 
-/// Minimum and maximum of all positions in a buffer.
+/// The range that contains all positions in a buffer.
 const PAGE: Range = Range(0, 1 << 20);
 
 /// Returns true if the driver allows the same moves of a packet's ends as the kernel's helpers.
@@ -209,7 +215,7 @@ fn moves(receive: Receive) -> bool {
     receive.max_head_trim.is_none() && receive.tail != TailRoom::TrimOnly
 }
 
-/// Returns the upper bound on the position after a packet's last byte, if known.
+/// Returns the position at or before which every packet ends, if it is known.
 fn page(receive: Receive) -> Option<i64> {
     match receive.tail {
         TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),

@@ -1,5 +1,5 @@
-//! Numbers with few possible values: fields whose values facts list, and numbers that are a
-//! different constant on each of the merged paths.
+//! Tracks numbers that can have only a few values. Facts list the possible values of some fields;
+//! other numbers have a different constant value on each of several merged paths.
 //!
 //! A set belongs to a value number. Values that are computed from the number have no sets: to
 //! decide a comparison, both operands are computed for each value in the set.
@@ -13,11 +13,11 @@ use slowpath_bpf::insn::{Condition, SwapKind, Width};
 use slowpath_domain::{Domain, mask, transfer};
 use std::collections::BTreeMap;
 
-/// Maximum size of a set.
+/// Maximum number of values in a set.
 const MOST: usize = 8;
-/// Maximum number of sets at a program point.
+/// Maximum number of sets that are kept at a program point.
 const FOLLOWED: usize = 64;
-/// Maximum number of steps to compute one number from another.
+/// Maximum number of steps for computing one number from another.
 const STEPS: u32 = 64;
 
 /// A set of possible values.
@@ -29,11 +29,11 @@ struct ValueSet {
     reason: FactSet,
 }
 
-/// Sets of possible values, by value number.
+/// The sets of possible values, each for a value number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ValueSets(BTreeMap<Number, ValueSet>);
 
-/// A comparison of two value numbers.
+/// A comparison of two numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared<'a> {
     pub test: &'a Test,
@@ -42,7 +42,7 @@ pub(crate) struct Compared<'a> {
 }
 
 impl ValueSets {
-    /// Records the possible values of a number. Empty and too large sets are ignored.
+    /// Records the possible values of a number. Does nothing if there are no values or too many.
     pub fn insert(
         &mut self,
         number: Number,
@@ -58,17 +58,17 @@ impl ValueSets {
         }
     }
 
-    /// Removes the set of a number, because the number now stands for a different value.
+    /// Removes the set of a number, because the number now stands for another value.
     pub fn forget(&mut self, number: Number) {
         self.0.remove(&number);
     }
 
-    /// Returns the possible values of a number and the facts they depend on.
+    /// Returns the possible values of a number, with the facts on which they depend.
     pub fn get(&self, number: Number) -> Option<(&[u64], FactSet)> {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
-    /// Returns the sets that hold after two paths merge.
+    /// Returns the sets that hold after two paths have merged.
     pub fn join(&self, other: &ValueSets) -> ValueSets {
         let mut joined = ValueSets::default();
         for (&number, known) in &self.0 {
@@ -84,8 +84,8 @@ impl ValueSets {
         joined
     }
 
-    /// Returns the outcome of a comparison if it is the same for all values in a set, and the facts
-    /// that the outcome depends on.
+    /// Returns the outcome of a comparison if it is the same for all possible values, with the
+    /// facts on which it depends.
     pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, FactSet)> {
         self.bases(compared).into_iter().find_map(|base| {
             let known = &self.0[&base];
@@ -95,7 +95,7 @@ impl ValueSets {
         })
     }
 
-    /// Keeps only values for which a comparison can have this outcome. Returns the numbers whose
+    /// Removes values for which a comparison cannot have this outcome. Returns the numbers whose
     /// sets became smaller.
     pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: FactSet) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
@@ -114,8 +114,8 @@ impl ValueSets {
         bases
     }
 
-    /// Records that a number is a constant. If it is a byte-swapped number, records the constant
-    /// value of that number as well.
+    /// Records that a number has a constant value. If it is a byte-swapped number, also records the
+    /// value of the number before the swap.
     pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: FactSet) {
         let of = numbers.def(number);
         if matches!(of, Def::Constant(_)) {
@@ -131,7 +131,8 @@ impl ValueSets {
         }
     }
 
-    /// Returns the numbers that have sets and from which the operands of a comparison are computed.
+    /// Returns the numbers with few possible values from which the operands of a comparison are
+    /// computed.
     fn bases(&self, Compared { sides, numbers, .. }: Compared<'_>) -> Vec<Number> {
         let mut found = Vec::new();
         if self.0.is_empty() {
@@ -159,8 +160,8 @@ impl ValueSets {
 }
 
 impl Compared<'_> {
-    /// Returns the outcome of the comparison if `base` has this value, or `None` if the value does
-    /// not determine the outcome.
+    /// Returns the outcome of the comparison if the number `base` has this value. Returns `None` if
+    /// the value does not determine the outcome.
     fn holds(self, base: Number, value: u64) -> Option<bool> {
         let [a, b] = self.sides.map(|side| {
             let mut evaluation =
@@ -177,7 +178,7 @@ impl Compared<'_> {
     }
 }
 
-/// Computation of numbers from one known number.
+/// Computes numbers from a single number whose value is known.
 struct Evaluation<'a> {
     numbers: &'a Numbers,
     given: (Number, u64),
@@ -186,7 +187,8 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Returns a number as a 64-bit constant, or `None` if the known number does not determine it.
+    /// Returns the value of a number as a constant. Returns `None` if the known number does not
+    /// determine it.
     fn of(&mut self, number: Number) -> Option<Domain> {
         if number == self.given.0 {
             return Some(Domain::constant(64, self.given.1));
@@ -222,7 +224,7 @@ pub(super) fn hull(values: &[u64]) -> Domain {
     constants.reduce(|all, more| all.join(&more)).unwrap_or_else(|| Domain::full(64))
 }
 
-/// Returns true if a comparison of this width depends on all bits of a number that can be nonzero.
+/// Returns true if a comparison of this width looks at all bits of a number that can be set.
 pub(super) fn sees(width: Width, number: Domain) -> bool {
     width == Width::W64 || number.hi() <= mask(32)
 }

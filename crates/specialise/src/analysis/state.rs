@@ -1,4 +1,4 @@
-//! Abstract state at a program point.
+//! The abstract state at a program point.
 
 use super::cells::{Cells, loaded};
 use super::fact_set::{FIELDS, FOLLOWED, FactSet};
@@ -15,23 +15,25 @@ use slowpath_ir::{Field, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Known values of registers, stack frame and packet.
+/// What is known about registers, the stack frame and the packet at a program point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub regs: [Value; 11],
-    /// Stack content by offset from the frame pointer.
+    /// Known content of the stack, by offset from the frame pointer.
     pub stack: Cells,
-    /// Packet content by offset from the packet's first byte.
+    /// Known content of the packet, by offset from its first byte.
     pub packet: Cells,
     /// Minimum and maximum length of the packet, in bytes.
     pub length: (i64, i64),
-    /// Facts that the minimum length depends on, and facts that the maximum length depends on.
+    /// The facts on which the minimum length depends, and those on which the maximum length
+    /// depends.
     pub length_reasons: (FactSet, FactSet),
     /// Position of the packet in its buffer.
     pub placed: PacketPosition,
-    /// Version of the packet's ends: a new value number after each call that may move an end.
+    /// Version of the packet's ends. It gets a new value number after each call that may move an
+    /// end.
     pub ends: Number,
-    /// Value numbers with few possible values.
+    /// Sets of possible values for numbers that can have only a few values.
     pub sets: ValueSets,
 }
 
@@ -81,14 +83,16 @@ impl State {
         self.regs[usize::from(reg.number())] = value;
     }
 
-    /// Returns the register that a value was copied from, if this register still holds the value.
+    /// Returns the register from which a value was copied, if this register still contains the
+    /// value.
     pub fn source_of(&self, value: &Value) -> Option<Register> {
         let source = Register::new(value.copy_of?)?;
         let same = self.reg(source).number == value.number;
         (same || fault::has(Fault::StaleCopy)).then_some(source)
     }
 
-    /// Joins two states at the start of a block. With `widen`, a sequence of joins terminates.
+    /// Returns a state that covers two states at the start of a block. If `widen` is true, ranges
+    /// that grow are extended to their limits, so that the analysis of loops ends.
     pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
         let mut join = |place: Location, a: &Value, b: &Value| {
             if fault::has(Fault::OneWayOnly) {
@@ -130,13 +134,13 @@ impl State {
         State { regs, stack, packet, length, placed, length_reasons, ends, sets }
     }
 
-    /// Lists all values in registers and memory, for changes in place.
+    /// Lists all values in registers and memory, so that they can be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.regs.iter_mut().chain(self.stack.values_mut()).chain(self.packet.values_mut())
     }
 
-    /// Lists, for each packet pointer in registers and on the stack, the length that a bounds check
-    /// has proved for it.
+    /// For each packet pointer in registers and on the stack, lists the packet length that bounds
+    /// checks have proved for it.
     pub fn packet_pointers(&self) -> impl Iterator<Item = i64> {
         let values = self.regs.iter().chain(self.stack.iter().map(|(_, cell)| &cell.value));
         values.filter_map(|value| match value.kind {
@@ -146,14 +150,14 @@ impl State {
     }
 }
 
-/// Returns the value number of a field in the packet as received.
+/// Returns the value number of a field of the packet as it was received.
 fn received(numbers: &mut Numbers, field: Field) -> Number {
     let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
     loaded(numbers, number, field.bytes)
 }
 
-/// Returns the possible values of fields that have few values, and writes these fields to `packet`,
-/// the packet as received.
+/// Returns the possible values of fields that have only a few values. Writes the fields to
+/// `packet`, which describes the packet as it was received.
 fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> ValueSets {
     let mut sets = ValueSets::default();
     let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {

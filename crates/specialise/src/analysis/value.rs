@@ -1,20 +1,20 @@
-//! Abstract values of registers and memory.
+//! The abstract values of registers and memory.
 
 use super::fact_set::FactSet;
 use super::numbers::Number;
 use slowpath_domain::Domain;
 
-/// Kind of a 64-bit value.
+/// The kind of a 64-bit value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// A number in this domain.
+    /// A number from this domain.
     Number(Domain),
     /// The address of a packet byte.
     Packet {
         /// Offset from the packet's first byte.
         offset: i64,
-        /// Number of bytes from the start of the packet that bounds checks have proved for this
-        /// pointer (`bpf_reg_state::range` of the kernel's verifier).
+        /// Number of bytes at the start of the packet for which bounds checks on this pointer have
+        /// succeeded (`bpf_reg_state::range` of the kernel's verifier).
         checked: i64,
     },
     /// The address of a byte of the packet, at an unknown offset.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     PacketEnd,
     /// An address in the stack frame, relative to the frame pointer.
     Stack(i64),
-    /// The context.
+    /// The context of the program.
     Context,
     /// An address in the value of a map with one element.
     GlobalData {
@@ -32,18 +32,18 @@ pub(crate) enum Kind {
         /// Offset from the value's first byte.
         offset: i64,
     },
-    /// An address that a map look-up returned, plus an offset.
+    /// The address of a map value that a look-up returned, plus an offset.
     MapValue {
         /// Number of the map.
         map: u32,
         /// Offset from the value's first byte.
         offset: i64,
-        /// Set of entries that the look-up may have found, for maps with known content.
+        /// The entries that the look-up may have found, as a bit mask, for maps with known content.
         entries: u64,
         /// True if the value may also be null.
         null: bool,
     },
-    /// A number, or an address that is neither in the packet nor on the stack.
+    /// A number, or an address that is neither in the packet nor in the stack frame.
     NumberOrOtherAddress,
     /// Any number or address.
     Any,
@@ -53,11 +53,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub kind: Kind,
-    /// Value number. Values with the same number are equal.
+    /// Number that identifies the value. Values with the same number are equal.
     pub number: Number,
-    /// Facts that `kind` depends on.
+    /// The facts on which `kind` depends.
     pub reason: FactSet,
-    /// Register that the value was copied from; `None` after this register has changed.
+    /// The register from which the value was copied. `None` if this register has changed since.
     pub copy_of: Option<u8>,
 }
 
@@ -67,7 +67,7 @@ impl Value {
         Value { kind, number, reason: FactSet::NONE, copy_of: None }
     }
 
-    /// Returns the number if it is known.
+    /// Returns the value if it is a constant number.
     pub fn constant(&self) -> Option<u64> {
         match self.kind {
             Kind::Number(domain) => domain.as_constant(),
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// Returns the possible numbers, as a 64-bit domain.
+    /// Returns the numbers that the value can be, as a 64-bit domain.
     pub fn domain(&self) -> Domain {
         match self.kind {
             Kind::Number(domain) => domain,
@@ -125,7 +125,8 @@ impl Kind {
         }
     }
 
-    /// Returns a kind that covers both kinds, so that a sequence of joins terminates.
+    /// Returns a kind that covers both kinds. Ranges that grow are extended to their limits, so
+    /// that the analysis of loops ends.
     pub fn widen(self, next: Kind) -> Kind {
         match (self, next) {
             (Kind::Number(a), Kind::Number(b)) => Kind::Number(a.widen(&b, &[])),

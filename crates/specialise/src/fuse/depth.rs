@@ -1,5 +1,5 @@
-//! Stack depth of functions. A forward data-flow analysis finds the lowest stack address that each
-//! register can hold.
+//! Finds the stack depth of functions. A forward data-flow analysis finds the lowest stack address
+//! that each register can hold.
 //!
 //! Pointers that are stored on the stack and reloaded are not tracked: their addresses were counted
 //! when they were computed. A program that moves a reloaded pointer further down could overwrite
@@ -12,17 +12,17 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
 /// Size of the stack, in bytes.
 const STACK: i64 = 512;
-/// Maximum call depth of a program (`MAX_CALL_FRAMES`).
+/// Maximum number of nested calls (`MAX_CALL_FRAMES`).
 const FRAMES: u32 = 8;
 /// Number of BPF registers.
 const COUNT: usize = 11;
 
-/// Lowest address that each register can hold, in bytes relative to the frame pointer; `None` if
-/// the register does not point to the stack.
+/// For each register, the lowest stack address that it can hold, in bytes relative to the frame
+/// pointer. `None` if the register does not point to the stack.
 type Places = [Option<i64>; COUNT];
 
-/// Returns the depth of a function's own frame in bytes. Returns `None` if the depth is unknown or
-/// exceeds the stack.
+/// Returns the depth in bytes of a function's own stack frame. Returns `None` if the depth is
+/// unknown or exceeds the stack.
 pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     let mut before: Vec<Option<Places>> = vec![None; code.len()];
     let mut start = [None; COUNT];
@@ -73,14 +73,14 @@ pub(super) fn code(program: &BpfProgram, function: usize) -> &[Insn] {
     program.insns.get(first..end).unwrap_or_default()
 }
 
-/// Returns the maximum total size of the frames of nested calls below the entry function, or `None`
-/// if it is unknown.
+/// Returns the maximum total size of the stack frames below the entry function, over all nested
+/// calls. Returns `None` if it is unknown.
 pub(super) fn below(program: &BpfProgram) -> Option<u32> {
     callees(program, 0, FRAMES, &mut HashMap::new())
 }
 
-/// Returns the maximum total size of the frames of nested calls below `function`, at most `frames`
-/// of them; `None` if it is unknown.
+/// Returns the maximum total size of the stack frames below a function, with at most `frames`
+/// nested calls. Returns `None` if it is unknown.
 fn callees(
     program: &BpfProgram,
     function: usize,
@@ -115,7 +115,7 @@ fn joined(a: &Places, b: &Places) -> Places {
     places
 }
 
-/// Returns the lowest stack address that the instruction itself accesses.
+/// Returns the lowest stack address that an instruction accesses.
 fn accessed(insn: &Insn, places: &Places) -> i64 {
     let (base, offset) = match *insn {
         Insn::Load { base, offset, .. }

@@ -1,9 +1,9 @@
-//! Reasons why programs cannot be fused.
+//! The reasons why programs cannot be fused.
 
 use slowpath_bpf::{BpfProgram, ProgramKind};
 use thiserror::Error;
 
-/// Reason why programs cannot be fused. Programs are identified by their index in the list.
+/// Reason why programs cannot be fused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FuseError {
     /// The list of programs is empty.
@@ -12,9 +12,9 @@ pub enum FuseError {
     /// A handover refers to a program that does not exist.
     #[error("a handover names program {number}, and there are {available}")]
     NoProgram {
-        /// Index in the handover.
+        /// The index of the program in the handover.
         number: usize,
-        /// Number of programs.
+        /// Number of programs in the list.
         available: usize,
     },
     /// Two handovers are for the same result of the same program.
@@ -25,13 +25,13 @@ pub enum FuseError {
         /// The result.
         result: u32,
     },
-    /// Handovers form a cycle.
+    /// Handovers form a cycle, so that a program would run twice.
     #[error("program {program} comes behind itself; programs that are fused run once")]
     Circle {
         /// Name of a program on the cycle.
         program: String,
     },
-    /// No chain of handovers leads from the first program to this one.
+    /// The program never runs, because no handovers lead from the first program to it.
     #[error("program {program} is never reached: no handover leads there")]
     Unreached {
         /// Name of the program.
@@ -61,7 +61,8 @@ fn frags(fragments: &bool) -> &'static str {
     if *fragments { " for packets in fragments" } else { "" }
 }
 
-/// Checks that a program can be fused with the first one.
+/// Checks that a program can be fused with the first one. Both must have the same type, and the
+/// program must have the form that linking produces.
 pub(super) fn check(first: &BpfProgram, program: &BpfProgram) -> Result<(), FuseError> {
     let name = program.name.clone();
     if (program.kind, program.accepts_fragments()) != (first.kind, first.accepts_fragments()) {

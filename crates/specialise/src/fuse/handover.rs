@@ -1,12 +1,12 @@
-//! Handover from one program to the next.
+//! A handover, after which another program runs on the same packet.
 
 /// A handover: after one program has returned certain results, another program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// Index of the program that returned, in the list of programs.
+    /// Index in the list of programs of the program that runs first.
     pub from: usize,
-    /// Results after which the other program runs: the low 32 bits, which XDP uses.
+    /// Results of that program (low 32 bits) after which the other program runs.
     pub results: Vec<u32>,
-    /// Index of the program that runs next.
+    /// Index in the list of programs of the program that runs next.
     pub to: usize,
 }

@@ -1,4 +1,4 @@
-//! Order of programs in a fused program: each comes after all programs that hand over to it.
+//! Sorts programs for fusing: each comes after all programs that hand over to it.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use slowpath_bpf::BpfProgram;
 use super::error::FuseError;
 use super::handover::Handover;
 
-/// Returns the indices of the programs in this order; program 0 comes first.
+/// Returns the indices of the programs, sorted so that each comes after all programs that hand over
+/// to it. Program 0 comes first.
 ///
 /// # Errors
 /// If handovers form a cycle, a program is never reached, or two handovers are for the same result

@@ -1,5 +1,5 @@
-//! Chains of separate programs that call each other by tail calls. Tests compare fused programs
-//! with them in the kernel.
+//! Connects separate programs by tail calls. Tests run them in the kernel and compare fused
+//! programs with them.
 //!
 //! Each program becomes a function of its own driver, which only tests the result. So this form
 //! shares no code with the fused form.
@@ -9,11 +9,11 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
 
-/// Result if a tail call fails. It is not an XDP action.
+/// Result of the program if a tail call fails. It is not an XDP action.
 const FAILED: i32 = 0x5105;
 
-/// Returns the programs, each of which calls its successors by tail calls through the program array
-/// with number `array`. A program has the same index in the array as in `programs`.
+/// Returns programs that call the next ones by tail calls. `array` is the number of the program
+/// array for these calls. A program has the same index in the array as in `programs`.
 ///
 /// # Errors
 /// As [`super::fuse`].
@@ -44,7 +44,7 @@ pub fn tail_calls(
     programs.iter().enumerate().map(one).collect()
 }
 
-/// Returns a jump over `count` instructions that is taken unless `r0` has this result.
+/// Returns a jump that skips `count` instructions unless `r0` has this result.
 fn unless(result: u32, count: usize) -> Insn {
     Insn::Branch {
         width: Width::W32,
@@ -55,7 +55,8 @@ fn unless(result: u32, count: usize) -> Insn {
     }
 }
 
-/// Returns the instructions for a tail call of the program at index `place` of a program array.
+/// Returns instructions that make a tail call. `place` is the index of the called program in the
+/// program array.
 fn tail_call(array: u32, place: usize) -> Vec<Insn> {
     vec![
         copy(Register::R1, Register::R6),

@@ -1,4 +1,4 @@
-//! Construction of the graph from the slots of a program.
+//! Builds the graph of a program from its slots.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph, Instr, Op, Test};
 use crate::error::SpecialiseError;
@@ -40,7 +40,7 @@ fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     Ok(Graph { blocks, functions })
 }
 
-/// Returns the slots at which blocks begin.
+/// Returns the first slot of each block.
 fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     let mut firsts: BTreeSet<usize> = program.subprograms.iter().map(|f| f.first).collect();
     for (slot, insn) in program.insns.iter().enumerate() {
@@ -63,7 +63,7 @@ fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     Ok(firsts)
 }
 
-/// Builds the block with the slots from `first` to `end`, without `end` itself.
+/// Builds the block that begins at slot `first` and ends before slot `end`.
 fn block(
     program: &BpfProgram,
     (first, end): (usize, usize),

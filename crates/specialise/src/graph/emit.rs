@@ -1,4 +1,4 @@
-//! Emission of slots from blocks: chooses an order of blocks with few jumps, appends called
+//! Converts a graph back to slots. It chooses an order of blocks with few jumps, appends called
 //! functions, and computes jump distances.
 
 use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
@@ -8,13 +8,13 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// Returns true if a block does nothing but jump to the original program. Jumps to such a block can
-/// lead to the original instead.
+/// Returns true if a block only jumps to the original program. Jumps to this block can then lead
+/// directly to the original.
 fn jumps_to_original(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
 
-/// Target of an emitted jump or call whose distance is not known yet.
+/// The target of a jump or call that was emitted, but whose distance is not known yet.
 enum Relocation {
     Jump(BlockId),
     Function(FunctionId),
@@ -28,14 +28,16 @@ struct Emitter {
     open: Vec<(usize, Relocation)>,
     blocks: BTreeMap<BlockId, usize>,
     functions: BTreeMap<FunctionId, usize>,
-    /// Functions to emit, in order; each newly called function is added.
+    /// Functions that are emitted one after the other. A function is added to the list when a call
+    /// of it is emitted first.
     called: Vec<FunctionId>,
-    /// Slot at which the original program begins.
+    /// First slot of the copy of the original program; `None` if it is not emitted yet.
     original: Option<usize>,
 }
 
 impl Graph {
-    /// Emits a linked program with the reachable blocks and the other properties of `original`.
+    /// Converts the graph to a linked program. It contains all reachable blocks, and has the other
+    /// properties of `original`.
     ///
     /// # Errors
     /// If a jump is longer than its instruction can express.
@@ -125,7 +127,7 @@ impl Emitter {
         }
     }
 
-    /// Emits the end of a block. Returns the block to emit next, if any.
+    /// Emits the end of a block. Returns the block that should be emitted next, if there is one.
     fn end(&mut self, graph: &Graph, at: BlockId) -> Option<BlockId> {
         let origin = graph.blocks[at].origin;
         let (jump, next) = match graph.blocks[at].end {
@@ -163,12 +165,13 @@ impl Emitter {
         self.push(insn, origin);
     }
 
-    /// Returns true if any jump leads to the original program.
+    /// Returns true if any jump leads to the copy of the original program.
     fn uses_original(&self) -> bool {
         self.open.iter().any(|(_, open)| matches!(open, Relocation::Original))
     }
 
-    /// Emits a function of the original program unchanged, except for the distances of calls.
+    /// Emits a function of the original program. Its instructions stay the same, except for the
+    /// distances of calls.
     fn verbatim(
         &mut self,
         graph: &Graph,
@@ -199,7 +202,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Fills in the distances of jumps and calls.
+    /// Sets the distances of all jumps and calls.
     fn resolve(&mut self, original: &BpfProgram) -> Result<(), SpecialiseError> {
         for (slot, open) in std::mem::take(&mut self.open) {
             let target = match open {

@@ -1,5 +1,5 @@
-//! Natural loops: a back edge leads to a block that dominates the edge's source; the blocks between
-//! the two form the loop.
+//! Finds natural loops. A loop has an edge that leads back to a block through which every way to
+//! the edge passes. It contains the blocks between the two.
 
 use super::types::{BlockId, FunctionId, Graph};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +13,15 @@ pub(crate) struct Loop {
 }
 
 impl Graph {
-    /// Returns the loops of a function, inner ones first, or `None` if a loop has several entries.
+    /// Returns the loops of a function. Inner loops come before the loops around them. Returns
+    /// `None` if a loop has several entries.
     pub fn loops(&self, function: FunctionId) -> Option<Vec<Loop>> {
         of(self, &self.order(function))
     }
 }
 
-/// Returns the loops among blocks in reverse postorder, inner ones first, or `None` if a loop has
-/// several entries.
+/// Returns the loops among blocks that are in reverse postorder. Inner loops come before the loops
+/// around them. Returns `None` if a loop has several entries.
 fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     let place: BTreeMap<BlockId, usize> = order.iter().enumerate().map(|(n, &b)| (b, n)).collect();
     let mut predecessors = vec![Vec::new(); order.len()];
@@ -60,8 +61,8 @@ fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     Some(loops.into_iter().map(named).collect())
 }
 
-/// Returns the immediate dominator of each block, as indices in reverse postorder (Cooper, Harvey
-/// and Kennedy, "A simple, fast dominance algorithm", 2001).
+/// Returns the immediate dominator of each block (Cooper, Harvey and Kennedy, "A simple, fast
+/// dominance algorithm", 2001). Blocks are given by their index in reverse postorder.
 fn dominators(predecessors: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut above = vec![NONE; predecessors.len()];

@@ -1,4 +1,5 @@
-//! Reverse postorder: each block comes before its successors, except along back edges of loops.
+//! Sorts blocks in reverse postorder: each block comes before all blocks that can follow it, except
+//! along edges that lead back in a loop.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph};
 
@@ -8,8 +9,8 @@ impl Graph {
         reverse_postorder(self, self.functions[function].1)
     }
 
-    /// Returns the number of reachable instructions of the entry function, not counting
-    /// unconditional jumps.
+    /// Returns the number of instructions in the entry function that can be reached. Unconditional
+    /// jumps do not count.
     pub fn size(&self) -> usize {
         let blocks = self.order(0).into_iter().map(|block| &self.blocks[block]);
         let length =

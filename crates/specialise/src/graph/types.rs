@@ -1,4 +1,4 @@
-//! Data types of the graph: blocks, instructions, and ends of blocks.
+//! The data types of a graph: blocks, instructions, and ends of blocks.
 
 use slowpath_bpf::insn::{Condition, Insn, Register, Source, Width};
 use slowpath_bpf::{BpfProgram, Subprogram};
@@ -9,18 +9,18 @@ pub(crate) type BlockId = usize;
 /// Index of a function in [`Graph::functions`].
 pub(crate) type FunctionId = usize;
 
-/// Operation of an instruction that neither jumps nor exits.
+/// What an instruction does, if it neither jumps nor exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     /// An instruction that refers to no other instruction.
     Insn(Insn),
-    /// A call of another function of the program.
+    /// Calls another function of the program.
     Call(FunctionId),
-    /// A load of the address of a function of the program, for helpers with callbacks.
+    /// Loads the address of a function of the program, for helpers that call it back.
     Address(Register, FunctionId),
 }
 
-/// An instruction, and its origin.
+/// An instruction of a rewritten program, and the slot that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instr {
     pub op: Op,
@@ -28,7 +28,7 @@ pub(crate) struct Instr {
     pub origin: usize,
 }
 
-/// A comparison of a register.
+/// A comparison of a register with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
     pub width: Width,
@@ -37,30 +37,30 @@ pub(crate) struct Test {
     pub src: Source,
 }
 
-/// End of a block.
+/// What happens at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Jump(BlockId),
     Branch {
         test: Test,
-        /// Successor if the test holds.
+        /// The next block if the test holds.
         taken: BlockId,
-        /// Successor if the test does not hold.
+        /// The next block if the test does not hold.
         other: BlockId,
     },
-    /// A test of the kernel's loop budget: [`Insn::MayGoto`].
+    /// Tests the kernel's loop budget ([`Insn::MayGoto`]).
     MayGoto {
         taken: BlockId,
         other: BlockId,
     },
-    /// A return from the function.
+    /// Returns from the function.
     Exit,
-    /// A jump to the start of the unchanged original program, with the context in `r1`.
+    /// Jumps to the start of the copy of the original program, with the context in `r1`.
     Original,
 }
 
 impl End {
-    /// Lists the successors, without the original program.
+    /// Lists the blocks that can follow. The copy of the original program is not among them.
     pub fn successors(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
@@ -72,7 +72,7 @@ impl End {
         first.into_iter().chain(second)
     }
 
-    /// Replaces each successor by the block that `to` returns for it.
+    /// Replaces each following block by the block that `to` returns for it.
     pub fn map(self, mut to: impl FnMut(BlockId) -> BlockId) -> End {
         match self {
             End::Jump(next) => End::Jump(to(next)),
@@ -97,7 +97,7 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub blocks: Vec<Block>,
-    /// Functions of the program with their first blocks; the entry function comes first.
+    /// The functions of the program, each with its first block. The entry function comes first.
     pub functions: Vec<(Subprogram, BlockId)>,
 }
 
@@ -107,7 +107,8 @@ pub(crate) struct Emitted {
     pub program: BpfProgram,
     /// For each slot of the program, the slot of the original program that it comes from.
     pub origins: Vec<usize>,
-    /// First slot of the unchanged original program; `None` if it is not included.
+    /// First slot of the unchanged copy of the original program; `None` if the program contains no
+    /// copy.
     pub original: Option<usize>,
 }
 
@@ -117,7 +118,7 @@ impl Graph {
         self.functions[0].1
     }
 
-    /// Returns the slot of the original program at which a block begins.
+    /// Returns the slot of the original program from which the start of a block comes.
     pub fn begins(&self, block: BlockId) -> usize {
         let Block { insns, origin, .. } = &self.blocks[block];
         insns.first().map_or(*origin, |instr| instr.origin)

@@ -1,40 +1,42 @@
-//! Selects the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all required
-//! bits in as few instructions as possible. A mask removes other loaded bits.
+//! Chooses the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all required
+//! bits in as few instructions as possible. If a load contains other bits, a mask removes them.
 
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A comparison of a guard: some bits of consecutive packet bytes must have a value.
+/// A comparison in a guard: some bits of consecutive packet bytes must have a certain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Offset of the first byte in the packet.
+    /// Offset of the first byte from the start of the packet.
     pub offset: u16,
-    /// Number of bytes: 1, 2, 4 or 8.
+    /// Number of bytes that are loaded: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Mask of the compared bits, as a little-endian number. Bytes that are loaded only together
-    /// with their neighbours have no bits in the mask.
+    /// Mask of the bits that are compared, as a little-endian number. Bytes that are loaded only
+    /// because their neighbours are needed have no bits in the mask.
     pub mask: u64,
     /// Required value of these bits, as a little-endian number.
     pub value: u64,
 }
 
-/// A constant as an operand.
+/// A constant operand of an instruction.
 enum Operand {
-    /// Constant that an immediate can hold.
+    /// A constant that fits into an immediate.
     Short(i32),
-    /// Constant that needs an instruction of its own.
+    /// A constant that has to be loaded by another instruction.
     Long(u64),
 }
 
 impl Operand {
-    /// Returns the number of additional instructions: 1 for a long constant, otherwise 0.
+    /// Returns the number of instructions that load the constant: 1 for a long constant, otherwise
+    /// 0.
     fn instructions(&self) -> usize {
         matches!(self, Operand::Long(_)).into()
     }
 
-    /// Returns the operand as a source; a long constant is loaded into `dst` by a new instruction.
+    /// Returns the operand for use in an instruction. For a long constant, adds an instruction to
+    /// `insns` that loads it into `dst`.
     fn source(self, insns: &mut Vec<Insn>, dst: Register) -> Source {
         match self {
             Operand::Short(value) => Source::Imm(value),
@@ -46,14 +48,14 @@ impl Operand {
     }
 }
 
-/// Returns the operand for a 64-bit number; immediates are sign-extended to 64 bits.
+/// Returns the operand for a 64-bit number. Immediates are sign-extended to 64 bits.
 fn exactly(value: u64) -> Operand {
     i32::try_from(value as i64).map_or(Operand::Long(value), Operand::Short)
 }
 
 impl Comparison {
-    /// Returns the operand of the mask, or `None` if no mask is needed. The mask may have any value
-    /// above the loaded bytes, because these bits are zero.
+    /// Returns the operand that masks the loaded bytes. Returns `None` if no mask is needed. Bits
+    /// of the mask above the loaded bytes do not matter, because these bits are zero.
     fn masking(&self) -> Option<Operand> {
         let all = slowpath_domain::mask(8 * self.bytes);
         (self.mask != all).then(|| match u32::try_from(self.mask) {
@@ -62,18 +64,19 @@ impl Comparison {
         })
     }
 
-    /// Returns the number of instructions: a load, a mask, a branch, and loads of long constants.
+    /// Returns the number of instructions of the comparison: a load, a mask, a branch, and loads of
+    /// long constants.
     pub fn instructions(&self) -> usize {
         let masking = self.masking().map_or(0, |mask| 1 + mask.instructions());
         2 + masking + exactly(self.value).instructions()
     }
 
-    /// Returns the number of bytes with at least one compared bit.
+    /// Returns the number of bytes of which at least one bit is compared.
     pub fn compared(&self) -> usize {
         self.places().filter(|(_, mask, _)| *mask != 0).count()
     }
 
-    /// Lists the offset, mask and required value of each byte.
+    /// Lists all bytes, each with its offset, mask and required value.
     fn places(&self) -> impl Iterator<Item = (u16, u8, u8)> {
         let Comparison { offset, bytes, mask, value } = *self;
         let byte = |number: u64, place: u8| (number >> (8 * place)) as u8;
@@ -82,19 +85,19 @@ impl Comparison {
         })
     }
 
-    /// Lists the bits that are known after the comparison has passed, by offset.
+    /// Lists the bits that are known after the comparison has succeeded, by offset.
     pub fn bits(&self) -> impl Iterator<Item = (u16, KnownBits)> {
         self.places().filter_map(|(at, mask, value)| Some((at, KnownBits::of(mask, value)?)))
     }
 
-    /// Returns the offset after the last byte.
+    /// Returns the offset after the last byte of the comparison.
     pub fn end(&self) -> u16 {
         self.offset.saturating_add(self.bytes.into())
     }
 
-    /// Returns instructions that load the bytes of the packet at `base` into `dst` and mask them.
-    /// Also returns the condition and operand of a test that holds if `dst` differs from the
-    /// required value. Long constants are loaded into `spare`.
+    /// Returns instructions that load the bytes of the packet into `dst` and mask them. `base`
+    /// points to the packet. Also returns the condition and the operand of a test that holds if
+    /// `dst` does not have the required value. Long constants are loaded into `spare`.
     pub(super) fn code(
         &self,
         base: Register,
@@ -112,8 +115,8 @@ impl Comparison {
     }
 }
 
-/// Selects comparisons that check the known bits of the bytes at these offsets. The guard
-/// separately checks the values of `fields`; bits that follow from these values are left out.
+/// Chooses comparisons that check the known bits of the bytes at these offsets. The guard
+/// separately checks the values of `fields`, so bits that follow from these values are left out.
 /// Comparisons with the most bits per instruction come first, because they reject most packets
 /// early.
 pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) -> Vec<Comparison> {
@@ -160,10 +163,12 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
     found
 }
 
-/// Multiple of the instruction counts of all comparisons, so that divisions have no remainder.
+/// A number that can be divided by the instruction count of each comparison, so that prices are
+/// integers.
 const MOST: usize = 60;
 
-/// Returns true if all possible values of a field have these bits in the byte at `at`.
+/// Returns true if a byte has the given bits for all possible values of a field. `at` is the offset
+/// of the byte.
 fn implies(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     let Some(behind) = (field.offset..field.offset.saturating_add(field.bytes.into()))
         .rev()
@@ -186,7 +191,8 @@ fn comparison(offset: u16, bytes: u8, known: &dyn Fn(u16) -> Option<KnownBits>) 
     Comparison { offset, bytes, mask, value }
 }
 
-/// Price of comparisons. In order of importance: executed instructions, slots, loads, loaded bytes.
+/// The price of a set of comparisons. It consists of executed instructions, slots, loads, and
+/// loaded bytes, in order of importance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Price([usize; 4]);
 

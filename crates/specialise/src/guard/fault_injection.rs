@@ -1,4 +1,4 @@
-//! Injects faults into guards. The code after a guard relies on the checks of the guard.
+//! Injects faults into guards. The rewritten code relies on the checks of the guard before it.
 
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};

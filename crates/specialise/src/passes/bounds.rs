@@ -14,16 +14,16 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// A bounds check that all packets pass.
+/// A bounds check that every packet passes.
 struct Check {
     block: BlockId,
     offset: i64,
-    /// True if no earlier check has proved a length for any packet pointer.
+    /// True if this is the first check that proves a length for any packet pointer.
     first: bool,
 }
 
-/// Extends the first bounds check on each path to the length of the largest later check, if packets
-/// are known to be long enough. Returns true if it changed anything.
+/// Extends bounds checks if all packets are known to be long enough. The first check on each path
+/// then requires the length of the largest later check. Returns true if anything changed.
 pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let mut checks = Vec::new();
     for block in graph.order(0) {
@@ -78,7 +78,8 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// Adds `more` to the constant of the last instruction if it moves the pointer; else returns false.
+/// If the last instruction adds a constant to the pointer, increases the constant by `more` and
+/// returns true. Otherwise returns false.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),
@@ -93,8 +94,8 @@ fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     false
 }
 
-/// Returns a register that can hold another address during a check. This is the pointer's own
-/// register if the pointer is not read after the check.
+/// Returns a register that can contain another address during a check. If the pointer is not read
+/// after the check, this is the pointer's own register.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
     if !live.contains(pointer) {
         return Some(pointer);

@@ -4,7 +4,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// Removes unnecessary jumps. Returns true if it changed anything.
+/// Removes jumps that are not needed. Returns true if anything changed.
 ///
 /// # Errors
 /// The reason why the pass stopped early.
@@ -14,7 +14,7 @@ pub(crate) fn simplify_jumps(graph: &mut Graph, stop: &Stop) -> Result<bool, Sto
     Ok(forwarded || merged)
 }
 
-/// Redirects jumps to empty blocks to the targets of these blocks.
+/// Changes jumps to empty blocks so that they lead to the targets of these blocks.
 fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     for block in graph.order(0) {
@@ -31,7 +31,7 @@ fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     Ok(changed)
 }
 
-/// Returns the block that control reaches after `block` and any empty blocks that follow.
+/// Returns the first block on the way from `block` that is not empty. This may be `block` itself.
 fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     let empty = usize::from(fault::has(Fault::InstructionSkipped));
     // The number of steps is limited, because empty blocks can form a cycle.
@@ -44,7 +44,8 @@ fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     block
 }
 
-/// Appends blocks to their only predecessor, if it ends with a jump to them.
+/// Appends a block to the block before it, if no other block leads to it and no branch lies between
+/// them.
 fn merge(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     let mut into = vec![0_usize; graph.blocks.len()];

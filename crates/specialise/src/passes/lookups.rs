@@ -13,16 +13,18 @@ use slowpath_bpf::insn::{
 };
 use slowpath_ir::KnownBits;
 
-/// Maximum number of entries whose keys are compared.
+/// Maximum number of entries whose keys are compared to replace a look-up.
 const FEW: usize = 8;
 
-/// Registers that the call would clobber anyway; `r2` holds the address of the key.
+/// Register that contains the address of the key. The constants below are registers that the call
+/// would change anyway.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
 const RESULT: Register = Register::R0;
 
-/// Replaces look-ups. Returns true if anything changed; the analysis is out of date then.
+/// Replaces look-ups by key comparisons. Returns true if anything changed; the analysis is then out
+/// of date.
 pub(crate) fn inline_lookups(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -52,19 +54,21 @@ pub(crate) fn inline_lookups(
     changed
 }
 
-/// Bytes of a key that are compared together.
+/// Bytes of a key that are compared by one instruction.
 #[derive(Clone, Copy)]
 struct Part {
     offset: usize,
     size: Size,
 }
 
-/// A search for the entry of a key.
+/// The comparisons that replace a look-up.
 struct Search {
     parts: Vec<Part>,
-    /// For each entry, the pattern of its key, and the offset of its value in the map of values.
+    /// For each entry, the pattern that its key must match, and the offset of its value in the map
+    /// of values.
     entries: Vec<(Vec<MaskedByte>, u32)>,
-    /// True if a key that matches no other entry certainly matches the last one.
+    /// True if a key that matches no other entry certainly matches the last one, so that it need
+    /// not be compared.
     last_is_found: bool,
 }
 
@@ -126,7 +130,8 @@ impl Search {
         Some(search)
     }
 
-    /// Replaces the call of a look-up by the comparisons.
+    /// Replaces the call of a look-up by the comparisons. `values` is the number of the map of
+    /// values.
     fn put_in(self, graph: &mut Graph, (block, place): (BlockId, usize), values: u32) {
         let rest = graph.blocks[block].insns.split_off(place + 1);
         let origin = graph.blocks[block].insns.pop().map_or(0, |call| call.origin);
@@ -188,8 +193,8 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
     Insn::Load { size, signed: false, dst, base: KEY, offset }
 }
 
-/// Returns a test that holds if a register differs from these bytes, and adds the instructions that
-/// the test needs to `insns`. Returns `None` if all bits are masked out.
+/// Returns a test that holds if a register does not contain these bytes. Adds the instructions that
+/// the test needs to `insns`. Returns `None` if the masks exclude all bits.
 fn comparison(
     reg: Register,
     size: Size,

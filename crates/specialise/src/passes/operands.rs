@@ -9,7 +9,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
-/// Simplifies operands. Returns true if it changed anything.
+/// Simplifies the operands of instructions. Returns true if anything changed.
 pub(crate) fn simplify_operands(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -40,8 +40,8 @@ pub(crate) fn simplify_operands(
     changed
 }
 
-/// Returns a register that points closer to the start of the packet than the copied register, and
-/// the distance between the two.
+/// Finds a register that points closer to the start of the packet than the register that is copied.
+/// Returns it with the distance between both.
 fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
     else {
@@ -60,8 +60,8 @@ fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     candidates.min().map(|(_, reg, distance)| (reg, distance))
 }
 
-/// If a pointer is copied and then moved, copies a pointer closer to the start of the packet
-/// instead, and moves the copy further.
+/// Changes instructions that copy a pointer and then move the copy. They copy a pointer closer to
+/// the start of the packet instead, and move it further.
 fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     let mut changed = false;
     for &(place, (closer, distance)) in moves {
@@ -86,9 +86,9 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-/// Returns true if a program already stores immediates; only then may the pass add such stores.
-/// Compilers for cpu=v3 and older do not emit them, and the driver of the card, a possible target,
-/// rejects them.
+/// Returns true if the program already stores immediates. Only then may the pass add such stores.
+/// Compilers for cpu=v3 and older do not emit them, and the driver of the card, which may run the
+/// program, rejects them.
 fn stores_numbers(graph: &Graph) -> bool {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns
@@ -143,7 +143,8 @@ fn of_insn(
     }
 }
 
-/// Returns an immediate with the low bytes that a store of this size writes, if possible.
+/// Returns an immediate whose low bytes are those of `value` for a store of this size, if there is
+/// one.
 fn immediate(value: u64, size: Size) -> Option<i32> {
     match size {
         Size::DW => i32::try_from(value as i64).ok(),
@@ -151,8 +152,8 @@ fn immediate(value: u64, size: Size) -> Option<i32> {
     }
 }
 
-/// Simplifies a right operand: replaces it by an immediate if its value is constant, otherwise by
-/// the register that it was copied from.
+/// Simplifies the right operand of an instruction. An immediate replaces it if its value is
+/// constant. Otherwise, the register from which it was copied replaces it.
 fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mut Log) -> bool {
     let Source::Reg(reg) = src else { return false };
     let value = *state.reg(*reg);
@@ -171,7 +172,7 @@ fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mu
     }
 }
 
-/// Replaces a register by the register that its value was copied from.
+/// Replaces a register by the register from which its value was copied. Returns true if it did.
 fn copied(state: &State, reg: &mut Register) -> bool {
     let value = state.reg(*reg);
     let source = state.source_of(value).filter(|&source| source != *reg);
@@ -182,14 +183,14 @@ fn copied(state: &State, reg: &mut Register) -> bool {
     true
 }
 
-/// Returns true if the kernel's verifier knows as much about a copied value as about its copy, so
-/// that the copy can be replaced.
+/// Returns true if a copied value can replace its copy: the kernel's verifier must know as much
+/// about the value as about the copy.
 fn stands_for(value: &Value, copy: &Value) -> bool {
     replaces(value, copy) || (value.kind == Kind::Any && copy.kind == Kind::Any)
 }
 
-/// Changes a memory access to use the register that points closest to the start of the packet or to
-/// the frame pointer.
+/// Changes the base register of a memory access to the register that points closest to the start of
+/// the packet, or to the frame pointer.
 fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
     let place = |kind: Kind| match kind {
         Kind::Packet { offset, .. } | Kind::Stack(offset) => Some(offset),

@@ -8,10 +8,11 @@ use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;
 
-/// Maximum number of copied instructions.
+/// Maximum number of instructions that are copied for each jump.
 const SMALL: usize = 4;
 
-/// Threads jumps. Returns true if it changed anything; in this case, the analysis is out of date.
+/// Changes jumps so that they bypass branches with a known outcome. Returns true if anything
+/// changed; the analysis is then out of date.
 pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let Some(loops) = graph.loops(0) else { return false };
     let headers: BTreeSet<BlockId> = loops.iter().map(|found| found.header).collect();

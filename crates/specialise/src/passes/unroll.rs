@@ -9,12 +9,12 @@ use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of iterations of an unrolled loop.
+/// Maximum number of iterations of a loop that is unrolled.
 const ROUNDS: usize = 256;
-/// Maximum size that a program may reach during unrolling, in instructions.
+/// Maximum number of instructions that a program may have while a loop is unrolled.
 const LARGE: usize = 20_000;
 
-/// Unrolls loops with a known number of iterations. Returns true if it changed anything.
+/// Unrolls loops whose number of iterations is known. Returns true if anything changed.
 ///
 /// # Errors
 /// The reason why the pass stopped early.
@@ -42,12 +42,12 @@ pub(crate) fn collapse_loops(
 struct Unroller<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
-    /// Headers of loops that cannot be unrolled.
+    /// First blocks of loops that cannot be unrolled.
     failed: BTreeSet<BlockId>,
 }
 
 impl Unroller<'_> {
-    /// Returns the outermost loop that has not failed yet and lies within `among`, if any.
+    /// Returns an outermost loop that is worth trying and lies inside `among`, if there is one.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)
@@ -56,7 +56,8 @@ impl Unroller<'_> {
         graph.loops(0)?.into_iter().rev().find(untried)
     }
 
-    /// Peels iterations off a loop. Returns true if nothing of the loop is left.
+    /// Copies iterations of a loop in front of it, one after the other. Returns true if nothing of
+    /// the loop is left.
     fn collapse(
         &mut self,
         graph: &mut Graph,
@@ -104,7 +105,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Peels off the first iteration: puts a copy of the loop's blocks in front of the loop.
+/// Puts a copy of a loop's blocks in front of the loop, as its first iteration.
 fn peel(graph: &mut Graph, found: &Loop) {
     let first = graph.blocks.len();
     let copies: BTreeMap<BlockId, BlockId> =

@@ -2,7 +2,7 @@ use super::merge_bounds_checks;
 use crate::pipeline::Mode;
 use crate::support::{after, checked, facts, is, listing, whole};
 
-/// Returns a program with a check for 14 bytes, then a check for `more` bytes.
+/// Returns a program that first checks for 14 bytes and then for `more` bytes.
 fn twice(more: u16) -> String {
     let second = format!(
         "r5 = r2

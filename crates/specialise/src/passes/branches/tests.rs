@@ -22,7 +22,7 @@ fn tested(test: &str) -> String {
     checked(34, &text)
 }
 
-/// Returns the program of [`tested`] with the branch folded; the bounds check is unchanged.
+/// Returns the expected program of [`tested`] after its branch was removed. The bounds check stays.
 fn left(result: u32) -> String {
     checked(34, &format!("r5 = *(u8 *)(r2 +20)\nr0 = {result}\nexit"))
 }
@@ -64,7 +64,7 @@ fn known_bits_decide_what_they_suffice_for() {
     }
 }
 
-/// Returns facts about packets in which a field has one of these values.
+/// Returns the fact that a field has one of these values.
 fn one_of(offset: u16, bytes: u8, values: &[u64]) -> PacketFacts {
     let mut known = facts(14, &[]);
     known.values.insert(Field { offset, bytes }, values.iter().copied().collect());

@@ -2,7 +2,8 @@ use crate::graph::Graph;
 use crate::pipeline::Mode;
 use crate::support::{checked, facts, is, listing, whole};
 
-/// Returns a program with a loop of this number of iterations, which are counted in `r0`.
+/// Returns a program with a loop that counts its iterations in `r0`. `count` is the number of
+/// iterations.
 fn rounds(count: &str) -> String {
     format!(
         "{count}

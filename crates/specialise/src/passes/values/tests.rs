@@ -8,7 +8,7 @@ fn simplified(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, simplify_values)
 }
 
-/// Asserts that nothing is simplified.
+/// Checks that the pass changes nothing.
 #[track_caller]
 fn stays(text: &str, facts: &PacketFacts) {
     if let Some((program, _)) = simplified(text, facts) {
