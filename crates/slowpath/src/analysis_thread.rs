@@ -1,4 +1,4 @@
-//! Analyses that run on their own threads.
+//! Runs an analysis on its own thread, so that the caller can wait for events and stop it.
 
 use crate::events::{Control, Event};
 use crate::options::ProgramRequest;
@@ -10,35 +10,37 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// The answer to a poll.
+/// Result of waiting for an event of an analysis.
 #[derive(Clone, Debug)]
 pub enum Poll {
-    /// No event occurred within the timeout.
+    /// No event occurred before the timeout.
     Pending,
     /// The next event.
     Event(Event),
-    /// The analysis has ended, and all its events have been taken.
+    /// The analysis has ended, and the caller has received all its events.
     Finished,
 }
 
-/// A running analysis of one program.
+/// An analysis of one program that runs on its own thread.
 #[derive(Debug)]
 pub struct Analysis {
     events: Mutex<Receiver<Event>>,
     control: Control,
 }
 
-/// Stack size of the worker thread: the analysis follows long chains of merged states recursively.
+/// Stack size of the thread in bytes. The analysis follows long chains of merged states
+/// recursively.
 const STACK_BYTES: usize = 512 << 20;
 
 impl Analysis {
-    /// Starts an analysis on its own thread, with the limits from its options.
+    /// Starts an analysis on its own thread. The limits are those of its options.
     pub fn start(request: ProgramRequest) -> Analysis {
         let stop = Stop::new(request.options.limits());
         Analysis::start_until(request, stop)
     }
 
-    /// Starts an analysis that ends when `stop` requests it. Ignores the limits from its options.
+    /// Starts an analysis on its own thread. It runs until `stop` ends it, and ignores the limits
+    /// in its options.
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
@@ -55,7 +57,7 @@ impl Analysis {
         Analysis { events: Mutex::new(receiver), control }
     }
 
-    /// Waits for the next event for at most `timeout`.
+    /// Waits for the next event, at most as long as `timeout`.
     pub fn next(&self, timeout: Duration) -> Poll {
         let Ok(events) = self.events.lock() else { return Poll::Finished };
         match events.recv_timeout(timeout) {
@@ -65,12 +67,12 @@ impl Analysis {
         }
     }
 
-    /// Asks the analysis to end with the bound reached so far.
+    /// Asks the analysis to end early. Its result contains the bound reached so far.
     pub fn stop(&self) {
         self.control.stop.request_stop();
     }
 
-    /// Returns the current stage, such as `unrolling the program`.
+    /// Returns the name of the current stage, such as `unrolling the program`.
     pub fn stage(&self) -> &'static str {
         self.control.stop.stage()
     }

@@ -1,5 +1,5 @@
-//! Programs that receive packets from upstream programs on other devices, with facts about these
-//! packets.
+//! Describes programs that receive packets from upstream programs on other devices, and the facts
+//! that hold for these packets.
 
 use slowpath_bpf::lift::MapContent;
 use slowpath_bpf::{Btf, Object};
@@ -9,23 +9,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Knowledge about the packets that arrive at a program.
+/// What is known about the packets that arrive at a program.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Facts that hold for all arriving packets; `None` if no packet arrives. They may also hold
-    /// for packets that never arrive.
+    /// Facts that hold for all arriving packets. Packets for which they hold need not all arrive.
+    /// `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// Conditions that the facts depend on, one sentence each.
+    /// Conditions under which the facts hold, one sentence each.
     pub assumptions: Vec<String>,
-    /// Remarks, one sentence each.
+    /// Remarks for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Function that finds facts about arriving packets, until the stop condition holds. Its first
-/// argument has the kernel types for the upstream programs.
+/// A function that finds facts about arriving packets. It ends when the stop condition holds. Its
+/// first argument contains the kernel types for the upstream programs.
 pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send + Sync>;
 
-/// A program of an object, and knowledge about the packets that arrive at it.
+/// A program of an object, with the upstream programs that send packets to it.
 #[derive(Clone)]
 pub struct ArrivingProgram {
     /// Name of the program in results.
@@ -34,13 +34,13 @@ pub struct ArrivingProgram {
     pub object: Arc<Object>,
     /// Number of the program in the object.
     pub program: usize,
-    /// The upstream programs, each with its object and its number in the object. If there are none,
-    /// any packet can arrive.
+    /// The upstream programs. Each is given by its object and its number in the object. If there
+    /// are none, any packet can arrive.
     pub upstream: Vec<(Arc<Object>, usize)>,
-    /// Finds facts about the packets that the upstream programs send.
+    /// Function that finds facts about the packets that the upstream programs send.
     pub arrivals: FindArrivals,
-    /// Content of the program's own maps, by their names in the object, in addition to the content
-    /// from the options.
+    /// Content of the program's own maps, by their names in the object. It adds to the content that
+    /// the options state.
     pub contents: BTreeMap<String, MapContent>,
 }
 

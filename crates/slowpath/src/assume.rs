@@ -1,5 +1,5 @@
-//! `[helper.NAME]` tables of assumption files: helpers that the analysis assumes to do nothing but
-//! return.
+//! Reads the `[helper.NAME]` tables of assumption files. The analysis assumes that these helpers do
+//! nothing but return.
 //!
 //! The target reads the prices of the same file. `docs/targets.md` describes the format.
 
@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Returns helpers and kernel functions by name, with the reasons why they are harmless.
+/// Reads the helpers and kernel functions that are assumed to be harmless. Returns the reason for
+/// each, by name.
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();

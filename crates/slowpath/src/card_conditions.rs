@@ -1,5 +1,5 @@
-//! Conditions under which a program on the card treats packets as it does in the kernel. Results
-//! for programs that receive these packets depend on them.
+//! Lists the conditions under which a program treats packets on the card as it does in the kernel.
+//! Results about programs that receive these packets depend on them.
 //!
 //! Sources: `apps/nic/ebpf.uc` of the public firmware and the driver's `bpf/jit.c`. `verify` proves
 //! equivalence under such conditions.
@@ -10,7 +10,7 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
 use slowpath_stop::Stop;
 
-/// Conditions that calls of a helper cause, by helper.
+/// Numbers of helpers, and the condition that a call of each causes.
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
@@ -28,12 +28,12 @@ const OF_HELPERS: [(i32, &str); 3] = [
     ),
 ];
 
-/// Condition that covers all others.
+/// Condition that covers the whole program.
 const ALL: &str = "the card does what the BPF program does";
 
-/// Returns the conditions for a program, one sentence each. The list is empty if the card refuses
-/// the program. If time runs out or the object cannot be linked, one condition covers the whole
-/// program.
+/// Returns the conditions under which a program does the same on the card as in the kernel, one
+/// sentence each. The list is empty if the card refuses the program. If time runs out or the object
+/// cannot be linked, a single condition covers the whole program.
 pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
     let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
     let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };
@@ -49,7 +49,7 @@ pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<S
     }
 }
 
-/// Returns the conditions that a program's helper calls cause.
+/// Returns the conditions that follow from the helpers that a program calls.
 fn of_helpers(linked: &BpfProgram) -> impl Iterator<Item = &'static str> {
     let calls = |helper: i32| linked.insns.contains(&Insn::Call(Call::Helper(helper)));
     OF_HELPERS.into_iter().filter(move |(helper, _)| calls(*helper)).map(|(_, sentence)| sentence)

@@ -1,4 +1,4 @@
-//! Compiled programs of BPF objects for the SmartNIC, as data.
+//! Compiles programs of BPF objects for the SmartNIC, and returns the result as JSON.
 //!
 //! `docs/json.md` documents the output format of [`compile`].
 
@@ -59,7 +59,7 @@ struct ShownBpf {
     source: Option<ShownLine>,
 }
 
-/// Compiles the program of a request and returns it as JSON.
+/// Compiles the program of a request, and returns the compiled program as JSON.
 ///
 /// # Errors
 /// If the object cannot be read, the card cannot run the program, or `stop` ends the compilation.

@@ -1,4 +1,4 @@
-//! Errors, which are the reasons why a program has no guarantee.
+//! The errors of the analysis. Each is a reason why a program has no guarantee.
 
 use crate::refusal::Refusal;
 use slowpath_bpf::ObjectError;
@@ -96,7 +96,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns all reasons why the device cannot run the program; empty for other errors.
+    /// Returns all reasons why the device cannot run the program. The list is empty for all other
+    /// errors.
     pub fn refusals(&self) -> &[Refusal] {
         match self {
             Error::Refused { refusals, .. } => refusals,
@@ -104,8 +105,8 @@ impl Error {
         }
     }
 
-    /// Converts an error in a target description or in assumptions to an error in the file that
-    /// `option` names.
+    /// Converts an error in a description of a target or in an assumption file. The result names
+    /// the `option` with which the user chose the file.
     pub(crate) fn in_file_of(option: &'static str, error: TargetError) -> Self {
         match error.place() {
             Some((line, what)) => Error::OptionFile { option, line: Some(line), what },
@@ -113,7 +114,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for an analysis that was stopped in its current stage.
+    /// Creates the error for an analysis that is stopped in its current stage.
     pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
         Error::Stopped { reason, stage: stop.stage() }
     }

@@ -1,4 +1,4 @@
-//! Slowest paths of a program by their estimated times.
+//! Finds the slowest paths of a program by their estimated times.
 //!
 //! The analysis needs two searches. The first search finds the guarantee, which is about counts.
 //! The second search finds the paths with the largest sums of times. The model of the core then
@@ -17,27 +17,27 @@ use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
 
-/// Minimum number of paths to estimate, if the program has as many.
+/// At least this many paths are estimated, if the program has so many.
 const CANDIDATES: u64 = 50;
 
-/// A path that the search found, with its estimate.
+/// A path that the search has found, with its estimated time.
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     estimated: Estimated,
 }
 
-/// Inputs for ranking paths by their estimated times.
+/// Everything that is needed to rank the paths of a program by estimated time.
 pub(crate) struct Estimation<'a> {
     pub target: &'a Target,
     pub estimator: Estimator<'a>,
-    /// Least and greatest length of a packet in bytes.
+    /// Minimum and maximum length of a packet in bytes.
     pub packets: (u32, u32),
 }
 
 impl Estimation<'_> {
-    /// Replaces the paths in the result, which are ranked by counts, by the slowest paths according
-    /// to their estimates.
+    /// Replaces the paths in the result by those with the longest estimated times. The result first
+    /// contains paths that are ranked by counts.
     ///
     /// # Errors
     /// If a path cannot be replayed, which is a defect.
@@ -147,12 +147,13 @@ impl Estimation<'_> {
     }
 }
 
-/// Formats a note that there is no estimate, with the reason why the search for paths ended.
+/// Formats a note that says why there is no estimate. `stopped` is the reason why the search for
+/// paths ended.
 pub(crate) fn no_estimate(stopped: &str) -> String {
     format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
 }
 
-/// Returns the counts of a path.
+/// Returns the cost of a path, as counts.
 fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let mut cost = model.overhead();
     let mut context = model.start();
@@ -162,8 +163,8 @@ fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVect
     cost
 }
 
-/// Returns the inputs for ranking the paths of a lifted program; `None` if the target or the
-/// program does not allow estimates.
+/// Prepares the ranking of paths by estimated time. Returns `None` if the target or the program
+/// does not allow estimates.
 pub(crate) fn estimation<'a>(
     target: &'a Target,
     lifted: &'a Lifted,

@@ -6,15 +6,16 @@ use std::sync::mpsc::Sender;
 /// An event of a running analysis.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The bound improved.
+    /// The bound became tighter.
     Bound {
-        /// Bits per second, packets per second or a count, depending on the metric.
+        /// The bound in bits per second, packets per second, or as a count, depending on the
+        /// metric.
         value: f64,
         /// Seconds since the start.
         seconds: f64,
-        /// Paths checked so far.
+        /// Number of paths that were checked so far.
         candidates: u64,
-        /// Nogoods learnt so far.
+        /// Number of reasons found so far why certain paths are impossible (nogoods).
         nogoods: u64,
     },
     /// A satisfiable path was found and replayed.
@@ -23,23 +24,23 @@ pub enum Event {
         index: u64,
     },
     /// The result that the analysis would have if it ended now, as an entry of `results` in JSON.
-    /// It omits the profile and all paths but the first. Some changes are skipped to limit the
-    /// rate of events.
+    /// It has no profile and at most one path. If results change often, some of them are not sent.
     Intermediate(String),
-    /// The result; nothing follows.
+    /// The final result. It is the last event.
     Result(Box<Report>),
 }
 
-/// A serialised result.
+/// The result of an analysis as JSON text.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// One entry of `results` in JSON; see `docs/json.md`.
     pub json: String,
-    /// Further data about the paths for human reports, in JSON. The format is not stable.
+    /// Further data about the paths for human reports, as JSON. Its format can change at any time.
     pub detail: String,
 }
 
-/// Stop handle and event channel that the worker shares with its owner.
+/// Connects the thread of an analysis with its caller: the stop condition and the channel for
+/// events.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub stop: Stop,

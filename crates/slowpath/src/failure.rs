@@ -1,4 +1,4 @@
-//! Errors as data, for callers that react to them or show parts of them.
+//! Describes errors as data, for callers that react to them or show parts of them.
 
 use crate::Error;
 use serde::Serialize;

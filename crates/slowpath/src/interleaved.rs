@@ -1,5 +1,4 @@
-//! Interference by other CPUs: the guarantee if they can write anything to shared maps during a
-//! run.
+//! Finds the guarantee if other CPUs can write anything to shared maps during a run.
 //!
 //! A run that accesses no shared memory twice behaves the same with and without other CPUs. All
 //! other programs are lifted a second time, such that every later access yields an arbitrary value.
@@ -27,8 +26,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Returns the condition that no other CPU, or core of a SmartNIC, changes the shared maps; `None`
-/// if no run accesses a shared map twice.
+/// Returns the condition that no other CPU, or core of a SmartNIC, changes the shared maps. Returns
+/// `None` if no run accesses a shared map twice, so that the condition is not needed.
 pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Option<String> {
     let maps: Vec<&str> = lifted.interference.maps.iter().map(String::as_str).collect();
     let (last, others) = maps.split_last()?;
@@ -43,7 +42,7 @@ pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Op
     Some(format!("no other {other} changes {named} meanwhile"))
 }
 
-/// Removes a condition from a result, because the guarantee holds without it.
+/// Removes a condition from a result, because the guarantee also holds without it.
 fn remove_condition(condition: &str, result: &mut ProgramResult) {
     result.assumptions.retain(|sentence| sentence != condition);
     if let Some(found) = result.guarantee.take() {
@@ -56,49 +55,53 @@ fn remove_condition(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// Time after the deadline for lifting, and for deriving iteration counts of loops.
+/// Time that is left after the deadline for lifting the program and deriving iteration counts of
+/// loops.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Reason why the slowest path with interference yields only a bound.
+/// Reason why the slowest path with writes of other CPUs gives only a bound.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
-/// The device of an analysis, and the way in which packets arrive.
+/// The device for which a program is analysed, and the way in which packets arrive there.
 #[derive(Clone, Copy)]
 pub(crate) struct Device<'a> {
     pub target: &'a Target,
     pub receive: Receive,
 }
 
-/// The program while other CPUs can write to shared maps at any time.
+/// The program if other CPUs can write to shared maps at any time.
 struct InterleavedProgram {
-    /// The program lifted with interference; `None` if the version without interference suffices.
+    /// The lifted program, in which other CPUs write to maps. `None` if the program lifted without
+    /// these writes can be used.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
-    /// True if each load of shared memory yields an arbitrary value.
+    /// True if each load of shared memory yields any value.
     volatile: bool,
-    /// Conditions on the writes of other CPUs.
+    /// Conditions on writes that other CPUs make.
     conditions: Vec<String>,
 }
 
 impl InterleavedProgram {
-    /// Returns true if the interpreter can replay the writes of other CPUs.
+    /// Returns true if the interpreter can replay a run in which other CPUs write.
     fn is_replayed(&self) -> bool {
         !self.volatile && self.conditions.is_empty()
     }
 }
 
-/// The slowest run with interference, as far as known, and additional conditions of the result.
+/// What is known about the slowest run with writes of other CPUs, and the conditions of the result.
 enum Found {
     /// No run is slower than the guarantee, under these conditions.
     NotSlower(Vec<String>),
-    /// The bound of all runs, under these conditions.
+    /// Some run may be slower than the guarantee. This bound holds for all runs, under these
+    /// conditions.
     Slower(Box<Bound>, Vec<String>),
-    /// Unknown, with the reason.
+    /// Nothing is known, for this reason.
     Nothing(String),
 }
 
 impl Found {
-    /// Adds the finding to a result. `condition` is the condition that no other CPU interferes.
+    /// Adds the finding to a result. `condition` is the sentence that no other CPU changes the
+    /// maps.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
             Found::NotSlower(conditions) => {
@@ -115,8 +118,9 @@ impl Found {
 }
 
 impl Job<'_> {
-    /// Finds the guarantee for any number of CPUs. Removes the condition that no other CPU
-    /// interferes if it makes no difference. The condition stays if the analysis fails.
+    /// Finds the guarantee for any number of CPUs. If it is the same as for a single CPU, removes
+    /// the condition that no other CPU changes the maps. If the analysis fails, the condition
+    /// stays.
     ///
     /// # Errors
     /// If the interpreter does not take a found path, which is an internal error.
@@ -159,8 +163,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Finds the guarantee for any number of CPUs without a search, from the most expensive path
-    /// through the program. `stopped` is the reason why no search ran.
+    /// Finds the guarantee for any number of CPUs without a search. It follows from the most
+    /// expensive path through the program. `stopped` is the reason why no search runs.
     pub fn interleave_structurally(
         &self,
         context: &SearchContext<'_>,
@@ -178,7 +182,7 @@ impl Job<'_> {
         }
     }
 
-    /// Searches for the slowest run while other CPUs write to shared maps.
+    /// Searches for the slowest run if other CPUs write to shared maps.
     fn search_interleaved(
         &self,
         context: &SearchContext<'_>,
@@ -261,8 +265,8 @@ impl Job<'_> {
         Ok(Found::Slower(Box::new(bound), conditions))
     }
 
-    /// Lifts the program such that other CPUs can write to shared maps at any time; `None` if it
-    /// cannot be lifted.
+    /// Lifts the program so that other CPUs can write to shared maps at any time. Returns `None` if
+    /// it cannot be lifted.
     fn lift_with_interference(
         &self,
         context: &SearchContext<'_>,
@@ -301,8 +305,8 @@ impl Job<'_> {
     }
 }
 
-/// Returns the bound from iteration counts of loops and costs of blocks. It holds for all values
-/// that a run may read.
+/// Returns a bound that follows from the iteration counts of loops and the costs of blocks. It
+/// holds for all values that a run may read.
 fn interleaved_structural_bound(
     context: &SearchContext<'_>,
     device: Device<'_>,
@@ -328,7 +332,7 @@ fn interleaved_structural_bound(
     }
 }
 
-/// Returns true if a bound is worse than a guarantee.
+/// Returns true if a bound is slower than a guarantee.
 fn is_slower(context: &SearchContext<'_>, bound: &Bound, guarantee: &Bound) -> bool {
     context.measure.is_tighter(guarantee, bound)
 }

@@ -1,21 +1,21 @@
-//! Intermediate results, for callers that may have to kill an analysis.
+//! Sends intermediate results to the caller, who may have to kill an analysis that does not end.
 
 use crate::events::{Control, Event};
 use crate::result::{Bound, PathResult, ProgramResult};
 use std::time::{Duration, Instant};
 
-/// Minimum time between two reports; bounds can improve thousands of times a second.
+/// Minimum time between two intermediate results. Bounds can improve thousands of times a second.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Sends intermediate results at a limited rate.
+/// Sends intermediate results, but not too many in a short time.
 #[derive(Default)]
 pub(crate) struct IntermediateResults {
     last: Option<Instant>,
 }
 
 impl IntermediateResults {
-    /// Sends a bound and, if known, a path that some packet takes. Does nothing if the last report
-    /// was recent.
+    /// Sends a bound and, if one is known, a path that some packet takes. Does nothing if the last
+    /// result was sent a short time ago.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
@@ -37,7 +37,7 @@ impl IntermediateResults {
         report(control, started, result.clone());
     }
 
-    /// Sends the guarantee and the first path while the search looks for more paths.
+    /// Sends the guarantee and its path while the search continues with further paths.
     pub fn send_found(control: &Control, started: Instant, result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
@@ -45,7 +45,7 @@ impl IntermediateResults {
     }
 }
 
-/// Returns a result without its guarantee, paths and profile.
+/// Copies a result without its guarantee, paths and profile.
 fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }

@@ -1,4 +1,4 @@
-//! Running analyses, and helpers for their stages.
+//! Holds the state of a running analysis, and functions that its stages share.
 
 use crate::Error;
 use crate::events::Control;
@@ -14,14 +14,14 @@ use slowpath_target::CostModel;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// Inputs of a search besides the program.
+/// Everything that a search needs besides the program.
 pub(crate) struct SearchContext<'a> {
     pub lifted: &'a Lifted,
     pub model: &'a CostModel,
     pub measure: Measure<'a>,
 }
 
-/// A running analysis.
+/// An analysis that is running.
 pub(crate) struct Job<'a> {
     pub request: &'a ProgramRequest,
     pub control: &'a Control,
@@ -29,12 +29,13 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns the reason why the analysis has to stop now, if any, as shown in results.
+    /// Returns the reason why the analysis has to stop now, in the words of results. Returns `None`
+    /// if it can go on.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    /// Returns the reason why the work was stopped, if `error` reports one.
+    /// Returns the reason for stopping, if `error` says that the work was stopped.
     ///
     /// # Errors
     /// Returns any other error unchanged.
@@ -45,8 +46,8 @@ impl Job<'_> {
         }
     }
 
-    /// Formats a reason to stop for results. For the memory limit it adds the stage that used the
-    /// memory.
+    /// Formats a reason for stopping for results. If the memory limit is the reason, adds the stage
+    /// that used the memory.
     pub fn stopped(&self, reason: Reason) -> String {
         match reason {
             Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
@@ -55,12 +56,13 @@ impl Job<'_> {
     }
 }
 
-/// Returns the number of paths that human reports describe in more detail.
+/// Returns the number of paths for which human reports show more details.
 pub(crate) fn detailed_path_count(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
 }
 
-/// Replays a found path and returns its witness and the conditions that the path relies on.
+/// Replays a path that the search has found. Returns its witness, and the conditions on which the
+/// path depends.
 pub(crate) fn replayed_witness(
     search: &mut Search<BitSolver>,
     lifted: &Lifted,
@@ -79,8 +81,8 @@ pub(crate) fn replayed_witness(
     Ok((shown, relies_on))
 }
 
-/// Returns the conditions of a path that depends on call results that the model does not compute:
-/// one condition for each call.
+/// Returns the conditions of a path that uses results of calls that the model does not compute.
+/// There is one condition for each call.
 fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
     let calls: BTreeSet<(u32, &str)> =
         unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();

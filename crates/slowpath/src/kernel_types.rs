@@ -1,4 +1,5 @@
-//! Types of the kernel that programs are compiled for, read once for any number of analyses.
+//! Reads the types of the kernel for which programs are compiled. They are read once and used for
+//! any number of analyses.
 
 use crate::Error;
 use slowpath_bpf::Btf;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 pub struct KernelTypes(Arc<Btf>);
 
 impl KernelTypes {
-    /// Parses types in the format of `/sys/kernel/btf/vmlinux`.
+    /// Parses the types of a kernel, in the format of `/sys/kernel/btf/vmlinux`.
     ///
     /// # Errors
     /// If the data is malformed.

@@ -1,4 +1,4 @@
-//! Loops of a program, named by source line or by instruction.
+//! Finds the loops of a program by source line or instruction, and names them for users.
 
 use crate::Error;
 use crate::frontend::Lifted;
@@ -7,18 +7,18 @@ use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
-/// Location to which a limit of `--unroll` applies.
+/// The place to which a limit of `--unroll` applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     Everywhere,
-    /// The innermost loop around an instruction.
+    /// The innermost loop that contains this instruction.
     Instruction(u32),
-    /// The innermost loops that contain code of a source line. The path of the file ends with this
-    /// name.
+    /// The innermost loops that contain code of a source line. The text is the end of the file's
+    /// path.
     Line(String, u32),
 }
 
-/// A limit of `--unroll`.
+/// A limit that `--unroll` sets for loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     location: Location,
@@ -52,15 +52,15 @@ fn parse(piece: &str) -> Result<Limit, Error> {
     Ok(Limit { location, count })
 }
 
-/// Returns true if `name` is the path `file` or its last components.
+/// Returns true if `name` is equal to the path `file` or to its last components.
 fn names_file(file: &str, name: &str) -> bool {
     let rest = file.strip_suffix(name);
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
 }
 
-/// Returns the limits that the values `pieces` of `--unroll` set for a program. Also returns the
-/// values that name source lines without code in this program: the lines may belong to another
-/// program.
+/// Finds the limits that `--unroll` sets for the loops of a program. `pieces` contains the values
+/// of the option. Also returns values that name source lines without code in this program, because
+/// the lines may belong to another program.
 pub(crate) fn limits(
     pieces: &[String],
     lifted: &Lifted,
@@ -85,7 +85,7 @@ pub(crate) fn limits(
     Ok((limits, unmatched))
 }
 
-/// Returns the first instructions of the innermost loops that contain code of a line.
+/// Returns the first instructions of the innermost loops that contain code of a source line.
 fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
     let program = &lifted.program;
     let on_line = |insn: u32| {
@@ -124,8 +124,9 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     Ok(headers)
 }
 
-/// Returns the source line of the loop that begins with the instruction `header`. It is the line of
-/// the loop's last back edge, because compilers put the condition of `for` and `while` there.
+/// Returns the source line of a loop. `header` is the first instruction of the loop. The line is
+/// that of the last jump back to it, because compilers put the condition of `for` and `while`
+/// there.
 pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
     let program = &lifted.program;
     let flow = FlowGraph::of(program).ok()?;
@@ -140,8 +141,8 @@ pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
     jump.or_else(|| lifted.line(header))
 }
 
-/// Returns the name of the loop that begins with the instruction `header`: its source line, or else
-/// the instruction.
+/// Returns the name of a loop for users: its source line if it is known, otherwise its first
+/// instruction, which is `header`.
 pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     match line(lifted, header) {
         Some(line) => {
@@ -152,7 +153,7 @@ pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     }
 }
 
-/// Adds the source line to a sentence that begins with a loop's instruction (`the loop at .44
+/// Adds source lines to a sentence that names loops by their first instructions (`the loop at .44
 /// ...`).
 pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     const START: &str = "the loop at .";
@@ -165,7 +166,7 @@ pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     }
 }
 
-/// Lists the program's loops in parentheses, for the end of an error message.
+/// Lists the loops of the program in parentheses, for the end of an error message.
 pub(crate) fn hint(lifted: &Lifted) -> String {
     let Ok(flow) = FlowGraph::of(&lifted.program) else { return String::new() };
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Files with programs, read once for any number of analyses.
+//! Reads files with programs. Each file is read once and used for any number of analyses.
 
 use crate::{ArrivingProgram, Error};
 use slowpath_bpf::lift::{Handover, MapContent};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Content of a file: a BPF object with its programs, or an NFP listing, which is one program.
+/// The content of a file: a BPF object with its programs, or an NFP listing, which is one program.
 /// Clones share the content.
 #[derive(Clone, Debug)]
 pub struct ProgramFile(pub(crate) Content);
@@ -18,11 +18,11 @@ pub(crate) enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
     Arriving(Arc<ArrivingProgram>),
-    /// The text of a listing, and the error of parsing it as an object.
+    /// The text of a listing, and the error that occurred when it was parsed as an object.
     Listing(Arc<[u8]>, ObjectError),
 }
 
-/// Programs of an object of which one runs after another on the same packet.
+/// A chain of programs in one object: after one program, another one runs on the same packet.
 #[derive(Clone, Debug)]
 pub struct ProgramChain {
     /// Name of the chain in results.
@@ -31,19 +31,21 @@ pub struct ProgramChain {
     pub object: Arc<Object>,
     /// The program at which packets arrive, by its number in the object.
     pub entry: usize,
-    /// Edges between the programs: each states results of a program and the next program.
+    /// The edges between programs. Each states some results of a program, and the program that runs
+    /// after them.
     pub handovers: Vec<Handover>,
     /// The programs of the chain.
     pub members: Vec<ChainMember>,
-    /// Numbers of the programs in the object whose work counts, such as the programs on one of
-    /// several devices. `None` if the work of all programs counts.
+    /// The programs whose work counts, by their number in the object. For example, these are the
+    /// programs on one of several devices. `None` if the work of all programs counts.
     pub counted: Option<BTreeSet<usize>>,
     /// Conditions that results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Facts that restrict the results to packets for which they hold at the first program. Without
-    /// them, the results cover all packets that the device receives.
+    /// Facts about packets at the first program. Results cover only packets for which they hold.
+    /// Without facts, results cover all packets that the device receives.
     pub arriving: Option<PacketFacts>,
-    /// Content of maps, by their names in the object, in addition to the content from the options.
+    /// Content of maps, by their names in the object. It adds to the content that the options
+    /// state.
     pub contents: BTreeMap<String, MapContent>,
 }
 
@@ -54,12 +56,12 @@ pub struct ChainMember {
     pub name: String,
     /// Number of the program in the object.
     pub program: usize,
-    /// Numbers of the object's programs that belong to this member: the program itself, and the
-    /// programs that its tail calls reach.
+    /// Numbers in the object of all programs that belong to this member: the program itself, and
+    /// the programs that its tail calls reach.
     pub programs: Range<usize>,
 }
 
-/// Description of a program of an object, for selecting programs.
+/// Describes a program of an object, so that a user can select it.
 #[derive(Clone, Debug)]
 pub struct ProgramInfo {
     /// Number of the program in the object.
@@ -75,8 +77,8 @@ pub struct ProgramInfo {
 }
 
 impl ProgramFile {
-    /// Reads a file. Data that is not an ELF file is treated as a listing, which is parsed during
-    /// lifting.
+    /// Reads the content of a file. Data that is not an ELF file is treated as a listing. Listings
+    /// are parsed only when they are lifted.
     ///
     /// # Errors
     /// If the file is a BPF object that cannot be read.
@@ -103,8 +105,8 @@ impl ProgramFile {
         ProgramFile(Content::Arriving(Arc::new(program)))
     }
 
-    /// Returns the programs of a BPF object. For a chain, returns its first program under the
-    /// chain's name. `None` for a listing.
+    /// Describes the programs of a BPF object. A chain counts as one program, which is its first
+    /// program under the chain's name. Returns `None` for a listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
         let (object, chain) = match &self.0 {
             Content::Bpf(object) => (object, None),
@@ -132,7 +134,7 @@ impl ProgramFile {
         matches!(self.0, Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_))
     }
 
-    /// Returns the chain of programs, if the content is one.
+    /// Returns the chain of programs; `None` if the content is something else.
     pub(crate) fn as_chain(&self) -> Option<&ProgramChain> {
         match &self.0 {
             Content::Chain(chain) => Some(chain),
@@ -140,7 +142,8 @@ impl ProgramFile {
         }
     }
 
-    /// Returns the program with upstream programs, if the content is one.
+    /// Returns the program that receives packets from upstream programs; `None` if the content is
+    /// something else.
     pub(crate) fn as_arriving(&self) -> Option<&ArrivingProgram> {
         match &self.0 {
             Content::Arriving(program) => Some(program),
@@ -180,7 +183,7 @@ impl ProgramFile {
     }
 }
 
-/// Describes a program with upstream programs.
+/// Describes a program that receives packets from upstream programs.
 fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     let entry = program.object.programs.get(program.program);
     ProgramInfo {

@@ -1,4 +1,4 @@
-//! Programs to analyse, and options of the analysis.
+//! A request to analyse a program, and the options of the analysis.
 
 use crate::kernel_types::KernelTypes;
 use crate::object::ProgramFile;
@@ -17,9 +17,9 @@ use std::time::Duration;
 pub struct ProgramRequest {
     /// The file as the user named it.
     pub file: String,
-    /// Content of the file, which can have many programs.
+    /// Content of the file, which can contain many programs.
     pub object: ProgramFile,
-    /// Number of the program in an object; 0 for listings, which have one program.
+    /// Number of the program in the object; 0 for a listing, which is one program.
     pub program: usize,
     /// Types of the kernel that the program is compiled for, if known.
     pub kernel: Option<Arc<KernelTypes>>,
@@ -28,7 +28,7 @@ pub struct ProgramRequest {
 }
 
 impl ProgramRequest {
-    /// Returns a request for the first program of a file, with default options.
+    /// Creates a request for the first program of a file, with default options.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         ProgramRequest {
             file: file.into(),
@@ -39,8 +39,8 @@ impl ProgramRequest {
         }
     }
 
-    /// Returns the request with the options `set` and `maps` applied to the file. Of `maps`, only
-    /// the content of read-only data applies.
+    /// Returns the request after the options `set` and `maps` were applied to the file. Of `maps`,
+    /// only the content of read-only data is applied.
     ///
     /// # Errors
     /// The same as [`ProgramFile::configured`].
@@ -51,12 +51,12 @@ impl ProgramRequest {
     }
 }
 
-/// Options of an analysis, as on the command line. They are one value, so that layers can pass them
-/// on without naming options that they do not use.
+/// The options of an analysis, as on the command line. They are one value, so that code can pass
+/// them on without naming each option.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The device, already parsed. The other options are plain data.
+    /// The device, whose description is already parsed. All other options are plain data.
     #[serde(skip)]
     pub target: Target,
     /// Metric of the guarantee: `bitrate` (the default) or `packetrate`. On targets that count, the
@@ -71,12 +71,13 @@ pub struct Options {
     /// Length of the longest packet in bytes, with the Ethernet header and without the frame check
     /// sequence; the target's maximum if absent.
     pub mtu: Option<u16>,
-    /// Way in which packets arrive at programs in a kernel, see [`Receive::parse`]; `any` if
-    /// absent.
+    /// The way in which packets arrive at programs in a kernel. See [`Receive::parse`] for the
+    /// names; `any` if absent.
     pub receive: Option<String>,
     /// Time in seconds after which the bound reached so far becomes the result.
     pub deadline_seconds: Option<f64>,
-    /// Memory of the process, in bytes, above which the bound reached so far becomes the result.
+    /// When the process uses more memory than this many bytes, the bound reached so far becomes the
+    /// result.
     pub memory_bytes: Option<u64>,
     /// TOML text with assumed prices and assumptions about helpers.
     pub assume: Option<String>,
@@ -89,14 +90,14 @@ pub struct Options {
     pub map_abi: Option<String>,
     /// Number of entries in each map that has room for them, for estimates; 1 if absent.
     pub entries: Option<u64>,
-    /// Number of paths with the details that only human reports show.
+    /// Number of paths for which the details for human reports are returned.
     pub path_details: u64,
-    /// True to include all instructions of the program in the details.
+    /// True if the details contain all instructions of the program.
     pub code: bool,
 }
 
 impl Options {
-    /// Returns the time limit, which starts now, and the memory limit.
+    /// Returns the time limit and the memory limit. The time starts now.
     pub fn limits(&self) -> Limits {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0));
         Limits {
@@ -106,7 +107,7 @@ impl Options {
         }
     }
 
-    /// Returns the least and greatest packet length on this target, in bytes.
+    /// Returns the minimum and maximum packet length for this target, in bytes.
     ///
     /// # Errors
     /// If the greatest length is below the least or above the longest possible packet.
@@ -129,8 +130,8 @@ impl Options {
         )))
     }
 
-    /// Returns the way in which packets arrive on this target. Also returns the condition that it
-    /// adds to results, if any.
+    /// Returns the way in which packets arrive at programs on this target. If this adds a condition
+    /// to results, also returns the condition.
     ///
     /// A kernel can run programs in any environment. A target with rates determines the packet
     /// lengths, and a card also determines the way in which packets arrive.
@@ -173,7 +174,7 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Returns the number of entries in each map that has room for them.
+    /// Returns the number of entries in each map that has room for so many.
     ///
     /// # Errors
     /// If the number is 0, or the target does not estimate times.
@@ -188,7 +189,7 @@ impl Options {
         }
     }
 
-    /// Returns the metric of the search on this target, and its name.
+    /// Returns the metric that the search uses on this target, and its name.
     pub(crate) fn metric(
         &self,
         target: &slowpath_target::Target,

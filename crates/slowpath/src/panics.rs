@@ -1,5 +1,6 @@
-//! Panics of worker threads. A hook keeps them off standard error and stores their location, which
-//! is known even without debug information. The analysis reports them as errors in the result.
+//! Catches panics of worker threads. A hook keeps their messages off standard error and stores
+//! their location, which is known even without debug information. The analysis reports them as
+//! errors in the result.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -10,11 +11,11 @@ use std::thread;
 pub(crate) const WORKER: &str = "slowpath";
 
 thread_local! {
-    /// Location of this thread's last panic: file, line and column.
+    /// Location of the last panic on this thread: file, line and column.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps panics of worker threads off standard error.
+/// Installs a hook that keeps panics of worker threads off standard error.
 pub(crate) fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -29,7 +30,7 @@ pub(crate) fn silence() {
     });
 }
 
-/// Describes a panic caught on this thread in one line: its message and location.
+/// Describes a panic that was caught on this thread in one line: its message and its location.
 pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

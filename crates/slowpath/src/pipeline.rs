@@ -1,4 +1,4 @@
-//! Analysis of one program, from its file to the guarantee.
+//! Analyses one program, from its file to the guarantee.
 
 use crate::error::Error;
 use crate::estimation::{estimation, no_estimate};
@@ -24,10 +24,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Number of paths that a search checks before it also searches for any satisfiable path.
+/// The search checks this many paths before it also looks for any path that some packet takes.
 const CHECKED_ALONE: u64 = 4;
 
-/// Returns a result with the request's names and without bounds, paths or assumptions.
+/// Creates a result that contains the names in a request, but no bounds, paths or assumptions.
 fn empty_result(request: &ProgramRequest) -> ProgramResult {
     let names = frontend::names(request);
     ProgramResult {
@@ -53,7 +53,7 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
     }
 }
 
-/// Returns the report of an analysis that could not start.
+/// Creates the report of an analysis that could not start, for the given reason.
 pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Display) -> Report {
     let mut result = empty_result(request);
     result.error = Some(format!("the analysis could not start: {reason}"));
@@ -68,7 +68,7 @@ fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
     }
 }
 
-/// Analyses one program and sends events; the last event is the result.
+/// Analyses one program and sends events to the caller. The last event is the result.
 pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
     let mut result = empty_result(request);
@@ -93,8 +93,8 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
 }
 
-/// Sets the guarantee and the naive bound of the result to the structural bound, which needs no
-/// unrolling.
+/// Uses the structural bound, which needs no unrolling, as the guarantee and the naive bound of a
+/// result.
 fn apply_structural_bound(
     result: &mut ProgramResult,
     structural: &StructuralBound,
@@ -108,8 +108,8 @@ fn apply_structural_bound(
     result.cuts.extend(structural.cuts.iter().cloned());
 }
 
-/// Reduces an exact guarantee to a bound and removes the paths. `reason` explains why it is
-/// uncertain that a packet takes the slowest path.
+/// Turns an exact guarantee into a bound, and removes the paths from the result. `reason` says why
+/// it is uncertain that some packet takes the slowest path.
 fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
@@ -118,14 +118,14 @@ fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     }
 }
 
-/// Sorts paths by their slowness, slowest first; equally slow paths keep their order.
+/// Sorts paths by how slow they are, slowest first. Paths that are equally slow keep their order.
 fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
     let mut order: Vec<(&Slowness, T)> = slowness.iter().zip(paths).collect();
     order.sort_by(|a, b| b.0.cmp(a.0));
     order.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Adds the source or listing line to an error of the analysis.
+/// Adds the source line, or the line of the listing, to an error of the search.
 fn located(lifted: &Lifted, error: SearchError) -> Error {
     let mut place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
     let about_loops = matches!(
@@ -143,7 +143,7 @@ fn located(lifted: &Lifted, error: SearchError) -> Error {
     Error::Search { place, error, hint }
 }
 
-/// Adds the first instruction without a price, and a hint, to an error about prices.
+/// Converts an error about prices. Adds the first instruction without a price, and a hint.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
     if let TargetError::Unpriced { classes, .. } = &error
@@ -315,7 +315,8 @@ impl Job<'_> {
         }
     }
 
-    /// Searches until `requested` paths are found, no more exist, or the analysis has to stop.
+    /// Searches for paths until `requested` paths are found, no more exist, or the analysis has to
+    /// stop.
     fn search(
         &self,
         search: &mut Search<BitSolver>,

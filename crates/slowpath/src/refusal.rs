@@ -1,4 +1,5 @@
-//! Reasons why a device cannot run a program, as data. `docs/json.md` documents the format.
+//! Describes the reasons why a device cannot run a program, as data. `docs/json.md` documents the
+//! format.
 
 use serde::Serialize;
 use slowpath_nfp::Refusals;
@@ -25,7 +26,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Returns the refusal of a program that cannot be compiled because its meaning is unknown.
+    /// Creates the refusal of a program that cannot be compiled because its meaning is unknown.
     pub(crate) fn not_understood(reason: String) -> Self {
         Refusal {
             instruction: None,
@@ -37,7 +38,7 @@ impl Refusal {
         }
     }
 
-    /// Converts all refusals of the compiler.
+    /// Converts all reasons that the compiler has found.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
             instruction: refusal.slots.first().copied(),

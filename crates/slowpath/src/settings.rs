@@ -1,5 +1,5 @@
-//! Variables that loaders set: configuration of objects by options, and conditions on these
-//! variables that results depend on.
+//! Sets variables of objects, as loaders do, and lists the conditions on such variables that
+//! results depend on.
 
 use crate::object::{Content, ProgramFile};
 use crate::{Error, contents};
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl ProgramFile {
-    /// Returns the file with variables set as in `set` (`NAME=VALUE`, `NAME=any`) and read-only
-    /// data sections filled from `maps`, the text of `--maps`. If a variable has several values,
-    /// the last one counts.
+    /// Returns the file after variables were set as in `set` (`NAME=VALUE`, `NAME=any`). Also fills
+    /// read-only data sections from `maps`, the text of `--maps`. If a variable gets several
+    /// values, the last one counts.
     ///
     /// # Errors
     /// If a variable or map does not exist, or a value does not fit.
@@ -31,7 +31,7 @@ impl ProgramFile {
     }
 }
 
-/// Returns the object with its variables set as in [`ProgramFile::configured`].
+/// Returns the object after its variables were set as in [`ProgramFile::configured`].
 ///
 /// # Errors
 /// The same as [`ProgramFile::configured`].
@@ -62,8 +62,8 @@ pub fn configured(
     Ok(object)
 }
 
-/// Returns the object with each variable of arbitrary value set to the value that the path of a
-/// witness (as JSON) needs.
+/// Returns the object with values for variables that can have any value. Each gets the value that
+/// the path of a witness needs. `witness` is JSON.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
@@ -79,8 +79,8 @@ pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     object
 }
 
-/// Writes the stated values of writable variables into a witness (as JSON). Skips sections for
-/// which the witness has no value.
+/// Adds the values that were stated for writable variables to a witness, which is JSON. Skips
+/// sections about which the witness says nothing.
 pub fn with_stated(object: &Object, witness: &mut Value) {
     for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
         let Some(initial) = map.initial.as_deref() else { continue };
@@ -103,13 +103,13 @@ pub fn with_stated(object: &Object, witness: &mut Value) {
     }
 }
 
-/// Returns true if a variable of the object can have any value.
+/// Returns true if some variable of the object can have any value.
 pub fn has_open(object: &Object) -> bool {
     object.maps.iter().flat_map(|map| &map.stated).any(|stated| stated.value.is_none())
 }
 
-/// Returns the conditions on loader variables that the paths of a program depend on, one sentence
-/// each.
+/// Returns the conditions on variables that a loader sets, as far as the paths of a program depend
+/// on them. There is one sentence for each condition.
 ///
 /// A read-only variable counts if the program can reach an instruction with its address, and a
 /// branch can depend on it. If the dependence of branches cannot be decided, the first condition

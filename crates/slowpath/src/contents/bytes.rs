@@ -1,19 +1,21 @@
-//! Keys and values as bytes, written as hexadecimal digits or as integers in little-endian order.
+//! Parses keys and values of maps, which users write as hexadecimal digits or as integers. Integers
+//! are stored in little-endian order.
 
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
-/// Largest size in bytes of a value that has to be stated as a whole. Users can state pieces of a
-/// larger value.
+/// Values up to this size in bytes must be stated completely. For larger values, users can state
+/// only some pieces.
 pub(crate) const WHOLE: u32 = 256;
 
-/// Formats bytes as two hexadecimal digits each.
+/// Formats each byte as two hexadecimal digits.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses a key or value of `size` bytes. The result can be shorter for a large value, whose other
-/// bytes are zero. An error is the end of a sentence that starts with the name of the key or value.
+/// Parses a key or value of `size` bytes. The result can be shorter if the value is large; all
+/// other bytes are zero. An error is the second part of a sentence that begins with the name of the
+/// key or value.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
@@ -24,8 +26,8 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Parses pieces of a value: hexadecimal digits, by the offset of their first byte. All other bytes
-/// are zero.
+/// Parses pieces of a large value. Each piece consists of hexadecimal digits and is given by the
+/// offset of its first byte. All other bytes are zero.
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
@@ -49,8 +51,8 @@ fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> 
     Ok(whole)
 }
 
-/// Parses two digits per byte, ignoring white space. `--` stands for an irrelevant byte and is read
-/// as zero.
+/// Parses two digits for each byte and skips white space. `--` stands for a byte that does not
+/// matter, and is read as zero.
 fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.len() as u64 != 2 * u64::from(size) {
@@ -73,7 +75,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
 }
 
 fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
-    /// Integers of more than this many bytes are stored as their low 8 bytes.
+    /// Integers that are larger than this many bytes are stored as their low 8 bytes only.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;

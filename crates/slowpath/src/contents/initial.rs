@@ -1,4 +1,5 @@
-//! Initial map content from `--maps FILE`, in the format of a witness, for code that fills maps.
+//! Converts the map content from `--maps FILE` to the format of a witness, for code that fills maps
+//! before a run.
 
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
@@ -9,9 +10,9 @@ use super::bytes::digits;
 use super::{Filler, inner_map, read_for};
 use crate::Error;
 
-/// Returns the content that `--maps` states for the maps of an object, in the format of a witness
-/// with only `maps`. Omits content that only the object can define, such as slots of program
-/// arrays, if `--maps` states the same.
+/// Returns the map content that `--maps` states, as a witness that contains only `maps`. Some
+/// content can only be defined by the object, such as the slots of program arrays. It is left out
+/// if `--maps` states the same.
 ///
 /// # Errors
 /// If the text cannot be read, or states content of a map that only the object can define.
@@ -19,11 +20,11 @@ pub fn initial_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": initial_entries(text, object, Filler::Loader)? }))
 }
 
-/// Returns the content that `--maps` states, for a runner that fills all maps of a program. Unlike
-/// [`initial_maps`], includes content that the kernel leaves to the object. Entries of program
-/// arrays have a `program`. Entries of maps of maps have a `map`, which can be a map of the object.
-/// Entries of bloom filters have only values. Program arrays and maps of maps that `--maps` does
-/// not name have the content from the object.
+/// Returns the map content that `--maps` states, for code that runs a program itself and fills all
+/// its maps. Unlike [`initial_maps`], the result includes content that only the object can define.
+/// Entries of program arrays have a `program`. Entries of maps of maps have a `map`, which can be a
+/// map of the object. Entries of bloom filters have only values. Program arrays and maps of maps
+/// that `--maps` does not name get their content from the object.
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.
@@ -71,19 +72,20 @@ fn initial_entries(
     Ok(maps)
 }
 
-/// Returns true if the map holds programs or maps.
+/// Returns true if the map contains programs or maps.
 fn has_slots(map: &MapDef) -> bool {
     map.kind == MapKind::PROG_ARRAY || map.kind.holds_maps()
 }
 
-/// Converts slots to entries of a program array or a map of maps.
+/// Converts slots to the entries of a program array or a map of maps.
 fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     let what = if map.kind.holds_maps() { "map" } else { "program" };
     let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
     held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
-/// Returns the stated entries of a map; `None` if the object defines the same content.
+/// Returns the entries that `--maps` states for a map. Returns `None` if the object defines the
+/// same content.
 fn stated_entries(
     map: &MapDef,
     content: &MapContent,
@@ -137,7 +139,7 @@ fn stated_entries(
     Ok(Some(entries))
 }
 
-/// Returns the entries of the maps inside a map of maps.
+/// Returns the entries of the maps that a map of maps contains.
 fn inner_entries(
     name: &str,
     content: &MapContent,
@@ -186,11 +188,11 @@ fn inner_entries(
     Ok(entries)
 }
 
-/// Names of the programs or maps in slots, by key; `None` if the object has no program or map of
-/// that number.
+/// Names of the programs or maps in a map's slots, by key. `None` if the object has no program or
+/// map with this number.
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
-/// Returns the slots that the object defines.
+/// Returns the slots of a map as the object defines them.
 fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     let name = |target: &SlotRef| match *target {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
@@ -205,19 +207,19 @@ fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     map.slots.iter().map(|(slot, target)| (key(*slot), name(target))).collect()
 }
 
-/// Returns the slots that `--maps` states.
+/// Returns the slots of a map as `--maps` states them.
 fn stated_slots(content: &MapContent) -> Slots<'_> {
     content.entries.iter().map(|entry| (entry.key.clone(), named_target(entry))).collect()
 }
 
-/// Returns the first key for which the object and `--maps` differ.
+/// Returns a key for which the object and `--maps` state different slots, if there is one.
 fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
     let (defined, stated) = (object_slots(map, object), stated_slots(content));
     let mut keys = defined.keys().chain(stated.keys());
     keys.find(|&key| defined.get(key) != stated.get(key)).map(|key| digits(key))
 }
 
-/// Returns the program or map that an entry names.
+/// Returns the name of the program or map that an entry refers to.
 fn named_target(entry: &MapEntry) -> Option<&str> {
     match &entry.value {
         EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
@@ -225,7 +227,8 @@ fn named_target(entry: &MapEntry) -> Option<&str> {
     }
 }
 
-/// Rejects `others` for a map for which a filler cannot generate additional elements.
+/// Returns an error if `--maps` states `others` for a map in which the filler cannot generate
+/// elements.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
@@ -233,7 +236,7 @@ fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<()
     Ok(())
 }
 
-/// Returns true if a filler can generate elements with unused keys for the type of map.
+/// Returns true if the filler can generate elements with unused keys in a map of this kind.
 fn has_others(kind: MapKind, filler: Filler) -> bool {
     filler.keys(kind) == EntryKeys::Order
         || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
@@ -247,7 +250,7 @@ fn element(entry: &MapEntry, size: u32) -> Value {
     }
 }
 
-/// Returns all bytes of a value; zeros follow the stated bytes.
+/// Returns the complete value of an entry. Bytes that are not stated are zero.
 fn bytes(entry: &MapEntry, size: u32) -> Option<Vec<u8>> {
     match &entry.value {
         EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => {

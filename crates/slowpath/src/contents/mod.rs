@@ -1,4 +1,4 @@
-//! Map content from `--maps FILE`: TOML or JSON, checked against the object.
+//! Reads map content from `--maps FILE`, which is TOML or JSON, and checks it against the object.
 //!
 //! `docs/maps.md` documents the format. The front end applies the content to a program.
 
@@ -26,18 +26,18 @@ pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapC
     read_for(text, object, Filler::Loader)
 }
 
-/// Party that fills the maps.
+/// The program that fills the maps before a run.
 #[derive(Clone, Copy, PartialEq)]
 enum Filler {
-    /// User space, after the object is loaded. Content that only the object can define stays as in
-    /// the object. Analyses assume this filler.
+    /// A loader, which fills maps from user space after the object is loaded. It cannot change
+    /// content that only the object can define. Analyses assume a loader.
     Loader,
-    /// A runner that executes a program itself and can fill all maps.
+    /// Code that runs a program itself and can fill all its maps.
     Runner,
 }
 
 impl Filler {
-    /// Returns the kind of keys that distinguish the entries of a map type.
+    /// Returns the kind of key by which entries of a map are told apart.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
             (Filler::Runner, MapKind::BLOOM_FILTER) => EntryKeys::Order,
@@ -46,7 +46,8 @@ impl Filler {
     }
 }
 
-/// Parses the content that `filler` gives to the maps of `object`, by map name.
+/// Parses the content that `filler` gives to the maps of `object`. The result is sorted by map
+/// name.
 fn read_for(
     text: &str,
     object: &Object,
@@ -72,13 +73,15 @@ fn read_for(
     Ok(contents)
 }
 
-/// Returns the definition of the maps inside a map of maps, if the name has the form `OUTER.inner`.
+/// Returns the definition of the maps that a map of maps contains, if `name` has the form
+/// `OUTER.inner`.
 fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
     let outer = name.strip_suffix(".inner")?;
     object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
-/// Parses the file as a table of maps. An error consists of the line, if known, and a description.
+/// Parses the text as a table of maps. An error has the number of the line, if it is known, and a
+/// description.
 fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
         let Unique(value) =
@@ -156,8 +159,8 @@ fn content(
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }
 
-/// Parses an entry without a key, which describes a map inside a map of maps. Returns the name of
-/// that map and the description.
+/// Parses an entry without a key. Such an entry describes a map that a map of maps contains.
+/// Returns the name of this map, and the description.
 fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;
@@ -182,8 +185,8 @@ fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent
     Ok((name.unwrap_or_default(), content))
 }
 
-/// Returns true if a map of maps can contain a map of this name: a map of the object, or a map that
-/// the object does not define (`OUTER#N`).
+/// Returns true if a map of maps can contain a map with this name. It is a map of the object, or a
+/// map that the object does not define (`OUTER#N`).
 fn is_map(object: &Object, name: &str) -> bool {
     name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
@@ -243,7 +246,7 @@ fn entry(
     Ok(MapEntry { key, value })
 }
 
-/// Checks that the key of an array is a valid index.
+/// Checks that a key is a valid index of an array.
 fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     let index = key
         .iter()
@@ -256,8 +259,8 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the key of a trie. It begins with the length of its prefix in bits, which the kernel
-/// compares with the size of the rest (`trie_update_elem`).
+/// Checks that a key is valid for a trie. It begins with the length of its prefix in bits. The
+/// kernel compares this length with the size of the rest (`trie_update_elem`).
 fn check_prefix(key: &[u8], map: &MapDef) -> Result<(), String> {
     let Some((length, rest)) = key.split_first_chunk::<4>() else { return Ok(()) };
     let (length, most) = (u32::from_le_bytes(*length), 8 * rest.len());

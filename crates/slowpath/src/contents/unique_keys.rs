@@ -1,11 +1,11 @@
-//! JSON without duplicate keys in an object. `serde_json` would silently keep only the last of
-//! them.
+//! Parses JSON and rejects objects that contain a key twice. `serde_json` would silently keep only
+//! the last value.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// A value parsed without duplicate keys.
+/// A JSON value in which no object contains a key twice.
 pub(super) struct Unique(pub Value);
 
 impl<'de> Deserialize<'de> for Unique {

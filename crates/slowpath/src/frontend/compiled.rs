@@ -1,5 +1,5 @@
-//! BPF objects on a SmartNIC: the program is compiled, and the resulting listing is lifted.
-//! Instructions of the listing keep the source lines of their BPF instructions.
+//! Analyses BPF objects on a SmartNIC: compiles the program and lifts the resulting listing. Each
+//! instruction of the listing keeps the source line of its BPF instruction.
 
 use super::compilation::Compilation;
 use super::lifted::{Functions, Lifted, Origins, VerifierLimitScope};
@@ -18,7 +18,7 @@ use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compiles and lifts the program of a request.
+/// Compiles the program that a request names, and lifts the result.
 pub(super) fn lift(
     request: &ProgramRequest,
     packets: (u16, u16),
@@ -75,8 +75,8 @@ pub(super) fn lift(
     })
 }
 
-/// Returns the maps that another core may change between two accesses of a run, derived from the
-/// accesses of the BPF program.
+/// Returns the maps that another core may change between two accesses of a run. They follow from
+/// the memory accesses of the BPF program.
 fn interference(
     request: &ProgramRequest,
     object: &Object,
@@ -93,7 +93,7 @@ fn interference(
     Ok(Interference { maps, ..Interference::default() })
 }
 
-/// Returns the facts about arriving packets, restricted to packets that the device can receive.
+/// Returns the facts about arriving packets. They include the limits of the device.
 fn arrivals(
     program: &ArrivingProgram,
     request: &ProgramRequest,
@@ -113,8 +113,8 @@ fn arrivals(
     Ok(arrivals)
 }
 
-/// Returns the functions of the program. Instructions that the driver adds around the program have
-/// no function name.
+/// Returns the functions of the compiled program. Instructions that the driver adds around the
+/// program belong to no function.
 fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     let mut functions: Functions = vec![(0, None)];
     for (number, slot) in (0u32..).zip(origins) {
@@ -127,7 +127,7 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     functions
 }
 
-/// Returns the memory layout, with the array map if it is in the card's memory.
+/// Describes the memory of the compiled program. An array map can be in the card's memory.
 fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);
@@ -166,7 +166,7 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
     }
 }
 
-/// Writes known content of the array into the card's memory.
+/// Puts the known content of the array map into the card's memory.
 fn content(
     contents: &BTreeMap<String, MapContent>,
     object: &Object,

@@ -1,74 +1,75 @@
-//! Output of all front ends: a program and the origins of its instructions.
+//! The result of all front ends: a lifted program, and where its instructions come from.
 
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
-/// Origins of instructions, by instruction number.
+/// Where the instructions of a program come from, by instruction number.
 pub(super) enum Origins {
-    /// Line numbers of the listing.
+    /// For a listing, the number of each instruction's line.
     Listing(Vec<u32>),
-    /// Source lines, if known.
+    /// For a BPF program, the source line of each instruction, if it is known.
     Source(Vec<Option<LineInfo>>),
 }
 
-/// Scope of the verifier's limit on instructions, for programs that it accepts.
+/// The part of a run to which the verifier's limit on instructions applies, for programs that the
+/// verifier accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VerifierLimitScope {
-    /// No scope: the kernel does not verify the program, or its loops may contain iterators.
+    /// No part: the kernel does not verify the program, or its loops may contain iterators.
     Nothing,
-    /// Each execution of a loop from entry to exit, for loops without callbacks and budgets of the
-    /// kernel.
+    /// Each time a loop runs, from its entry to its exit. The loops use neither callbacks nor the
+    /// kernel's loop budgets.
     Loops,
-    /// The whole run: the program has no tail calls, separately verified functions, callbacks or
-    /// budgets.
+    /// The whole run. The program has no tail calls, separately verified functions, callbacks or
+    /// loop budgets.
     Run,
 }
 
-/// A lifted program and the origins of its instructions.
+/// A lifted program, and where its instructions come from.
 pub(crate) struct Lifted {
     pub program: Program,
-    /// Correspondence between memory and maps.
+    /// Relation between the program's memory and its maps.
     pub layout: Option<Layout>,
-    /// The instructions as executed by a CPU, for targets that execute BPF instructions directly.
+    /// The instructions that a CPU executes, for targets that run BPF instructions directly.
     pub code: Option<Code>,
-    /// The scope of the limit of the kernel's verifier.
+    /// The part of a run to which the limit of the kernel's verifier applies.
     pub verifier_limit_scope: VerifierLimitScope,
-    /// Remarks that are not conditions of a guarantee, one sentence each.
+    /// Remarks for the user, one sentence each. They do not restrict the guarantee.
     pub notes: Vec<String>,
-    /// Reason outside of the program why it is uncertain that any packet takes a given path. The
-    /// guarantee still holds, but the true worst case may be better.
+    /// Reason why it is uncertain that some packet takes a given path. The reason lies outside the
+    /// program. The guarantee still holds, but the slowest packet may be faster than it.
     pub inexact_reason: Option<String>,
-    /// Maps that other CPUs can change between two accesses of a run.
+    /// Maps that other CPUs may change between two accesses of a run.
     pub interference: Interference,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
-    /// The chain members that instructions belong to; empty for a single program.
+    /// The programs of a chain, and their instructions. Empty for a single program.
     pub(super) members: Members,
 }
 
-/// Consecutive instructions of a chain member: the instructions of the member's own program, or of
-/// a program that its tail calls reach.
+/// Consecutive instructions that belong to one program of a chain. They are those of the program
+/// itself, or of a program that its tail calls reach.
 pub(super) struct Member {
     /// Number of the first instruction.
     pub first: u32,
     /// Name of the member.
     pub name: String,
-    /// True if packets arrive at the first instruction.
+    /// True if packets arrive at the first of these instructions.
     pub start: bool,
 }
 
-/// Members in the order of their instructions.
+/// The programs of a chain, in the order of their instructions.
 pub(super) type Members = Vec<Member>;
 
-/// Functions of a program in order: the number of the first instruction of each, and its name. An
-/// entry without a name ends the function before it.
+/// The functions of a program, in order. Each has the number of its first instruction and its name.
+/// An entry without a name only ends the function before it.
 pub(super) type Functions = Vec<(u32, Option<String>)>;
 
 impl Lifted {
-    /// Returns the location of an instruction for messages, `line N: ` or `FILE:LINE: `; empty if
-    /// not known.
+    /// Returns the place of an instruction for messages: `line N: ` or `FILE:LINE: `. Returns an
+    /// empty text if it is not known.
     pub fn place(&self, insn: u32) -> String {
         match &self.origins {
             Origins::Listing(lines) => {
@@ -96,19 +97,20 @@ impl Lifted {
         self.functions.get(after.checked_sub(1)?)?.1.as_deref()
     }
 
-    /// Returns the name of the chain member that contains an instruction.
+    /// Returns the name of the chain's program that contains an instruction.
     pub fn member(&self, insn: u32) -> Option<&str> {
         let after = self.members.partition_point(|member| member.first <= insn);
         Some(&self.members.get(after.checked_sub(1)?)?.name)
     }
 
-    /// Returns the first instruction and the name of each chain member that can run.
+    /// Lists the programs of a chain that can run. Each has the number of its first instruction and
+    /// its name.
     pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
         let starts = self.members.iter().filter(|member| member.start);
         starts.map(|member| (member.first, member.name.as_str()))
     }
 
-    /// Returns the first instruction with work of a cost class.
+    /// Returns the first instruction that has a cost in this cost class.
     pub fn first_of_class(&self, class: &str) -> Option<u32> {
         let classes = &self.program.cost_classes;
         let class = classes.iter().position(|name| name == class)?;

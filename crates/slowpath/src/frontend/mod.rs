@@ -1,5 +1,5 @@
-//! Selection of the front end for a file. Listings and objects are lifted. Objects for the card are
-//! compiled, and the resulting listings are lifted.
+//! Chooses the front end for a file. Listings and objects are lifted. Objects for the card are
+//! first compiled, and then the resulting listings are lifted.
 
 mod compilation;
 mod compiled;
@@ -19,15 +19,15 @@ use slowpath_bpf::lift::Receive;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
-/// Names of a program that are known before the analysis.
+/// The names of a program, which are known before it is analysed.
 pub(crate) struct ProgramNames {
     pub name: String,
     pub section: Option<String>,
-    /// Program type, according to the section.
+    /// Type of the program, according to its section.
     pub kind: Option<String>,
 }
 
-/// Returns the names of the program of a request.
+/// Returns the names of the program in a request.
 pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
     let chain = request.object.as_chain().map(|chain| &chain.name);
     let own_name = chain.or_else(|| Some(&request.object.as_arriving()?.name));
@@ -43,7 +43,7 @@ pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
     }
 }
 
-/// Lifts the program of a request, for packets that arrive as `receive` describes.
+/// Lifts the program that a request names. Packets arrive as `receive` describes.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,
@@ -79,7 +79,7 @@ pub(crate) fn lift(
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }
 
-/// Returns a file name without folder and extension.
+/// Returns the name of a file without its folder and extension.
 fn file_stem(file: &str) -> String {
     let path = std::path::Path::new(file);
     path.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())

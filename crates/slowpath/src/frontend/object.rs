@@ -1,4 +1,4 @@
-//! BPF objects: selection and lifting of their programs.
+//! Finds and lifts the programs of BPF objects.
 
 use super::lifted::{Functions, Lifted, Member, Members, Origins, VerifierLimitScope};
 use super::packet_facts_check::restrict_to_facts;
@@ -14,7 +14,7 @@ use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the program of a request.
+/// Returns the program that a request names.
 pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
     let entry = request.object.bpf()?.programs.get(request.program).cloned();
     entry.ok_or_else(|| missing(request.program))
@@ -41,8 +41,8 @@ pub(crate) fn lift(
     lift_interleaved(request, object, receive, false, stop)
 }
 
-/// Lifts the program like `lift`. With `interleaved`, other CPUs change shared maps between
-/// accesses.
+/// Lifts the program like `lift`. If `interleaved` is true, other CPUs can change shared maps
+/// between the accesses of the program.
 pub(crate) fn lift_interleaved(
     request: &ProgramRequest,
     object: &Object,
@@ -93,7 +93,7 @@ pub(crate) fn lift_interleaved(
     })
 }
 
-/// Returns the scope of the limit of the kernel's verifier.
+/// Finds the part of a run to which the limit of the kernel's verifier applies.
 fn verifier_limit_scope(
     linked: &BpfProgram,
     code: &[Insn],
@@ -121,7 +121,7 @@ fn verifier_limit_scope(
     }
 }
 
-/// Returns the reasons why kernels do not load a program, as far as the object shows them.
+/// Returns reasons why no kernel loads a program, as far as the object shows them.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
     let none = stack.refused.iter().map(|reason| format!("no kernel loads this program: {reason}"));
@@ -131,8 +131,8 @@ fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     none.chain(some).collect()
 }
 
-/// Returns the least and greatest length of the packets for which facts hold, among packets of the
-/// lengths `received` that the device receives.
+/// Returns the minimum and maximum length of packets for which facts hold. `received` is the range
+/// of lengths that the device receives.
 fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Error> {
     let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
         let (least, greatest) = (facts.min_length, facts.max_length);
@@ -142,7 +142,8 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
     Ok((both.min_length, both.max_length))
 }
 
-/// Returns the functions of all programs. In a chain, their names start with the chain member.
+/// Returns the functions of all programs. If the programs form a chain, each name starts with the
+/// name of its program.
 fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize) -> Functions {
     let named = placed.iter().flat_map(|placed| {
         let member = chain.and_then(|chain| member_of(placed, chain));
@@ -154,7 +155,7 @@ fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize)
     named.chain([(end as u32, None)]).collect()
 }
 
-/// Returns the chain members that programs belong to.
+/// Finds the programs of a chain to which the placed programs belong.
 fn members(placed: &[PlacedProgram], chain: &ProgramChain) -> Members {
     let place = |placed: &PlacedProgram| {
         let member = member_of(placed, chain)?;
@@ -171,7 +172,7 @@ fn member_of<'a>(placed: &PlacedProgram, chain: &'a ProgramChain) -> Option<&'a 
     chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
-/// Returns the content of maps that the request states, by map name.
+/// Returns the map content that a request states, by map name.
 pub(super) fn stated_contents(
     request: &ProgramRequest,
     object: &Object,
@@ -180,7 +181,7 @@ pub(super) fn stated_contents(
     text.map_or_else(|| Ok(BTreeMap::new()), |text| map_contents(text, object))
 }
 
-/// Returns the options of the front end for a request.
+/// Returns the options for lifting that follow from a request.
 fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Error> {
     let mut contents = stated_contents(request, object)?;
     let assumed_helpers = match &request.options.assume {

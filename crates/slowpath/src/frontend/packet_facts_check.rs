@@ -1,5 +1,5 @@
-//! Restriction of a program to packets for which facts hold. A check before the first instruction,
-//! without cost, makes runs with other packets impossible.
+//! Restricts a program to packets for which certain facts hold. A check before the first
+//! instruction costs nothing and makes runs with other packets impossible.
 //!
 //! Facts about bytes do not restrict packets that are too short to have these bytes.
 
@@ -8,8 +8,8 @@ use slowpath_ir::{
     Operand, PacketFacts, Program, RegionKind, Terminator,
 };
 
-/// Adds the check of `facts` before the first instruction of a program. The front end has already
-/// limited the packet length.
+/// Adds the check of `facts` at the start of a program. The front end has already limited the
+/// packet length.
 pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
@@ -43,18 +43,18 @@ pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     debug_assert_eq!(program.validate(), Ok(()));
 }
 
-/// The packet at the start of the program, with the emitter for the check.
+/// The packet at the start of the program, and the emitter of the check.
 struct Packet<'a> {
     emit: BlockBuilder<'a>,
     /// Address of the packet's first byte.
     base: Operand,
-    /// Input with the packet's length, and the width of that input in bits.
+    /// The input that contains the packet's length, and its width in bits.
     length: (InputId, u8),
     facts: &'a PacketFacts,
 }
 
 impl Packet<'_> {
-    /// Emits the condition that all facts hold.
+    /// Emits code that checks all facts. Returns a condition that is true if they hold.
     fn all(&mut self) -> Operand {
         let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self.facts;
         let mut all = Operand::constant(1, 1);
@@ -84,7 +84,8 @@ impl Packet<'_> {
         all
     }
 
-    /// Emits `all && condition`, where `condition` counts only for packets with a byte at `offset`.
+    /// Emits `all && condition`. For packets that are too short to have a byte at `offset`,
+    /// `condition` is ignored.
     fn and_if_present(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {
@@ -102,7 +103,7 @@ impl Packet<'_> {
         self.emit.binary(BinaryOp::And, all, condition)
     }
 
-    /// Emits the value of a field, in network byte order.
+    /// Emits code that loads the value of a field, in network byte order.
     fn field(&mut self, field: Field) -> Operand {
         let mut value = self.load(field.offset);
         for byte in 1..field.bytes {
@@ -112,7 +113,7 @@ impl Packet<'_> {
         value
     }
 
-    /// Emits a load of a byte.
+    /// Emits code that loads a byte.
     fn load(&mut self, offset: u16) -> Operand {
         let width = self.emit.width(self.base);
         let offset = Operand::constant(width, offset.into());

@@ -1,10 +1,10 @@
-//! Conversion of costs to amounts by component name.
+//! Converts the cost of a path to amounts, by the name of the component.
 
 use crate::result::Amount;
 use indexmap::IndexMap;
 use slowpath_target::{CostVector, Target};
 
-/// Converts a cost to cycles or counts by component.
+/// Converts a cost to the cycles or the count of each component.
 pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
     let component = |(index, &ticks): (usize, &u64)| {
         let cycles = target.cycles(index, ticks);
@@ -15,7 +15,7 @@ pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amou
     cost.as_slice().iter().enumerate().map(component).collect()
 }
 
-/// Converts a cost to counts by component, for targets that count.
+/// Converts a cost to the count of each component, for targets that count.
 pub(super) fn counts(target: &Target, cost: &CostVector) -> IndexMap<String, u64> {
     let named = |(index, &count): (usize, &u64)| (target.component_name(index).to_owned(), count);
     cost.as_slice().iter().enumerate().map(named).collect()

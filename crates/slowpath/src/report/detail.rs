@@ -1,4 +1,4 @@
-//! Details of a path for human reports: its instructions in order.
+//! Creates the details of a path that human reports show, such as its instructions in order.
 
 use super::lines;
 use crate::frontend::Lifted;

@@ -1,4 +1,5 @@
-//! Estimated times of paths on a machine. They are not guarantees, and reports call them estimates.
+//! Estimates the times of paths on a machine. Estimates are not guarantees, and reports name them
+//! as estimates.
 
 use super::lines;
 use crate::frontend::Lifted;
@@ -9,31 +10,31 @@ use slowpath_search::Unrolled;
 use slowpath_target::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of the estimated time in tables of costs.
+/// Column name of the estimated time in tables of costs.
 const NS: &str = "ns";
 
-/// Inputs for estimating the times of paths.
+/// Everything that is needed to estimate the times of paths.
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Number of entries in each map that has room for them. 0 stands for only the entries that a
-    /// path needs.
+    /// Number of entries in each map that has room for so many. 0 means that a map has only the
+    /// entries that a path needs.
     pub entries: u64,
 }
 
 /// A path with its estimated time.
 pub(crate) struct Estimated {
-    /// Estimated time and derived values, as printed.
+    /// The estimated time, with values that are computed from it, as reports show it.
     pub estimate: PathEstimate,
     /// Estimated time in picoseconds, for comparisons.
     pub picoseconds: u64,
     flow: Flow,
     insns: Vec<u32>,
-    /// Calls without a measurement.
+    /// Calls whose time was not measured.
     unknown: BTreeSet<String>,
-    /// Calls whose time may grow with the number of entries, without a model of the growth.
+    /// Calls whose time may grow with the number of entries, although no model describes this.
     unmodelled_growth: BTreeSet<String>,
-    /// Calls on maps whose number of entries is outside of the measured range, with that range.
+    /// Calls on maps with more or fewer entries than were measured, each with the measured range.
     outside_measured_range: BTreeSet<(String, (u64, u64))>,
 }
 
@@ -88,7 +89,7 @@ impl Estimated {
         }
     }
 
-    /// Returns the assumptions of the estimate, one sentence each.
+    /// Returns the assumptions on which the estimate depends, one sentence each.
     pub fn assumptions(&self, estimator: &Estimator<'_>) -> Vec<String> {
         let timing = estimator.timing;
         let about = ns(timing.picoseconds(timing.unknown_call));
@@ -104,8 +105,8 @@ impl Estimated {
         unknown.chain(flat).chain(outside).collect()
     }
 
-    /// Adds the times of instructions, source lines and programs of a chain to the profile of the
-    /// path.
+    /// Adds estimated times to the profile of the path: for its instructions, source lines, and
+    /// programs of a chain.
     pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
         for (&insn, &part) in self.insns.iter().zip(&self.flow.parts) {
@@ -144,7 +145,7 @@ impl Estimated {
     }
 }
 
-/// Formats a call for messages.
+/// Formats a call of a helper for messages.
 fn of_helper(call: &Call) -> String {
     let mut name = format!("bpf_{}", call.helper());
     if let Some(map) = call.map_type() {

@@ -1,4 +1,5 @@
-//! Paths as source lines, in order, with the number of executed instructions of each line.
+//! Lists the source lines of a path in order, with the number of instructions that each line
+//! executes.
 
 use crate::frontend::Lifted;
 use crate::result::{Line, Stretch};
@@ -7,8 +8,9 @@ use slowpath_ir::CostEvent;
 use slowpath_search::Unrolled;
 use std::collections::HashMap;
 
-/// Returns the lines of a path in the order of their first instructions, and the path as stretches
-/// of one line each. Both are empty if no instruction of the path has a source line.
+/// Returns the source lines of a path in the order of their first instructions. Also divides the
+/// path into stretches, each of which belongs to one line. Both lists are empty if no instruction
+/// of the path has a source line.
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,
@@ -48,7 +50,7 @@ pub(super) fn of_path(
     (lines, stretches)
 }
 
-/// Returns the cost events of a path in order, one for each executed instruction.
+/// Lists the cost events of a path in order. There is one event for each executed instruction.
 pub(crate) fn events<'a>(
     unrolled: &'a Unrolled,
     path: &'a [ArcId],

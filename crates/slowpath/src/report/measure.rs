@@ -1,4 +1,4 @@
-//! Conversion of the search's bounds and paths to the types of the report.
+//! Converts bounds and paths of the search to the types of reports.
 
 use super::costs::{costs, counts};
 use super::{lines, rates};
@@ -8,7 +8,7 @@ use slowpath_exec::NodeId;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostVector, Target, TargetKind};
 
-/// Parameters of the conversion to the report.
+/// Everything that is needed to convert bounds and paths to the types of reports.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     pub target: &'a Target,
@@ -18,7 +18,7 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// Returns the bound of paths with this cost and packet size.
+    /// Returns the bound for paths that have this cost, and packets that have this size.
     pub fn bound(&self, cost: &CostVector, size: u32) -> Bound {
         match self.target.kind {
             TargetKind::Rates => {
@@ -62,7 +62,8 @@ impl Measure<'_> {
         value.unwrap_or_default()
     }
 
-    /// Returns the bound for packets of any size if no run costs more than `cost` on any component.
+    /// Returns a bound for packets of any size, if the cost of no run exceeds `cost` in any
+    /// component.
     pub fn any_packet(&self, cost: &CostVector) -> Bound {
         self.bound(cost, self.least_size)
     }
@@ -75,15 +76,15 @@ impl Measure<'_> {
         }
     }
 
-    /// Reduces a bound to a later, exact guarantee if it is above. A fixed limit can be the cause:
-    /// the guarantee's packets are larger, and the line carries fewer of them.
+    /// Lowers a bound to the exact guarantee if it is above it. This can happen because of a fixed
+    /// limit: the packets of the guarantee are larger, so the line carries fewer of them.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
             *bound = guarantee.clone().into_bound();
         }
     }
 
-    /// Converts a satisfiable path for the report.
+    /// Converts a path that some packet takes.
     pub fn path(
         &self,
         lifted: &Lifted,

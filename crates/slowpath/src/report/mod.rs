@@ -1,4 +1,4 @@
-//! Conversion of the search's findings to results in the report.
+//! Converts the findings of the search to results in the report.
 
 mod costs;
 mod detail;

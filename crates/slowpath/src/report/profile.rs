@@ -1,4 +1,4 @@
-//! Breakdown of a path's cost by instructions and source lines.
+//! Divides the cost of a path among its instructions and source lines.
 //!
 //! Prices come from the cost automaton, event by event in the order of the path, so the price of an
 //! instruction depends on its position. For example, a branch waits for condition codes, and a
@@ -18,7 +18,7 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// Number and total cost of the executions of an instruction or of a program.
+/// How often an instruction or a program is executed, and the total cost of these executions.
 #[derive(Clone)]
 struct Share {
     runs: u64,
@@ -26,7 +26,7 @@ struct Share {
 }
 
 impl Share {
-    /// Adds an execution.
+    /// Adds one execution, with its cost.
     fn add(&mut self, price: CostVector) {
         self.runs += 1;
         self.cost += price;
@@ -34,7 +34,7 @@ impl Share {
 }
 
 impl Measure<'_> {
-    /// Returns the breakdown of a path's cost by instructions and source lines.
+    /// Divides the cost of a path among its instructions and source lines.
     ///
     /// # Errors
     /// If the parts do not add up to `cost`, which is a defect.
@@ -92,10 +92,10 @@ impl Measure<'_> {
     }
 }
 
-/// Function, file and line number of a source line.
+/// Identifies a source line by its function, file and line number.
 type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
-/// Source lines with their costs, in the order of their first instructions.
+/// The source lines of a path with their costs. They are in the order of their first instructions.
 struct Table<'a> {
     measure: &'a Measure<'a>,
     lifted: &'a Lifted,
@@ -104,7 +104,8 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Charges an instruction to its source line. Returns the line's index, if the line is known.
+    /// Adds the cost of an instruction to its source line. Returns the index of the line, if the
+    /// line is known.
     fn add(&mut self, insn: u32, share: &Share) -> Option<usize> {
         let info = self.lifted.line(insn)?;
         let function = self.lifted.function(insn);
@@ -135,7 +136,8 @@ impl Table<'_> {
     }
 }
 
-/// Returns all instructions of the program, on a path or not, with their source lines.
+/// Lists all instructions of the program with their source lines, whether a path executes them or
+/// not.
 pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
     let insns = lifted.program.insns.iter().enumerate();
     let written = insns.filter(|(_, insn)| !insn.text.is_empty());

@@ -1,21 +1,22 @@
-//! Bounds on targets with rates.
+//! Computes bounds for targets that have rates.
 
 use crate::result::{Bound, Verdict};
 use slowpath_search::Metric;
 use slowpath_target::{CostVector, Rate, ResourceRate, Target};
 
-/// Returns a rate as a number; `None` if it is infinite.
+/// Converts a rate to a number. Returns `None` if the rate is infinite.
 fn number(rate: Rate) -> Option<f64> {
     (!rate.is_infinite()).then(|| rate.as_f64())
 }
 
-/// Returns the slowest component or fixed limit.
+/// Returns the component or fixed limit with the lowest rate.
 fn slowest(rates: &[ResourceRate]) -> (String, Rate) {
     let least = rates.iter().min_by_key(|resource| resource.rate);
     least.map_or(("none".to_owned(), Rate::infinite()), |r| (r.name.clone(), r.rate))
 }
 
-/// Returns the throughput of paths with this cost and packet size, capped by the fixed limits.
+/// Returns the throughput of paths that have this cost, for packets of this size. Fixed limits of
+/// the device also limit it.
 ///
 /// For bit rates, the fixed limits at the smallest packet size apply too, because no program makes
 /// the device receive more packets.

@@ -1,4 +1,4 @@
-//! Compares the emitted check of facts with the definition of facts.
+//! Tests that the emitted check accepts exactly the packets for which the facts hold.
 
 use super::*;
 use slowpath_exec::concrete::{self, Environment};
@@ -55,7 +55,7 @@ fn nothing() -> Program {
     }
 }
 
-/// Pseudo-random numbers (Marsaglia 2003, "Xorshift RNGs").
+/// Generates pseudo-random numbers (Marsaglia 2003, "Xorshift RNGs").
 struct Numbers(u64);
 
 impl Numbers {
@@ -70,7 +70,7 @@ impl Numbers {
         Field { offset: self.below(10) as u16, bytes: 1 + self.below(4) as u8 }
     }
 
-    /// Returns bytes with few different values, so that facts often hold.
+    /// Returns a packet whose bytes have only a few different values, so that facts often hold.
     fn packet(&mut self, least: u16) -> Vec<u8> {
         let length = u64::from(least) + self.below(u64::from(MOST - least) + 1);
         (0..length).map(|_| self.below(2) as u8).collect()
