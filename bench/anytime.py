@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 class Trace(NamedTuple):
-    """Figures of one analysis."""
+    """Times and bounds of one analysis."""
 
     first: float  # seconds until the first bound
     total: float  # seconds until the end
@@ -33,7 +33,7 @@ class Trace(NamedTuple):
 
 
 def read(text: bytes) -> Trace | None:
-    """Read the output of trace.py; return None without a bound."""
+    """Read the output of trace.py. Return None if the analysis found no bound."""
     trace = json.loads(text)
     bounds = trace["bounds"]
     if not bounds:
@@ -45,7 +45,7 @@ def read(text: bytes) -> Trace | None:
 
 
 def rows(python: Path, programs: list[Program], repeat: int, options: list[str]) -> list[Row]:
-    """Return the figures of programs with bounds, from the run of median duration."""
+    """Return the figures of each program that has a bound, from the run of median duration."""
     script = Path(__file__).with_name("trace.py")
     traces: dict[Program, list[Trace]] = {program: [] for program in programs}
     for _ in range(repeat):

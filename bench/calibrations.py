@@ -34,7 +34,7 @@ TARGET = "linux-xdp.toml"
 
 
 class Compared(NamedTuple):
-    """A value of both runs."""
+    """A value that two calibrations have both determined."""
 
     name: str
     one: float
@@ -43,7 +43,7 @@ class Compared(NamedTuple):
 
     @property
     def agree(self) -> bool:
-        """Return true if the difference is within what chance allows."""
+        """Return true if both values differ by no more than chance explains."""
         return abs(self.one - self.other) <= self.allowed
 
     def line(self) -> str:
@@ -161,7 +161,7 @@ def numbers(table: dict[str, object], before: str = "") -> Iterator[tuple[str, f
 
 
 def print_differences(one: dict[str, float], other: dict[str, float]) -> None:
-    """Print the number of parameters by difference, and the parameters that differ most."""
+    """Print how many parameters differ by how much, and the parameters that differ most."""
     apart = {
         key: abs(one[key] - other[key]) / (max(abs(one[key]), abs(other[key])) or 1.0)
         for key in one.keys() & other.keys()

@@ -27,7 +27,7 @@ FOLDER = ROOT / "docs/chains"
 
 
 class Renewal:
-    """Functions that renew the sections, and their options."""
+    """Renews sections of the page, with the functions that compute them and their options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

@@ -28,7 +28,7 @@ STYLE = (
 
 
 def graphs_of(file: str) -> tuple[list[str], Graphs]:
-    """Return the programs of a chain, and the graphs of the rewritten ones."""
+    """Return the names of a chain's programs, and the graphs of those that were rewritten."""
     loaded = load_chain(file, Clang((), SECONDS, memory_bytes=None))
     subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
     rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
@@ -40,13 +40,13 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
 
 
 def drawn(flow: Flow, words: str) -> str:
-    """Return a picture as the text of an SVG file."""
+    """Return a drawing of a graph as the text of an SVG file."""
     plain = [box._replace(words="") for box in flow.boxes]
     return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
 
 
 def main() -> None:
-    """Draw the graphs before and after rewriting."""
+    """Draw the graphs of all rewritten programs, before and after."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("chain", nargs="?", default=str(ROOT / "examples/chain/chain.yaml"))
     parser.add_argument("--folder", type=Path, default=ROOT / "docs/chains")

@@ -37,15 +37,17 @@ _HEAD = """#include <click/element.hh>
 #define EXPORT_ELEMENT(name)
 """
 _TAIL = '#pragma pop_macro("EXPORT_ELEMENT")\n'
-"""Lines around required sources, so that only the own element of a source is exported."""
+"""Lines that surround required sources, so that only the element of the examined source is
+exported.
+"""
 _OURS = ("AddressInfo", "AlignmentInfo", "ScheduleInfo")
-"""Elements of Click that our headers provide."""
+"""Elements of Click that our own headers define."""
 _WAYS = ("push", "simple_action", "pull")
 _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+)'|'([^']+)'")
 
 
 class Wish(NamedTuple):
-    """Settings for the run of an element."""
+    """Settings with which an element runs."""
 
     entry: str
     config: str
@@ -75,7 +77,7 @@ def main() -> None:
 
 
 def examined(elements: Path, traffic: Path, only: str) -> Iterator[dict[str, object]]:
-    """Yield a row for each source, with its result."""
+    """Yield a row for each source, with the result of compiling and running it."""
     folders = (HERE / "folders.txt").read_text().split()
     sources = [one for name in folders for one in sorted((elements / name).glob("*.cc"))]
     providers = _providers(elements, sources)
@@ -101,7 +103,7 @@ def _run(
     flags: tuple[str, ...],
     traffic: Path,
 ) -> dict[str, object]:
-    """Run packets through the first exported class that takes them; return the result."""
+    """Run packets through the first exported class that accepts them, and return the result."""
     stopped = "exports no element"
     every = _EXPORTED.findall(source.read_text(errors="replace"))
     alone = len(every) == 1 and not needed
@@ -130,7 +132,7 @@ def _run(
 
 
 def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
-    """Return methods that may take packets, of the class or of its possible base classes."""
+    """Return the methods that may receive packets. They belong to the class or to a base class."""
     if alone:
         return [None]
     others = [
@@ -143,7 +145,7 @@ def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]
 
 
 def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
-    """Return the source of each class, and of each other name that a source provides."""
+    """Return the source of each class, and of every other name that sources say they provide."""
     every = [*sources, *elements.glob("simple/*.cc"), *elements.glob("userlevel/*.cc")]
     return {
         name: source
@@ -155,7 +157,7 @@ def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
 
 
 def _needed(source: Path, providers: dict[str, Path]) -> list[Path]:
-    """Return the sources that a source requires; each follows those that it requires itself."""
+    """Return the sources that a source requires; each follows the sources that it requires."""
     found, begun = list[Path](), {source}
 
     def add(one: Path) -> None:
@@ -180,7 +182,7 @@ def _wishes() -> dict[str, Wish]:
 
 
 def figures(rows: list[dict[str, object]]) -> Iterator[str]:
-    """Yield counts by folder, first missing names of sources, and reasons of stopped runs."""
+    """Yield counts by folder, first missing names of sources, and reasons why runs stopped."""
     folders = dict.fromkeys(str(row["source"]).partition("/")[0] for row in rows)
     yield "| folder | sources | compile | run |\n|---|---|---|---|"
     for name in [*folders, "all"]:

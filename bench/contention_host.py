@@ -69,11 +69,11 @@ processor had other load. The last attempt counts."""
 PREDICTORS = ("slowpath", "told", "slomo", "sum", "min", "constant")
 
 INTERVALS = ("slowpath", "told")
-"""Predictors that have intervals."""
+"""Names of the predictors that also give intervals."""
 
 
 def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
-    """Return the description of a profile, for `slowpath contention profile`."""
+    """Return the description of a profile as `slowpath contention profile` reads it."""
     if name in PROGRAMS:
         program, flows = PROGRAMS[name]
         return (
@@ -94,7 +94,10 @@ def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Profile all missing functions, one after the other, and those with much noise again."""
+    """Profile all functions that have no profile yet.
+
+    Profile functions again if the noise was high.
+    """
     each = -(-given.mixes // len(NAMES))
     given.folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
@@ -110,12 +113,18 @@ def measure(given: argparse.Namespace) -> None:
 
 
 def noise_floor(folder: Path) -> float:
-    """Return the noise floor of a profile: the standard deviation of repetitions, as a share."""
+    """Return the noise floor of a profile.
+
+    This is the relative standard deviation of repetitions.
+    """
     return float(json.loads((folder / "profile.json").read_text())["noise"]["spread"])
 
 
 def configurations(table: Table) -> list[set[tuple[str, str]]]:
-    """Return the competitors of each mix: `mem-bench`, and a client by quarters of match ratio."""
+    """Return the competitors in each mix.
+
+    These are `mem-bench` settings, and a client by quarters of its match ratio.
+    """
     found = []
     for row in table.rows:
         has = set()
@@ -128,14 +137,14 @@ def configurations(table: Table) -> list[set[tuple[str, str]]]:
 
 
 def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
-    """Divide the configurations into folds."""
+    """Divide the competitor configurations into parts, each of which is held out once."""
     known = sorted(set().union(*configurations(mixes)))
     order = np.random.default_rng(0).permutation(len(known))
     return [{known[at] for at in order[fold::FOLDS]} for fold in range(FOLDS)]
 
 
 def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
-    """Return some rows of a profile."""
+    """Return a profile that contains only some of the rows."""
     return profile._replace(
         rows=tuple(row for row, keep in zip(profile.rows, kept, strict=True) if keep),
         columns={name: values[kept] for name, values in profile.columns.items()},
@@ -211,7 +220,7 @@ def accelerator_alone(folder: Path, name: str) -> list[float]:
 
 
 def show(found: Sequence[Mapping[str, object]], title: str) -> None:
-    """Print a line of the table."""
+    """Print a line of the table of errors."""
     if not found:
         return
     errors = {key: np.array([float(str(one[key])) for one in found]) for key in PREDICTORS}

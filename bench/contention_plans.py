@@ -42,7 +42,7 @@ _KEYS = {
 
 
 def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes: int) -> Path:
-    """Return the folder of a profile; measure it unless it exists."""
+    """Return the folder of a profile. Measure the profile if the folder does not exist."""
     place = folder / f"{given.function}.{plan}.{seed}"
     if not given.evaluate:
         text = description(given.function, mixes, given.pairs, given.block_ms)
@@ -61,7 +61,7 @@ def model_of(place: Path, recipe: str | None) -> FunctionModel:
 
 
 def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
-    """Return errors and coverage of a model on the rows of another profile, in %."""
+    """Return a model's errors on the rows of another profile, and its intervals' coverage, in %."""
     rows = Query("tests", tests.rows, tests.columns, None, None)
     predicted = predict(model, rows, CONFIDENCE)
     errors = np.abs(predicted.throughput / tests.throughput - 1)

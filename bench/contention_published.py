@@ -33,7 +33,7 @@ MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 
 
 def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
-    """Print the errors of recipes, and for None of the selection among them."""
+    """Print the errors of each recipe. None stands for selecting a recipe on the training rows."""
     profile = read_memory(files)
     first = len(read_memory(files[:1]).rows)
     print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
@@ -58,7 +58,7 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
 
 
 def transfer(folder: Path) -> None:
-    """Print the errors of models of one file on the other."""
+    """Print the errors of models that were trained on one file and predict the other."""
     one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
     chosen = select(one).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")

@@ -45,7 +45,7 @@ Maker = Callable[[], str]
 
 
 class Tables:
-    """Makers of tables; models are trained once for all tables."""
+    """Computes the tables of the paper. Models are trained once for all tables."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

@@ -40,7 +40,10 @@ def main() -> None:
 def commands(
     tables: Sequence[str], traffic: str, folder: Path
 ) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """Return the commands in order; the later ones read the model that the first one writes."""
+    """Return the commands to be measured, in order.
+
+    The later ones read the model that the first writes.
+    """
     model = str(folder / "model.json")
     return [
         ("train", ("train", *tables, "-o", model)),
@@ -50,7 +53,7 @@ def commands(
 
 
 def compare(name: str, words: Sequence[str], other: str | None, repeat: int) -> None:
-    """Run a command and its comparison in turns, and print medians."""
+    """Measure a command and what it is compared with in turns, and print the medians."""
     command = [str(TOOL), "contention", *words]
     reference = [other, "contention", *words] if other else [sys.executable, "-c", "import numpy"]
     run_seconds(reference)  # compile and read all files before the first turn
@@ -61,7 +64,7 @@ def compare(name: str, words: Sequence[str], other: str | None, repeat: int) -> 
 
 
 def run_seconds(command: Sequence[str]) -> float:
-    """Return the CPU time of a process and its children."""
+    """Return the CPU time of a process and its children, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -41,7 +41,10 @@ COLUMNS = [
 
 
 def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
-    """Return the card's rate on the slowest measured path; None if its ports were the limit."""
+    """Return the card's rate on the slowest measured path.
+
+    Return None if its ports limited the rate.
+    """
     with gzip.open(results / f"{name}.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for line in lines]
     known = [one for one in records if one["measured_cycles"] is not None]
@@ -55,7 +58,7 @@ def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
 
 
 def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
-    """Return the guarantee of a published program, and its distance from the measured rate."""
+    """Return the guarantee for a published program, and how far it is from the measured rate."""
     name = f"xdp-count-min.{hashes}"
     program = published.program(given.listings / f"{name}.asm")
     guarantee = bound(given.slowpath, program, ["--metric", "packetrate"]).result["guarantee"]
@@ -71,7 +74,7 @@ def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
 
 
 def of_example(given: argparse.Namespace) -> list[Row]:
-    """Return the results of a sweep of our own program, by number of hash functions."""
+    """Return the guarantees for our own program, by number of hash functions, from a sweep."""
     words = ["-D", f"HASHES={HASHES[0]}..{HASHES[-1]}", "--target", "agilio-cx-2x40,ebpf"]
     if given.measure is not None:
         words += ["--measure", "--seconds", str(given.measure)]
@@ -98,7 +101,7 @@ def _example(program: dict[str, Any]) -> Row:
 
 
 def draw(file: Path, rows: list[Row]) -> None:
-    """Draw rates, and below them the times measured here, if any."""
+    """Draw the rates, and below them the times that were measured on this machine, if any."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     here = [row for row in rows if row["example_ns"] is not None]

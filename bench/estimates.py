@@ -32,26 +32,26 @@ from slowpath.core.engine import targets
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0
-"""For programs that take less, errors are reported in ns instead of shares."""
+"""Limit in ns. For programs that take less, errors are reported in ns instead of shares."""
 FEW = 4
-"""Minimum number of paths to compare their order."""
+"""Minimum number of paths that a program must have for their order to be compared."""
 
 
 def estimating(name: str) -> Model:
-    """Return the estimates of a target as a model."""
+    """Return a function that estimates the time of a path for a target."""
     target = choose_target(name)
     return lambda flow: targets.nanoseconds([targets.flow_of(flow)], target)[0]
 
 
 def error_of_target(name: str) -> tuple[float, float]:
-    """Return the ends of a target's intervals, as shares of an estimate."""
+    """Return the lower and upper end of a target's error interval, relative to an estimate."""
     file = Path(name) if Path(name).is_file() else TARGETS / f"{name}.toml"
     error = tomllib.loads(file.read_text())["timing"]["error"]
     return error["low"], error["high"]
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of estimates."""
+    """Print the errors of estimates and of simpler models."""
     measured = read(Path(given.out), given.limit)
     own = estimating(given.target)
     simpler = fitted(given.calibration) if given.calibration else {}
@@ -70,23 +70,23 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """Return the paths that models can estimate."""
+    """Return those paths of a program that models can estimate."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
 def error_of(path: dict[str, Any], model: Model) -> float:
-    """Return the error of an estimate, as a share of the measured time."""
+    """Return the relative error of the estimate for a path."""
     return model(path["flow"]) / float(path["ns"]) - 1
 
 
 def share_inside(measured: Sequence[Program], model: Model, low: float, high: float) -> float:
-    """Return the share of large paths whose time is inside the interval of their estimate."""
+    """Return the share of long paths whose measured time lies in the estimate's interval."""
     large = [path for one in measured for path in known(one) if path["program_ns"] >= LEAST_NS]
     return mean(low <= path["ns"] / model(path["flow"]) <= high for path in large)
 
 
 def print_errors(measured: Sequence[Program], model: Model) -> None:
-    """Print the errors of a model."""
+    """Print the errors of one model."""
     large, small, own = list[float](), list[float](), list[float]()
     by_program, orders, worst = defaultdict[int, list[float]](list), list[float](), list[float]()
     best_orders = list[float]()
@@ -127,7 +127,7 @@ def print_errors(measured: Sequence[Program], model: Model) -> None:
 
 
 def halves(paths: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of a program's paths in every other load, and in the loads between."""
+    """Return two times for each path: one from every other load, one from the loads in between."""
     loads = np.array([path["loads"] for path in paths], dtype=float)
     return np.nanmean(loads[:, ::2], axis=1), np.nanmean(loads[:, 1::2], axis=1)
 
@@ -147,17 +147,17 @@ def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
 
 
 def most_possible(paths: Sequence[dict[str, Any]]) -> float:
-    """Return the best possible rank correlation of estimates with measured times.
+    """Return the highest rank correlation that estimates could have with the measured times.
 
-    It follows from the correlation of two halves of the measurement (Spearman-Brown, and correction
-    for attenuation).
+    It follows from the correlation between two halves of the measurement (Spearman-Brown, and
+    correction for attenuation).
     """
     between = float(spearmanr(*halves(paths))[0])
     return math.sqrt(max(2 * between / (1 + between), 0.0)) if between > -1 else 0.0
 
 
 def measuring(given: argparse.Namespace) -> None:
-    """Measure, and append to the file."""
+    """Measure programs and append the results to the file."""
     plan = Plan(
         target=given.target,
         paths=given.paths,

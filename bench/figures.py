@@ -1,4 +1,4 @@
-"""Figures of repeated runs, and tables of them as aligned text, Markdown and CSV."""
+"""Summarises repeated runs, and formats tables as aligned text, Markdown and CSV."""
 
 import csv
 import math
@@ -13,12 +13,12 @@ Value = str | int | float | None
 Row = dict[str, Value]
 
 SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
-"""Style of matplotlib for small files that only depend on the figures: text stays text."""
+"""Style of matplotlib for small, reproducible files: text stays text, and ids do not vary."""
 COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
 
 
 def row(program: Program, runs: list[Run]) -> Row:
-    """Return medians over the runs of a program; counts are the same in all runs."""
+    """Return the figures of a program: medians over its runs. Counts are the same in all runs."""
     first = runs[0]
     stats = first.result["stats"]
     cells: Row = {"program": program.name, "status": first.status}
@@ -39,12 +39,12 @@ def row(program: Program, runs: list[Run]) -> Row:
 
 
 def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
-    """Return the median of a figure over runs."""
+    """Return the median of a figure over several runs."""
     return statistics.median(figure(run) for run in runs)
 
 
 class Column(NamedTuple):
-    """A column of a table: heading, key of the figure, and format."""
+    """A column of a table: its heading, the key of its figure, and the number format."""
 
     heading: str
     key: str
@@ -68,7 +68,7 @@ def _texts(rows: list[Row], columns: list[Column]) -> list[list[str]]:
 
 
 def aligned(rows: list[Row], columns: list[Column]) -> str:
-    """Format a table for terminals."""
+    """Format a table with aligned columns, for terminals."""
     texts = _texts(rows, columns)
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = []
@@ -89,7 +89,7 @@ def markdown(rows: list[Row], columns: list[Column]) -> str:
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """Write all figures, a line for each row, numbers with six digits."""
+    """Write all figures as CSV, one line for each row. Numbers have six digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

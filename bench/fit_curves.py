@@ -32,7 +32,7 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
 
 
 class Judged(NamedTuple):
-    """The errors for a curve."""
+    """Errors of several predictions for one curve."""
 
     model: float  # sMAPE, as the next three
     functions: float
@@ -43,7 +43,7 @@ class Judged(NamedTuple):
 
 
 def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
-    """Return the standard errors, if 95 % intervals are given."""
+    """Return the standard errors of points from 95 % intervals; None without intervals."""
     if "low" not in head or "high" not in head:
         return None
     low, high = (rows[:, head.index(name)] for name in ("low", "high"))
@@ -52,7 +52,7 @@ def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
 
 
 def halves(file: Path, options: Options) -> Judged:
-    """Fit a model to either half of the points, and judge it by the other half."""
+    """Fit a model to each half of the points, and compare it with the other half."""
     head, rows = read(file)
     x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]

@@ -22,9 +22,9 @@ POINTS = 15, 30, 60, 90, 120, 250, 500, 1000, 2000
 SEGMENTS = range(1, 13)
 SEARCHES = "dynamic", "exhaustive", "extrema"
 EXHAUSTIVE_POINTS = 60
-"""With more points, no search tries all places."""
+"""Maximum number of points for the search that tries all places for segment ends."""
 SIZES = 60, 240
-"""Points of the curves that are fitted with more and more segments."""
+"""Numbers of points of the curves that are fitted with more and more segments."""
 CHANGES = 1e3, 5e4
 FOLDER = Path(__file__).resolve().parent.parent / "docs/models"
 
@@ -47,7 +47,7 @@ def seconds(series: Series, options: Options, repeat: int) -> float:
 
 
 def measured(repeat: int) -> list[Row]:
-    """Return a row for each search and size, and for each number of segments and size."""
+    """Return a row for each search and number of points, and for each number of segments."""
     derive(curve(20), Options())  # imports
     rows: list[Row] = []
     for search in SEARCHES:

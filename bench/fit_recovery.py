@@ -30,7 +30,7 @@ POINTS, SHORTEST = 60, 8
 
 
 def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """Return positive values of a random function of this template, over a segment."""
+    """Return the values of a random function of this template at `x`; all are positive."""
     u = (x - x[0]) / (x[-1] - x[0])
     base = name.removeprefix("inverse-")
     if base == "polynomial-0":
@@ -53,7 +53,10 @@ def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
 def case(
     name: str, seed: int, noise: float
 ) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
-    """Return x, the bounds of the segments, measured values, and a second measurement of them."""
+    """Return a random curve.
+
+    It consists of x, the ends of segments, measured values, and a second measurement.
+    """
     draw = np.random.default_rng([seed, *name.encode()])
     number = int(draw.integers(1, 4))
     start = draw.uniform(1, 10)
@@ -81,7 +84,7 @@ def case(
 
 
 class Method(NamedTuple):
-    """How models are derived."""
+    """A way to derive a model from points."""
 
     noise: float
     select: str
@@ -90,7 +93,11 @@ class Method(NamedTuple):
 
 
 def judge(seed: int, name: str, method: Method) -> tuple[bool, bool, float, float, bool]:
-    """Right number of segments; right cuts; error over the oracle's; seconds; with residuals?"""
+    """Fit a model to a random curve.
+
+    Return whether the number of segments is right, whether the cuts are right, the error relative
+    to the oracle's, the seconds, and whether there are residuals.
+    """
     x, bounds, y, fresh = case(name, seed, method.noise)
     columns = {"x": list(x), "y": list(y), "spread": list(method.noise * y)}
     points = ordered(points_of(columns, ["x"], "y", spread="spread" if method.spread else None))

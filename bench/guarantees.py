@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time to the guarantee: medians over whole processes, with figures of the search.
+"""Measures the time until slowpath guarantees a rate: medians over whole processes.
 
 Runs the examples for both targets, or the given listings and objects. Programs take turns, so that
 other load on the machine affects all alike. Exits with 1 if a program that is not refused gets no
@@ -35,7 +35,7 @@ PATHS = Column("paths", "paths")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of options."""
+    """Return the parser for the options of this program."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument(
         "paths", nargs="*", type=Path, help="listings, objects, or folders of them; else examples"

@@ -39,7 +39,7 @@ Programs = dict[Key, list[Pair]]
 
 
 def main() -> None:
-    """Run the command of the command line."""
+    """Run the subcommand that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
     made = commands.add_parser("pairs")
@@ -99,7 +99,7 @@ def _write(out: Path, sources: list[tuple[str, str, tuple[str, ...]]]) -> None:
 
 
 def _read(file: Path) -> tuple[list[Row], list[tuple[str, Slot]]]:
-    """Read blocks and instructions, each with the name of its source."""
+    """Read blocks and instructions from a file, each with the name of its source."""
     rows, slots = list[Row](), list[tuple[str, Slot]]()
     for line in file.read_text().splitlines():
         name, kind, *rest = json.loads(line)
@@ -138,13 +138,13 @@ def _save(file: Path, model: dict[str, Any]) -> None:
 
 
 class Models(NamedTuple):
-    """Models that predict blocks."""
+    """The models for blocks and for instructions."""
 
     tree: TreeModel
     words: AdditiveModel
 
     def taken(self, one: Pair) -> Costs:
-        """Predict the costs of a block, from its words if it has no BPF instructions."""
+        """Predict the counts of a block from its instructions, or from its words without any."""
         if one.machine is not None:
             return self.tree.block(one.machine)
         guess = self.words.predict(one.words).instructions
@@ -189,7 +189,10 @@ def _judge(given: argparse.Namespace) -> None:
 
 
 def _programs(file: Path, least: int) -> Programs:
-    """Return the programs of a file that have at least `least` blocks."""
+    """Group the blocks of a file by program.
+
+    Only programs with at least `least` blocks are returned.
+    """
     found = defaultdict[Key, list[Pair]](list)
     for name, one in _read(file)[0]:
         found[name, one.program].append(one)
@@ -237,7 +240,7 @@ def _table(stream: TextIO, models: Models, programs: Programs) -> None:
 
 
 def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
-    """Return the counted and the predicted accesses of each kind."""
+    """Return, for each kind of access, the counted and the predicted number."""
     taken = models.taken(one)
     return {
         "packet": (one.packet, round(taken.packet)),

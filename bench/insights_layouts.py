@@ -29,7 +29,7 @@ _MANY, _FEW = "one of a kind", "ten kinds"
 
 
 def layouts(folder: Path) -> None:
-    """Print accesses for each packet, by element and width."""
+    """Print the number of accesses per packet, by element and access width."""
     print(
         "| element | bytes | source | published | clusters, shares | clusters, weights | advised |"
     )
@@ -92,7 +92,7 @@ def placements(folder: Path) -> None:
 
 
 def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
-    """Generate a case with log-uniform sizes from 30 B to 2 MB."""
+    """Generate a placement problem with structures of 30 B to 2 MB, whose sizes are log-uniform."""
     dice = random.Random(seed)  # noqa: S311 - instances, no secrets
     operations = [*card.access_cost]
     each = [

@@ -16,28 +16,28 @@ MARK = "SLOWPATH_KILLS"
 """Environment variable that marks the processes of the tests."""
 _SYS_BPF = {"x86_64": 321, "aarch64": 280}
 _NEXT = {"program": 11, "map": 12, "link": 31}
-"""Commands of bpf(2), from `uapi/linux/bpf.h`, that return the next number."""
+"""For each kind of object, the command of bpf(2) that returns the next id (`uapi/linux/bpf.h`)."""
 _OPEN = re.compile(r"^(prog|map|link)_id:\s*(\d+)", re.MULTILINE)
 _OWNER = re.compile(r"net:\[(\d+)\]")
 _BPFFS = "bpf"
 
 
 class Thing(NamedTuple):
-    """Something that can be left behind."""
+    """Something that a measurement can leave behind, such as a BPF map or a file."""
 
     kind: str
     name: str
 
 
 class Held(NamedTuple):
-    """What a machine holds at a moment."""
+    """Everything of this kind that exists on the machine at one moment."""
 
     things: frozenset[Thing]
     others: frozenset[Thing]  # of these, what is open in processes without our mark
 
 
 def held(mark: str, folder: Path) -> Held:
-    """List what the machine holds, including the files of our folder."""
+    """List everything on the machine that could be left behind, including the files in `folder`."""
     things = {Thing(kind, str(number)) for kind, ask in _NEXT.items() for number in _numbers(ask)}
     things |= {Thing("device", device) for device in _names("/sys/class/net")}
     things |= {Thing("file", str(path)) for path in folder.rglob("*")}
@@ -91,7 +91,7 @@ def _is_ours(process: Path, mark: str) -> bool:
 
 
 def _reached(process: Path) -> Iterator[Thing]:
-    """Yield what a process has open, and its network namespaces."""
+    """Yield the BPF objects that a process has open, and its network namespace."""
     try:
         for task in (process / "task").iterdir():
             yield from _namespace((task / "ns/net").readlink())
@@ -109,7 +109,7 @@ def _namespace(target: Path) -> Iterator[Thing]:
 
 
 def _mounted() -> Iterator[Thing]:
-    """Yield mounted namespaces, pinned objects and named namespaces."""
+    """Yield network namespaces that are mounted or have a name, and pinned BPF objects."""
     for row in Path("/proc/self/mountinfo").read_text().splitlines():
         place, behind = row.split()[4], row.partition(" - ")[2].split()
         if behind[0] == "nsfs":

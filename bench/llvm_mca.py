@@ -1,4 +1,4 @@
-"""Cycles of machine code according to llvm-mca.
+"""Computes the cycles that llvm-mca predicts for machine code.
 
 The machine code of a path is given as the bytes of each BPF instruction, without calls of the
 kernel. It is disassembled, cut at calls, and simulated as one straight sequence that includes jumps.
@@ -13,41 +13,47 @@ from itertools import chain
 from typing import NamedTuple
 
 Code = Sequence[str | None]
-"""For each BPF instruction of a path, its bytes as digits; None for a call of the kernel."""
+"""The bytes of each BPF instruction of a path in hexadecimal digits; None for a kernel call."""
 
 VERSIONS = (19, 20, 21)
-"""Older versions have no model of Zen 4."""
+"""Accepted versions of LLVM. Older ones have no model of Zen 4."""
 DROPPED = {"lock", "callq", "retq", "int3", "hlt"}
-"""llvm-mca has no model of calls, and assumes 34 cycles for `lock`."""
+"""Instructions left out of simulations. llvm-mca cannot model calls, and assumes 34 cycles for
+`lock`.
+"""
 REGISTERS = ("eax", "edi", "esi", "edx", "ecx", "r8d", "ebx", "r13d", "r14d", "r15d")
-"""The registers of BPF. Cleared, so that an iteration does not wait for results of the previous one."""
+"""The registers that BPF uses. They are cleared so that an iteration does not wait for results of
+the iteration before.
+"""
 SEPARATOR, SEPARATED = "f4", "hlt"
-"""Separates instructions that are disassembled together; the kernel does not generate it."""
+"""A byte that separates pieces of code in the disassembly, and its instruction. The kernel never
+generates it.
+"""
 FEW, MANY = 3, 8
-"""Iterations whose difference is the throughput."""
+"""Numbers of simulated iterations. The throughput follows from the difference in cycles."""
 AT_ONCE = 200_000
-"""Instructions for one run of llvm-mca."""
+"""Maximum number of instructions in one run of llvm-mca."""
 
 
 class Cycles(NamedTuple):
-    """The cycles that llvm-mca predicts for a sequence of instructions."""
+    """Cycles that llvm-mca predicts for a sequence of instructions."""
 
     latency: float
-    """Until the last one retires, for one iteration on an idle core."""
+    """Cycles until the last instruction of a single iteration retires, on an idle core."""
     throughput: float
-    """What another iteration adds."""
+    """Cycles that each further iteration adds."""
 
 
 class PathCycles(NamedTuple):
-    """The cycles of a path."""
+    """Cycles that llvm-mca predicts for a path."""
 
     whole: Cycles
     parts: list[Cycles]
-    """Of the code between calls, in order."""
+    """Cycles of each piece of code between calls, in order."""
 
 
 class MissingError(Exception):
-    """There is no suitable llvm-mca."""
+    """No suitable version of llvm-mca is installed."""
 
 
 def tool(name: str) -> str:
@@ -65,7 +71,7 @@ def tool(name: str) -> str:
 
 
 def run(words: Sequence[str], text: str) -> str:
-    """Run a program with a text as input, and return its output."""
+    """Run a program with this text as its input, and return its output."""
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MissingError(f"{words[0]}: {done.stderr.strip().splitlines()[0]}")
@@ -73,7 +79,7 @@ def run(words: Sequence[str], text: str) -> str:
 
 
 def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
-    """Disassemble pieces of code, each by itself."""
+    """Disassemble pieces of code independently. Return the instructions of each piece."""
     known = sorted({piece for piece in pieces if piece})
     if not known:
         return {}
@@ -82,7 +88,7 @@ def disassembled(pieces: Iterable[str]) -> dict[str, list[str]]:
 
 
 def separate(pieces: Iterable[str]) -> str:
-    """Write bytes as input of llvm-mc, with a separator between the pieces."""
+    """Format pieces of code as input for llvm-mc, with a separator between them."""
     lines = (bytes.fromhex(piece + SEPARATOR) for piece in pieces)
     return "\n".join(" ".join(f"0x{byte:02x}" for byte in line) for line in lines)
 
@@ -100,7 +106,7 @@ def separated(text: str) -> list[list[str]]:
 
 
 def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
-    """Return the instructions of a path between calls of the kernel and of functions."""
+    """Split a path at calls, and return the instructions of each part."""
     found: list[list[str]] = [[]]
     for piece in code:
         if piece is None:
@@ -116,7 +122,7 @@ def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
 
 
 def regions(sequences: Sequence[Sequence[str]]) -> str:
-    """Write sequences as input of llvm-mca, each with its number as name."""
+    """Format instruction sequences as input for llvm-mca. Each sequence is named by its number."""
     lines = list[str]()
     for number, sequence in enumerate(sequences):
         lines += [f"# LLVM-MCA-BEGIN {number}", *sequence, "# LLVM-MCA-END"]
@@ -133,7 +139,7 @@ def totals(text: str, count: int) -> list[int]:
 def simulated(
     sequences: Sequence[Sequence[str]], cpu: str, turns: int, options: Sequence[str]
 ) -> list[int]:
-    """Simulate `turns` iterations of each sequence, and return their cycles."""
+    """Simulate `turns` iterations of each sequence, and return the total cycles of each."""
     words = [tool("llvm-mca"), f"-mcpu={cpu}", "-mtriple=x86_64", f"-iterations={turns}"]
     words += ["--all-views=false", "--summary-view", "--json", *options]
     found, waiting, size = list[int](), list[Sequence[str]](), 0
@@ -147,7 +153,7 @@ def simulated(
 
 
 def cycles(paths: Sequence[Code], cpu: str, options: Sequence[str] = ()) -> list[PathCycles]:
-    """Return the cycles of paths."""
+    """Return the predicted cycles of each path."""
     meaning = disassembled(piece for path in paths for piece in path if piece)
     cut = [parts(path, meaning) for path in paths]
     whole = [tuple(chain(*path)) for path in cut]

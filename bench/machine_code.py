@@ -37,12 +37,14 @@ from slowpath.core.programs.sources import Clang
 
 CUTTER = Path(__file__).parent.parent / "target" / "release" / "machine-code"
 HIDDEN = (0, 10, 20, 40, 60, 80)
-"""Cycles of a part that later code may hide: the number that explains experiments best is used."""
+"""Candidates for the number of cycles by which later code hides a part's latency. The one that
+explains the experiments best is used.
+"""
 OWN = "own"
 
 
 class Wanted(NamedTuple):
-    """A path whose machine code is wanted."""
+    """A path for which the machine code is needed."""
 
     key: str
     file: str
@@ -51,12 +53,12 @@ class Wanted(NamedTuple):
 
 
 def key(file: str, program: str, flow: str) -> str:
-    """Return the key of a path."""
+    """Return the string that identifies a path in the file of cycles."""
     return sha256("\n".join((file, program, flow)).encode()).hexdigest()[:24]
 
 
 def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
-    """Yield the paths of measured programs."""
+    """Yield the paths of measured programs for which the machine code is needed."""
     for one in measured:
         for path in one["paths"]:
             if path["flow"] is not None:
@@ -65,7 +67,7 @@ def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
 
 
 class Experimented(NamedTuple):
-    """A measured program of an experiment."""
+    """A program of an experiment, with its measured time."""
 
     source: str  # its name in the run's directory
     flow: str
@@ -73,12 +75,12 @@ class Experimented(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of its path."""
+        """The string that identifies the program's path in the file of cycles."""
         return key(self.source, ENTRY, self.flow)
 
 
 def experimented(run: RunFolder) -> Iterator[Experimented]:
-    """Yield the programs of experiments whose paths are known."""
+    """Yield the programs of experiments whose executed path is known."""
     folders = {name: run.of(name) for name in run.settings()["experiments"]}
     folders = {name: folder for name, folder in folders.items() if folder.measured}
     sources = {name: sources_of(folder) for name, folder in folders.items()}
@@ -90,7 +92,7 @@ def experimented(run: RunFolder) -> Iterator[Experimented]:
 
 
 def sources_of(folder: ExperimentFolder) -> dict[str, str]:
-    """Return the names of source files by the paths of their programs."""
+    """Return the names of the source files, by the text of the paths of their programs."""
     experiment = folder.experiment()
     parameter = experiment["component"]["sweep"]["parameter"]
     other = ".empty" if experiment["baseline"] == "empty" else ".without"
@@ -105,7 +107,7 @@ def sources_of(folder: ExperimentFolder) -> dict[str, str]:
 
 
 def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Wanted]:
-    """Compile the programs of experiments that are not known yet into a folder."""
+    """Compile those programs of experiments into a folder that are not in `known` yet."""
     missing = (one for one in experimented(run) if one.key not in known)
     for number, one in enumerate(missing):
         name, _, source = one.source.partition("/")
@@ -115,7 +117,7 @@ def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Want
 
 
 def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
-    """Return the machine code of each path, or an error."""
+    """Extract the machine code of each path. Return an error for paths where this fails."""
     requests = (
         {name: getattr(one, name) for name in ("file", "program", "flow")} for one in wanted
     )
@@ -129,7 +131,7 @@ def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
 
 
 def ask(given: argparse.Namespace) -> None:
-    """Add cycles of llvm-mca to the file."""
+    """Let llvm-mca predict the cycles of paths, and add them to the file."""
     kept = Path(given.cycles)
     known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
     measured = stored.read(Path(given.out), given.limit)
@@ -156,7 +158,10 @@ def ask(given: argparse.Namespace) -> None:
 
 
 def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
-    """Return the quantities of a model of machine code: cycles, calls, and what llvm-mca omits."""
+    """Return a function that counts properties of machine code.
+
+    These are cycles, calls, and instructions that llvm-mca leaves out.
+    """
 
     def counts(flow: simpler.Stored) -> dict[str, float]:
         found: dict[str, float] = {**simpler.calls(flow)}
@@ -170,7 +175,10 @@ def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
 
 
 def hiding(hidden: int) -> Callable[[Any], Mapping[str, float]]:
-    """Return cycles of parts, where later code hides up to `hidden` cycles of the latency."""
+    """Return a function that adds up the cycles of a path's parts.
+
+    Later code hides up to `hidden` cycles of each part's latency.
+    """
     return lambda path: {
         "cycles": sum(max(throughput, latency - hidden) for latency, throughput in path["parts"])
     }
@@ -207,14 +215,17 @@ def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, si
 
 
 def with_cycles(flow: str, cycles: dict[str, float]) -> str:
-    """Add the cycles to the text of a path."""
+    """Add the predicted cycles to the text of a path."""
     return json.dumps({**json.loads(flow), "cycles": cycles})
 
 
 def with_known(
     measured: Sequence[dict[str, Any]], known: dict[str, Any], own: simpler.Model
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return programs with the paths whose machine code is known, and the number of other paths."""
+    """Return the programs with only those paths whose machine code is known.
+
+    Also return the number of paths left out.
+    """
     found, left = list[dict[str, Any]](), 0
     for one in measured:
         paths = list[dict[str, Any]]()
@@ -231,7 +242,7 @@ def with_known(
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of models."""
+    """Print the errors of all models on the measured programs."""
     known = json.loads(Path(given.cycles).read_text())
     own = estimates.estimating(given.target)
     measured, left = with_known(stored.read(Path(given.out), given.limit), known, own)

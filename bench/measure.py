@@ -20,7 +20,7 @@ PYTHON = ROOT / ".venv/bin/python"
 
 @dataclass(frozen=True)
 class Program:
-    """A program to analyse."""
+    """A program that slowpath analyses in a benchmark."""
 
     name: str
     path: Path
@@ -29,7 +29,7 @@ class Program:
 
 
 class Run(NamedTuple):
-    """Measurement of a process."""
+    """Result and resources of one run of slowpath."""
 
     result: dict[str, Any]
     seconds: float
@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Resources that a process used, and its output."""
+    """Resources that a process used, with the output of the process."""
 
     seconds: float
     megabytes: float
@@ -71,7 +71,10 @@ print(time.perf_counter() - started, usage.ru_maxrss, file=sys.stderr)
 
 
 def process(command: list[str]) -> Usage:
-    """Run a command, given by its path, without its standard error."""
+    """Run a command and discard its standard error.
+
+    Return its output and the resources that it used.
+    """
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     with tempfile.TemporaryFile() as output:
         launched = subprocess.run(
@@ -114,7 +117,7 @@ def take_turns(
 
 
 def start_up(tool: Path, python: Path, repeat: int) -> dict[str, float]:
-    """Return median seconds of processes that analyse nothing."""
+    """Return the median time in seconds that processes take which start but analyse nothing."""
     commands = {
         "slowpath --version": [str(tool), "--version"],
         "python -c pass": [str(python), "-c", "pass"],

@@ -30,26 +30,30 @@ from slowpath.measure.statistics import quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 ENOUGH, SECONDS = 31, 15.0
-"""Undisturbed runs of each, and the seconds to wait for them."""
+"""Number of undisturbed runs that are needed of each, and the maximum time for them in seconds."""
 REPEAT = 20_000
-"""Runs in a call: a few milliseconds, so that some calls are undisturbed."""
+"""Number of program runs in one call. A call takes a few milliseconds, so that some calls are
+undisturbed.
+"""
 BUSY, KEPT, TRIES = 1000, 5000, 100
-"""Runs of the busy loop in a call, calls that determine its time, and calls until it is undisturbed."""
+"""Runs of the busy loop per call, calls that determine its undisturbed time, and maximum number of
+calls to wait for an undisturbed one.
+"""
 UNDISTURBED = 0.05
-"""The quantile of the busy loop's times that counts as undisturbed."""
+"""Quantile of the busy loop's times that counts as its undisturbed time."""
 SHARE, MORE = 0.03, 1.0
-"""Share and nanoseconds by which the two may differ."""
+"""Maximum difference between both tools, as a share and in nanoseconds."""
 
 
 def loaded(name: str) -> list[int]:
-    """Return the numbers of loaded programs with a name, in the order of loading."""
+    """Return the ids of the loaded programs with this name, in the order of loading."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)  # noqa: S607
     programs: list[dict[str, Any]] = json.loads(shown.stdout)
     return sorted(each["id"] for each in programs if each.get("name") == name[:15])
 
 
 def by_bpftool(number: int, packet: Path, cpu: int) -> float:
-    """Measure nanoseconds of one run with bpftool."""
+    """Measure the time of one run with bpftool, in nanoseconds."""
     words = ["taskset", "-c", str(cpu), "bpftool", "-j", "prog", "run", "id", str(number)]
     words += ["data_in", str(packet), "repeat", str(REPEAT)]
     run = subprocess.run(words, capture_output=True, check=True)
@@ -57,16 +61,16 @@ def by_bpftool(number: int, packet: Path, cpu: int) -> float:
 
 
 def by_slowpath(station: kernel.Station, load: kernel.Load, case: int, call: float) -> float:
-    """Measure the same with slowpath, without the overhead of a call."""
+    """Measure the time of one run with slowpath in nanoseconds, without the overhead of a call."""
     nanoseconds, runs, _ = kernel.sample(station, load, case, REPEAT)
     return (nanoseconds - call) / runs
 
 
 class Turns:
-    """Alternating runs of both, with a busy loop around them."""
+    """Runs both tools in turns, with a busy loop before and after each run."""
 
     def __init__(self, station: kernel.Station) -> None:
-        """Load the busy loop, and measure it."""
+        """Load the busy loop, and determine its undisturbed time."""
         self._station = station
         self._loop = kernel.load_busy(station)
         self._busy_times = [self._busy() for _ in range(KEPT)]
@@ -75,7 +79,10 @@ class Turns:
         return kernel.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
-        """Run the busy loop until it is undisturbed, at most `TRIES` times, and return its time."""
+        """Run the busy loop until it is undisturbed, at most `TRIES` times.
+
+        Return its last time.
+        """
         for _ in range(TRIES):
             self._busy_times.append(self._busy())
             if self._busy_times[-1] <= limit:

@@ -34,7 +34,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LONGEST = 60
 """Seconds within which a measurement must end after a signal."""
 SETTLING = 20
-"""Seconds for the kernel to release resources, which it does in the background."""
+"""Maximum seconds for the kernel to release resources in the background."""
 _PROGRESS = 10
 """Number of tries after which a line of progress is printed."""
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
@@ -47,11 +47,11 @@ KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "trace": (("header_parser", "flow_monitor"), ("--pcap", "TRACE")),
     "versions": (("alaw2ulaw alaw2ulaw_opt", "firewall firewall"), ()),
 }
-"""Examples and options by kind of measurement."""
+"""For each kind of measurement, the example objects and the options."""
 
 
 class Try(NamedTuple):
-    """A measurement that was killed, and its results."""
+    """A measurement that was killed, and what was found afterwards."""
 
     kind: str
     files: str
@@ -68,7 +68,7 @@ class Killer:
     """Starts measurements, kills them, and checks what they leave behind."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
-        """Use a folder for files; measure each program for `seconds`."""
+        """Create a killer that writes files to a folder. Each program is measured for `seconds`."""
         self._trace = folder / "trace.pcap"
         self._trace.write_bytes(pcap_bytes([_packet(number) for number in range(20_000)]))
         self._out = folder / "out.json"
@@ -78,7 +78,10 @@ class Killer:
         self._mark = folder.name
 
     def usual(self, kind: str, files: str) -> float:
-        """Return the seconds of a measurement that is not killed; it must leave nothing behind."""
+        """Run a measurement without killing it, and return its duration in seconds.
+
+        It must leave nothing behind.
+        """
         begin = time.monotonic()
         done = self._killed(kind, files, None, 0.0)
         if done.wrong is not None or done.left:
@@ -125,7 +128,7 @@ class Killer:
         return [*words, "--seconds", str(self._seconds), "--format", "json"]
 
     def _left(self, before: frozenset[Thing]) -> tuple[tuple[Thing, ...], float]:
-        """Return new things that stay, and the seconds until this was clear."""
+        """Return new things that did not disappear, and the seconds until this was certain."""
         begin = time.monotonic()
         candidates: set[Thing] | None = None
         while True:
@@ -139,7 +142,7 @@ class Killer:
             time.sleep(0.1)
 
     def _wrong(self, files: str, number: signal.Signals | None, code: int) -> str | None:
-        """Describe what is wrong with the end of a measurement."""
+        """Describe the error if a measurement ended in a wrong way; None if it ended correctly."""
         if number == signal.SIGKILL:
             return None if code == -signal.SIGKILL else f"exit code {code}"
         text = self._out.read_text()
@@ -152,7 +155,10 @@ class Killer:
 
 
 def _fault(text: str, files: str, code: int) -> str | None:
-    """Describe what is wrong with a document, which must have all programs, measured or refused."""
+    """Describe the error in the output; None if it is correct.
+
+    The output must contain all programs, each measured or refused.
+    """
     try:
         document: Any = json.loads(text)
         jsonschema.validate(document, schema("measure"))
@@ -187,7 +193,7 @@ def _problems(one: Try) -> str:
 
 
 def main() -> int:
-    """Run the tries; 1 if anything stayed or was wrong."""
+    """Run all tries. Return 1 if anything was left behind or went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

@@ -39,7 +39,10 @@ CLONE_NEWNET = 0x40000000
 
 
 class Plain:
-    """Devices and programs of the counterpart, in a namespace that this process enters."""
+    """The comparison without slowpath.
+
+    It has two devices and programs in a namespace that this process enters.
+    """
 
     def __init__(self, length: int) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -56,7 +59,10 @@ class Plain:
         self._packet = bytes(length)
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Return nanoseconds of a packet, and the number that arrived."""
+        """Send packets.
+
+        Return the time per packet in nanoseconds, and the number of packets that arrived.
+        """
         length = len(self._packet)
         context = struct.pack("<6I", 0, length, 0, self._index("sender"), 0, 0)
         attributes = struct.pack("<4I2Q4I", self._sending, 0, length, 0, self._at(self._packet), 0,
@@ -111,7 +117,7 @@ class Plain:
 
 
 def serve(length: int, frames: int, cpu: int) -> None:
-    """Run the counterpart as a process: a run for each input line."""
+    """Run the comparison as a separate process. Each line of its input starts one run."""
     plain = Plain(length)
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -120,7 +126,7 @@ def serve(length: int, frames: int, cpu: int) -> None:
 
 
 class Ours:
-    """The measurement of `slowpath measure --mode live` where all packets are dropped."""
+    """The same measurement by `slowpath measure --mode live`; the program drops all packets."""
 
     def __init__(self, cpu: int) -> None:
         words = ["bound", str(PROGRAM), "--target", "ebpf", "--metric", "instructions"]
@@ -140,7 +146,10 @@ class Ours:
         self._load = kernel.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Return nanoseconds of a packet, and the number that arrived."""
+        """Send packets.
+
+        Return the time per packet in nanoseconds, and the number of packets that arrived.
+        """
         arguments = (self._station, self._load, (0, RECEIVER_DROP), frames, BATCH)
         taken, sent, arrived, _ = kernel.sample_live(*arguments)
         return taken / sent, arrived

@@ -18,7 +18,7 @@ from figures import SVG_STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 SHORTEST_NS = 10.0
-"""Shorter paths are not compared."""
+"""Minimum time in ns of paths that are compared."""
 
 
 def take(folder: Path, options: list[str]) -> None:
@@ -39,7 +39,7 @@ def take(folder: Path, options: list[str]) -> None:
 
 
 def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the measurements of paths by example, packet and instructions."""
+    """Return the measurements of all paths, by example, packet and number of instructions."""
     found = {}
     for file in sorted(folder.glob("*.json")):
         for program in json.loads(file.read_text())["results"]:
@@ -52,7 +52,7 @@ def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def draw(differences: list[tuple[float, bool]], file: Path) -> None:
-    """Draw the distribution of differences."""
+    """Draw the distribution of the differences between both measurements."""
     plt.rcParams.update(SVG_STYLE)
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
     for name, kept in (("all", (False, True)), ("not said to be disturbed", (False,))):

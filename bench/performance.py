@@ -39,7 +39,7 @@ KIBIBYTES = 1 << 20  # in a gibibyte
 
 
 class Renewal:
-    """Renewal of sections with the options of the command line."""
+    """Renews sections of the page, according to the options of the command line."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

@@ -41,7 +41,7 @@ COLUMNS = [
 
 
 def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[float, Any]:
-    """Return the wall-clock seconds of a plan, and its document."""
+    """Plan a network. Return the wall-clock time in seconds, and the JSON document."""
     words = [*tool, "chain", "plan", str(file), "--cache", str(cache), "--format", "json", *options]
     started = time.perf_counter()
     done = subprocess.run(words, check=False, capture_output=True)
@@ -54,7 +54,7 @@ def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[
 def measure(
     network: Network, programs: Programs, tool: list[str], repeat: int, options: list[str]
 ) -> Row:
-    """Return the figures of a network, as medians."""
+    """Measure planning a network several times, and return the medians."""
     first, again, changed = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -90,7 +90,7 @@ def measure(
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draw times and queries by number of nodes."""
+    """Draw times and solver queries by number of nodes."""
     import matplotlib as mpl  # noqa: PLC0415 - only where it draws
 
     mpl.use("svg")

@@ -33,7 +33,7 @@ QUADRATIC = {"engine_seconds", "nogoods"}  # shown with quadratic growth for com
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """Read the figures of a family."""
+    """Read the CSV file of a family."""
     with file.open(newline="") as lines:
         return [
             {
@@ -46,7 +46,7 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 
 def draw(family: Family, rows: list[dict[str, Any]], file: Path) -> None:
-    """Draw a family's figures, with hollow points where the result is not exact."""
+    """Draw the figures of a family. A point is hollow if its result is not exact."""
     with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 2.8), layout="constrained")
         for panel, (heading, key) in zip(panels, PANELS, strict=True):

@@ -94,11 +94,11 @@ def compare(command: Sequence[str], places: dict[str, tuple[str, str]], repeat: 
 
 
 undisturbed = set[bytes]()
-"""Outputs of runs without a killed worker."""
+"""Set of the outputs of all runs in which no worker was killed."""
 
 
 def killed(command: Sequence[str], scheduler: str) -> None:
-    """Run once more on the cluster, and kill a worker meanwhile."""
+    """Run the command once more on the cluster, and kill a worker while it runs."""
     with Client(scheduler, set_as_default=False) as client:
         workers = list(client.run(os.getpid).values())
         started = time.perf_counter()
@@ -113,7 +113,7 @@ def killed(command: Sequence[str], scheduler: str) -> None:
 
 
 def kill_once_it_works(client: Client, worker: int) -> None:
-    """Kill a worker after some of the work is done."""
+    """Wait until a part of the work is done, then kill a worker."""
     while sum(map(len, client.has_what().values())) == 0:  # neither results nor shared data
         time.sleep(0.05)
     time.sleep(1)
@@ -131,7 +131,7 @@ def output_of(run: "subprocess.CompletedProcess[bytes]") -> bytes:
 
 
 def plain(output: bytes) -> bytes:
-    """Remove times from an output."""
+    """Remove times from an output, so that outputs can be compared."""
     return TIMES.sub(b"", output)
 
 

@@ -1,4 +1,4 @@
-"""The programs of benchmarks: the examples, or those of folders."""
+"""Lists the programs that benchmarks analyse: the examples, or the programs in given folders."""
 
 from pathlib import Path
 

@@ -61,7 +61,7 @@ def words(fact: dict[str, Any]) -> str:
 
 
 def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> dict[str, Any]:
-    """Return the description of a chain of two programs."""
+    """Return the description of a chain in which one program follows another."""
 
     def member(name: str, *, device: str | None) -> dict[str, str]:
         entry = table["programs"][name]
@@ -83,7 +83,7 @@ def described(chain: dict[str, Any], table: dict[str, Any], objects: Path) -> di
 
 
 def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) -> dict[str, Any]:
-    """Return the report on the second program of a chain, or an error."""
+    """Rewrite the second program of a chain. Return slowpath's report on it, or an error."""
     words = [*slowpath.split(), "chain", "optimize", str(file), "--format", "json", *options]
     words += ["--deadline", f"{deadline:g}"]
     try:
@@ -99,7 +99,7 @@ def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) ->
 
 
 def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of a chain in both modes."""
+    """Return the results of a chain with and without `--trust`, as one row."""
     down = chain["downstream"]
     written: dict[str, Any] = {"downstream": down, "upstream": chain["upstream"]}
     written["project"] = table["programs"][down].get("project", "")
@@ -144,7 +144,7 @@ def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> 
 
 
 def faults(written: dict[str, Any], packets: int) -> list[str]:
-    """Return what is wrong with a row."""
+    """Return descriptions of everything that is wrong in a row."""
     wrong = []
     for mode in MODES:
         if f"seconds_{mode}" not in written:

@@ -13,7 +13,7 @@ from measure import Program
 
 
 class Published(NamedTuple):
-    """A published program."""
+    """A published program and its published data."""
 
     cores: int
     unroll: int | None = None

@@ -43,19 +43,22 @@ COLUMNS = [
 
 
 def per_byte(cost: dict[str, float], size: int, cores: int) -> float:
-    """Return cycles per byte of the bottleneck, in cycles of one core."""
+    """Return the cycles per byte that the slowest component needs, as cycles of one core."""
     return max(cost["processing"], cost["dram"] * cores) / size
 
 
 def naive_per_byte(naive: dict[str, Any], cores: int) -> float:
-    """Return the same for a bound, from the rates of its components without fixed limits."""
+    """Return the cycles per byte of the naive bound.
+
+    Fixed limits, such as the line rate, do not count.
+    """
     rates = [naive["components"][name] for name in ("processing", "dram")]
     size = naive["bitrate_bps"] / 8 / naive["packetrate_pps"]
     return cores * CLOCK_HZ / min(rate for rate in rates if rate) / size
 
 
 def same_paths(result: dict[str, Any], records: Path) -> bool:
-    """Return true if the paths have the same costs and packet sizes as the published ones."""
+    """Return true if the paths have the published costs and packet sizes."""
     with gzip.open(records, "rt") as lines:
         paths = [json.loads(line) for line in lines]
     theirs = [(r["cycles"], round(r["dram_cycles"], 2), r["min_packet_size"]) for r in paths]
@@ -67,7 +70,7 @@ def same_paths(result: dict[str, Any], records: Path) -> bool:
 
 
 def compare(name: str, info: dict[str, Any], run: Run) -> Row:
-    """Compare a guarantee with the published one; the verdict is empty if they are equal."""
+    """Compare a guarantee with the published one. The verdict is empty if they are equal."""
     if run.status != "exact":
         empty = dict.fromkeys([column.key for column in COLUMNS])
         return empty | {"program": name, "verdict": run.result["error"] or "only bounds"}

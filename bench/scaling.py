@@ -34,14 +34,14 @@ GROWTH = {"engine_seconds": "seconds of the engine", "nogoods": "nogoods", "mega
 
 
 def columns(family: Family) -> list[Column]:
-    """Return the columns of a family's table."""
+    """Return the columns of the table for a family."""
     return [Column(family.parameter, "number"), *COLUMNS]
 
 
 def measure(
     family: Family, tool: Path, repeat: int, deadline: float, folder: Path | None
 ) -> list[Row]:
-    """Measure a family's programs, and write their listings to a folder."""
+    """Measure the programs of a family, and write their listings to a folder."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def slope(rows: list[Row], key: str) -> float | None:
 
 
 def slopes(rows: list[Row]) -> str:
-    """Return the slopes as a sentence."""
+    """Return a sentence that states the slopes of time, memory and nogoods."""
     found = {words: slope(rows, key) for key, words in GROWTH.items()}
     known = [f"{words} {value:.1f}" for words, value in found.items() if value is not None]
     return f"Slopes: {', '.join(known)}." if known else "Too few exact results for slopes."

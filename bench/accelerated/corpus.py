@@ -1,4 +1,4 @@
-"""The corpus of labelled functions in public files, and the compilation of these files."""
+"""Reads the corpus of labelled functions in public source files, and compiles these files."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ _SECONDS = 600
 
 
 class Labelled(NamedTuple):
-    """A function with its label."""
+    """A function with its label: the kind of accelerator that it implements, if any."""
 
     project: str
     path: str
@@ -33,7 +33,7 @@ def read(file: Path) -> list[Labelled]:
 
 
 def _flags(project: str, path: str) -> list[str]:
-    """Return flags for clang, of the project and of the file."""
+    """Return the flags for clang that a project and one of its files need."""
     with (HERE / "flags.tsv").open() as stream:
         return [
             one
@@ -44,7 +44,7 @@ def _flags(project: str, path: str) -> list[str]:
 
 
 def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
-    """Examine each file in its own process; results that OUT already contains are kept."""
+    """Examine each file in its own process. Files with results in OUT are not examined again."""
     done = set()
     if out.exists():
         done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}
@@ -81,7 +81,7 @@ def _examine(folder: Path, project: str, path: str, names: list[str]) -> dict[st
 
 
 def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Return functions of the corpus as training data."""
+    """Return the labelled functions of the corpus as training data."""
     labels = {(one.project, one.path, one.function): one.label for one in known}
     for result in results:
         for one in result.get("functions", {}).values():
@@ -92,7 +92,7 @@ def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterat
 
 
 def own_rows() -> Iterator[Row]:
-    """Return our own functions, which tests use, as a project of their own."""
+    """Return the functions that our own tests use, as if they were a project of the corpus."""
     with (OWN / "expected.tsv").open() as stream:
         kinds = {
             (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")

@@ -1,4 +1,4 @@
-"""A source file as training data: the tokens of its functions, and proofs about them."""
+"""Turns a source file into training data: the tokens of its functions, and proofs about them."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ _SECONDS = 420.0
 
 
 class Labelled(Identification):
-    """An identification that spends its time on functions with known labels."""
+    """Identifies accelerator functions, but tries proofs only for functions with known labels."""
 
     def __init__(self, unit: CompiledUnit, until: float, only: Collection[str]) -> None:
         super().__init__(unit, until)
@@ -35,7 +35,10 @@ class Labelled(Identification):
 def examined(
     file: str, flags: tuple[str, ...], *, only: Collection[str] | None, seconds: float
 ) -> dict[str, Any]:
-    """Return properties of a file's functions, or an error; prove only functions in `only`."""
+    """Return the properties of a file's functions, or an error.
+
+    Only functions in `only` are proved.
+    """
     started = time.monotonic()
     try:
         unit = CompiledUnit(load_source(file, Clang(flags)), crc_loops=False)
@@ -73,7 +76,7 @@ def examined(
 
 
 def main() -> None:
-    """Run `examined.py FILE --only=NAME,... [FLAG...]`, a process that may crash."""
+    """Run `examined.py FILE --only=NAME,... [FLAG...]` as a separate process. It may crash."""
     file, only, *flags = sys.argv[1:]
     names = frozenset(only.removeprefix("--only=").split(","))
     sys.stdout.write(json.dumps(examined(file, tuple(flags), only=names, seconds=_SECONDS)))

@@ -23,7 +23,7 @@ def catalogue() -> dict[str, dict[str, str]]:
 def differs(
     label: str, parameters: Mapping[str, str], known: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """Return the differences between recovered parameters and the label; empty if equal."""
+    """Return the differences between recovered CRC parameters and a label; none if they agree."""
     name, _, form = label.partition(" ")
     expected = known[name]
     wanted = {
@@ -50,7 +50,10 @@ def differs(
 
 
 def _start(initial: str) -> int:
-    """Return the initial register; an argument that it depends on counts as zero."""
+    """Return the register at the start.
+
+    If it depends on an argument, the argument counts as zero.
+    """
     if initial.startswith("0x"):
         return int(initial, 16)
     return int(initial.partition(" ^ ")[2] or "0", 16)

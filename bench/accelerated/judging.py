@@ -1,4 +1,7 @@
-"""Precision and recall of proofs, and of the classifier alone on projects outside its training."""
+"""Computes the precision and recall of proofs and of the classifier.
+
+The classifier is also judged without proofs, on projects from which it did not learn.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,14 +18,14 @@ Found = dict[str, Any]
 
 
 class Judged(NamedTuple):
-    """A labelled function, and the proof about it."""
+    """A labelled function with the proof that was found for it, if any."""
 
     one: Labelled
     got: Found | None  # None without a proof
 
 
 def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str:
-    """Return tables in Markdown, and lists of wrong and missed functions."""
+    """Return tables in Markdown, and lists of functions that were labelled wrongly or missed."""
     judged = _judged(known, results)
     positives = [each for each in judged if each.one.label in KINDS]
     negatives = len(judged) - len(positives)
@@ -53,7 +56,10 @@ def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str
 
 
 def _judged(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> list[Judged]:
-    """Return the labelled functions that were examined; negatives only if time was enough."""
+    """Return the labelled functions that were examined.
+
+    Functions without an accelerator count only if there was enough time to examine them.
+    """
     found = {
         (one["project"], one["path"], function["shown"]): (function["found"], one["stopped"])
         for one in results
@@ -83,7 +89,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _parameters(positives: Iterable[Judged]) -> list[str]:
-    """Compare recovered CRC parameters with the names and documentation of the projects."""
+    """Compare the recovered CRC parameters with those that the projects name or document."""
     table = catalogue()
     compared = [
         (one, differs(one.crc, got["parameters"], table))
@@ -96,7 +102,7 @@ def _parameters(positives: Iterable[Judged]) -> list[str]:
 
 
 def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> list[str]:
-    """Return proofs about unlabelled functions, which a person must check."""
+    """Return the proofs about functions without a label, so that a person can check them."""
     labelled = {(one.project, one.path, one.function) for one in known}
     return [
         f"beside: {one['project']} {one['path']} {function['shown']}: "

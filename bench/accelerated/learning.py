@@ -25,7 +25,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A function with its label."""
+    """A function with its label, as a row of the training data."""
 
     project: str
     function: str
@@ -35,7 +35,10 @@ class Row(NamedTuple):
 
 
 def learn(rows: Sequence[Row], folds: int = 5) -> str:
-    """Return the text of a model; probabilities come from functions of held-out projects."""
+    """Train the classifier and return the model as text.
+
+    Its probabilities are computed from functions of projects that were left out of the training.
+    """
     rows = [row for row in rows if row.label != "other"]  # neither positive nor negative
     patterns = _patterns(rows)
     numbers = _numbers(rows, patterns)
@@ -84,7 +87,7 @@ def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def frequent_patterns(sequences: Sequence[Words], least: int) -> dict[Words, int]:
-    """Return the patterns in at least `least` sequences, with their number of sequences."""
+    """Return the word patterns that occur in at least `least` sequences, each with this number."""
     found = dict[Words, int]()
     start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
     _grow((), start, sequences, least, found)
@@ -119,7 +122,7 @@ def _grow(
 def telling(
     of: Sequence[Words], others: Sequence[Words], most: int, *, support: float = 0.2
 ) -> list[Words]:
-    """Return the patterns that best separate sequences: frequent in `of`, rare in `others`."""
+    """Return the patterns that best tell the sequences `of` from `others`."""
     least = max(2, round(support * len(of)))
     scored = Counter[Words]()
     for pattern, count in frequent_patterns(of, least).items():
@@ -152,7 +155,7 @@ def _numbers(rows: Sequence[Row], patterns: Sequence[tuple[str, ...]]) -> Number
 
 
 def predicted(rows: Sequence[Row], model: Model) -> list[tuple[str, float]]:
-    """Return the predicted kind of each row with its probability, as `classify` for functions."""
+    """Return the predicted kind of each row's function, and the probability of this kind."""
     found = []
     for numbers in _numbers(rows, model.patterns).tolist():
         likely = {one.kind: probability(one, numbers) for one in model.machines}

@@ -1,1 +1,1 @@
-"""Generated programs, and models that learn from them, for `bench/insights_blocks.py`."""
+"""Generates programs, and models of their instructions, for `bench/insights_blocks.py`."""

@@ -1,13 +1,16 @@
-"""A small convolutional model in numpy: a sum over tokens with their neighbours."""
+"""A small convolutional network in numpy.
+
+It predicts the instructions of a block from its tokens.
+"""
 
 import numpy as np
 
 from blocks.networks import Batch, Numbers
 
 _NUMBERS = 24
-"""Length of the vector of a token."""
+"""Length of the vector that represents a token."""
 _WIDE = 3
-"""Number of neighbouring tokens in a pattern."""
+"""Number of neighbouring tokens that a pattern covers."""
 _PATTERNS = 64
 
 
@@ -28,7 +31,7 @@ class Convolution:
         }
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, tuple[Numbers, Numbers, Numbers]]:
-        """Return the outputs for a batch (blocks by tokens), and values for `back`."""
+        """Return the predictions for a batch (blocks by tokens), and values that `back` needs."""
         part, length = self.parts, batch.shape[1]
         beside = np.zeros((len(batch), length + _WIDE - 1, _NUMBERS))
         half = _WIDE // 2
@@ -41,7 +44,7 @@ class Convolution:
     def back(
         self, batch: Batch, kept: tuple[Numbers, Numbers, Numbers], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
+        """Return the gradients of all weights from the gradient of the loss by the predictions."""
         part, length = self.parts, batch.shape[1]
         windows, seen, mask = kept
         found = {name: np.zeros_like(value) for name, value in part.items()}

@@ -52,7 +52,7 @@ static __attribute__((noinline)) __u16 summed(struct iphdr *ip, void *end) {
 
 
 class _Writer:
-    """State of a program while it is written."""
+    """State of the generator while it writes a program."""
 
     def __init__(self, rng: random.Random, weights: Mapping[str, float]) -> None:
         self.rng = rng
@@ -149,7 +149,7 @@ class _Writer:
         return text
 
     def inside(self, most: int = 3) -> str:
-        """Return a few statements for the inside of another statement."""
+        """Return a few statements to be placed inside another statement."""
         saved = list(self.numbers), list(self.wide), list(self.entries), self.level
         self.depth += 1
         text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
@@ -164,7 +164,7 @@ class _Writer:
                 return KINDS[kind](self)
 
     def known(self) -> str:
-        """Return assignments that make numbers unknown to the compiler, in half of the programs."""
+        """Return assignments of values that the compiler cannot know, in half of the programs."""
         return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:
@@ -201,7 +201,7 @@ def _leave(w: _Writer) -> str:
 
 
 def _deeper(w: _Writer) -> str:
-    """Parse the next header, with a bounds check."""
+    """Write code that parses the next header after checking the packet's length."""
     step = {"eth": ("ip", "ip6"), "ip": ("udp", "tcp"), "ip6": ()}.get(w.level, ())
     if not step or w.depth:
         return _leave(w)
@@ -343,7 +343,7 @@ def _help(w: _Writer) -> str:
 
 
 def _copy(w: _Writer) -> str:
-    """Keep headers on the stack while the packet grows or shrinks, and write them back."""
+    """Write code that saves headers on the stack while the packet's size changes."""
     size = w.pick("sizeof(struct ethhdr)", "12", "20", "40", "16")
     bytes_ = w.rng.choice((-8, -4, -20, -40, 4))
     pointer = w.pick("data", "data", "eth->h_source")
@@ -362,7 +362,7 @@ def _copy(w: _Writer) -> str:
 
 
 def _gather(w: _Writer) -> str:
-    """Gather fields of the packet in a structure."""
+    """Write code that copies fields of the packet into a structure."""
     name = w.new().replace("x", "g")
     text = f"struct key6 {name} = {{}};\n"
     parts = {
@@ -378,7 +378,7 @@ def _gather(w: _Writer) -> str:
 
 
 def _clear(w: _Writer) -> str:
-    """Clear a structure for a helper, and fill some of its fields."""
+    """Write code that clears a structure for a helper, and sets some of its fields."""
     fields = w.rng.sample(
         [
             "family = 2",
@@ -408,7 +408,7 @@ def _atomics(w: _Writer) -> str:
 
 
 def _carry(w: _Writer) -> str:
-    """Fold a 64-bit sum."""
+    """Write code that folds a 64-bit sum to 16 bits, as in a checksum."""
     turns = w.rng.randint(2, 5)
     text = "".join(f"s += {w.operand()}; " for _ in range(w.rng.randint(1, 4)))
     return (
@@ -433,7 +433,7 @@ def _context(w: _Writer) -> str:
 
 
 def _apart(w: _Writer) -> str:
-    """Call a function that is not inlined."""
+    """Write a call of a function that the compiler does not inline."""
     name = w.new()
     what = w.pick(
         f"apart({w.number()}, {w.operand()})",
@@ -448,7 +448,7 @@ def _apart(w: _Writer) -> str:
 
 
 def _spread(w: _Writer) -> str:
-    """Read packet bytes at random offsets and sizes, sometimes in front of a pointer."""
+    """Write reads of packet bytes with random offsets and sizes, some at negative offsets."""
     if w.rng.random() < 0.2:
         kind, size = w.rng.choice((("__u8", 1), ("__u8", 1), ("__u16", 2), ("__u32", 4)))
         return (
@@ -467,7 +467,7 @@ def _spread(w: _Writer) -> str:
 
 
 def _variables(w: _Writer) -> str:
-    """Access variables of all sizes on the stack, at small and large offsets."""
+    """Write accesses to variables of all sizes on the stack, at small and large offsets."""
     size = w.rng.choice((12, 20, 40, 60, 90, 120, 200))
     kinds = ("__u8", "__u16", "__u32", "__u64")
     bytes_ = {"__u8": 1, "__u16": 2, "__u32": 4, "__u64": 8}
@@ -484,7 +484,7 @@ def _variables(w: _Writer) -> str:
 
 
 def _large(w: _Writer) -> str:
-    """Use 64-bit and signed numbers."""
+    """Write arithmetic with 64-bit and signed numbers."""
     big = f"{w.rng.randrange(1 << w.rng.choice((31, 33, 40, 63)))}ull"
     return w.pick(
         f"if (w0 {w.pick('==', '!=', '>', '<')} {big}) x0++;\n",
@@ -526,7 +526,7 @@ def _shifts(w: _Writer) -> str:
 
 
 def _update(w: _Writer) -> str:
-    """Insert map elements, or look them up by packet bytes."""
+    """Write code that inserts map elements, or looks them up by packet bytes."""
     place = w.rng.randrange(64)
     return w.pick(
         "{ __u32 k = x0 & 3; struct big *b = bpf_map_lookup_elem(&bigs, &k); if (b) {"
@@ -575,11 +575,14 @@ KINDS: dict[str, Callable[[_Writer], str]] = {
     "shifts": _shifts,
     "update": _update,
 }
-"""Functions that write a statement, by its kind."""
+"""For each kind of statement, the function that writes such a statement."""
 
 
 def program(seed: int, weights: Mapping[str, float], programs: int = 4) -> str:
-    """Return a source with `programs` XDP programs; equal seeds and weights give equal sources."""
+    """Return a C source with `programs` XDP programs.
+
+    Equal seeds and weights give equal sources.
+    """
     rng = random.Random(seed)
     texts = [_HEAD]
     for number in range(programs):

@@ -29,7 +29,7 @@ Distribution = Mapping[str, float]
 def opcodes(
     files: Iterable[str], flags: Mapping[str, tuple[str, ...]] | None = None
 ) -> Counter[str]:
-    """Count the LLVM instructions in files, by opcode."""
+    """Count the LLVM instructions in the compiled files, by opcode."""
     found = Counter[str]()
     for file in files:
         text = compile_to_ir(file, Clang((flags or {}).get(file, ())))
@@ -40,7 +40,7 @@ def opcodes(
 
 
 def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
-    """Count the LLVM instructions in generated programs, by opcode."""
+    """Count the LLVM instructions in programs that are generated with these weights, by opcode."""
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for seed in seeds:
@@ -51,7 +51,7 @@ def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
 
 
 def guided(guide: Counter[str]) -> dict[str, float]:
-    """Return the weights of statement kinds that fit the guide's instructions."""
+    """Return weights with which generated programs have nearly the instructions of the guide."""
     names = sorted(guide)
     columns = []
     for number, kind in enumerate(KINDS):

@@ -1,4 +1,4 @@
-"""Models that predict instructions of blocks from tokens: the shipped model, and alternatives."""
+"""Models that predict the number of instructions of a block: the shipped model and alternatives."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]
 Learner = Callable[[Blocks, Numbers], Callable[[Blocks], Numbers]]
 _SELDOM = 6
-"""Words in fewer blocks have the weight of their group."""
+"""A word that occurs in fewer blocks has the weight of its group instead of its own."""
 _RIDGE = 10.0
 _ROUNDS = 6
 _TREES = 150
@@ -37,14 +37,18 @@ def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
 
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """Return a model with its errors on blocks outside its training."""
+    """Return a model, with its errors on blocks that it was not trained on."""
     model = AdditiveModel(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
     return saved | {"errors": scattered(guesses, targets)}
 
 
 def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
-    """Return, by size of the guess, the ratios to it that enclose four of five blocks."""
+    """Return how far counts are from guesses.
+
+    For each size of the guess, these are the ratios of count to guess that enclose four of five
+    blocks.
+    """
     errors = []
     for least, most in ((0, 4), (4, 8), (8, 16), (16, 32), (32, 1e9)):
         inside = (guesses > least) & (guesses <= most) & (targets > 0)
@@ -108,13 +112,13 @@ def _solved(
 
 
 def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
-    """Train weights of words."""
+    """Train the shipped kind of model, which adds up weights of words."""
     model = AdditiveModel(fitted(blocks, targets))
     return lambda new: np.array([model.predict(block).instructions for block in new])
 
 
 def _counted(make: Callable[[], Any]) -> Learner:
-    """Return a learner of scikit-learn on the counts of words."""
+    """Return a learner that trains a scikit-learn model on the number of occurrences of words."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))
@@ -141,7 +145,7 @@ def _counted(make: Callable[[], Any]) -> Learner:
 def _network(
     make: Callable[[int, np.random.Generator], networks.Network[Any]], epochs: int
 ) -> Learner:
-    """Return a learner that trains a network on the sequence of words."""
+    """Return a learner that trains a neural network on the sequence of words."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))

@@ -11,7 +11,7 @@ _HIDDEN = 64
 
 
 class Lstm:
-    """A state that each word of the block updates; the last state gives the instructions."""
+    """A recurrent network: each word updates a state, and the last state gives the instructions."""
 
     def __init__(self, words: int, rng: np.random.Generator) -> None:
         hidden = _HIDDEN
@@ -31,7 +31,7 @@ class Lstm:
         self.parts["bias"][hidden : 2 * hidden] = 1.0
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, list[tuple[Numbers, ...]]]:
-        """Return the outputs for a batch (blocks by words), and values for `back`."""
+        """Return the predictions for a batch (blocks by words), and values that `back` needs."""
         size, hidden, part = len(batch), _HIDDEN, self.parts
         state, cell = np.zeros((size, hidden)), np.zeros((size, hidden))
         steps: list[tuple[Numbers, ...]] = []
@@ -54,7 +54,7 @@ class Lstm:
     def back(
         self, batch: Batch, steps: list[tuple[Numbers, ...]], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
+        """Return the gradients of all weights from the gradient of the loss by the predictions."""
         part = self.parts
         found = {name: np.zeros_like(value) for name, value in part.items()}
         state, middle = steps[-1]

@@ -11,22 +11,28 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 Batch = NDArray[np.int64]
-"""Numbers of words, `[block, word]`; short blocks are padded with 0."""
+"""Blocks as rows of word numbers, `[block, word]`. Short blocks are padded with 0."""
 Kept = TypeVar("Kept")
 _LONGEST = 96
-"""Maximum number of words of a block, from its start; later words are ignored."""
+"""Maximum number of words of a block that a network reads; later words are ignored."""
 
 
 class Network(Protocol[Kept]):
-    """A network from the words of a block to its instructions, in units of the mean block."""
+    """A network that predicts the instructions of a block from its words.
+
+    The unit is the mean block.
+    """
 
     parts: dict[str, Numbers]
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, Kept]:
-        """Return the outputs for a batch, and values for `back`; `mask` is 0 for padding."""
+        """Return the predictions for a batch, and intermediate values for `back`.
+
+        `mask` is 0 for padding.
+        """
 
     def back(self, batch: Batch, kept: Kept, slope: Numbers) -> dict[str, Numbers]:
-        """Return the gradients of all parts, from the gradient of the loss by the outputs."""
+        """Return the gradients of all weights from the gradient of the loss by the predictions."""
 
 
 def learn(
@@ -36,7 +42,7 @@ def learn(
     words: int,
     epochs: int,
 ) -> Network[Kept]:
-    """Train a network on blocks, by a smooth absolute error."""
+    """Train a network on blocks; it minimises a smooth variant of the absolute error."""
     rng = np.random.default_rng(1)
     net = make(words, rng)
     first = {name: np.zeros_like(value) for name, value in net.parts.items()}
@@ -64,7 +70,7 @@ def learn(
 
 
 def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
-    """Return blocks padded to one length, and a mask that is 1 for words."""
+    """Return the blocks padded to one length, and a mask that is 1 for words, 0 for padding."""
     longest = max(1, min(_LONGEST, max(map(len, blocks))))
     batch = np.zeros((len(blocks), longest), dtype=np.int64)
     mask = np.zeros((len(blocks), longest))
@@ -76,6 +82,6 @@ def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
 
 
 def guesses(net: Network[Any], blocks: Sequence[Sequence[int]]) -> Numbers:
-    """Return the outputs of a network for blocks."""
+    """Return the predictions of a network for blocks."""
     groups = [blocks[at : at + 256] for at in range(0, len(blocks), 256)]
     return np.concatenate([net.run(*padded(group))[0] for group in groups])

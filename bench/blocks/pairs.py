@@ -1,4 +1,4 @@
-"""Training and test data: sources with exact counts, by block and by BPF instruction."""
+"""Reads training and test data: the exact counts of sources, by block and by BPF instruction."""
 
 import contextlib
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from slowpath.insights.source.map_types import with_known_maps
 
 
 class Pair(NamedTuple):
-    """A block with its tokens and exact counts."""
+    """A block with its tokens and its exact counts."""
 
     program: str
     block: str
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A BPF instruction of clang's back end, with its tokens and exact counts."""
+    """A BPF instruction that clang generates, with its tokens and its exact counts."""
 
     block: str
     words: list[str]
@@ -61,7 +61,7 @@ class Slot(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Exact counts for one program, by block and by BPF instruction."""
+    """Exact counts of one program, by block and by BPF instruction."""
 
     pairs: list[Pair]
     slots: list[Slot]
@@ -118,7 +118,7 @@ def _given(module: Module, program: ProgramInfo) -> dict[str, list[Given]]:
 def _slots(
     question: Question, module: Module, program: ProgramInfo, exact: Machine
 ) -> Iterator[Slot]:
-    """Yield the counts of each instruction, as if it were a block."""
+    """Yield the counts of each instruction, in the same form as those of a block."""
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
     subject = card.Subject(question.file, program.number, program.name, module.layout, btf)
     done = card.lower(subject, Code(module.object), question.map_abi, Stopping())

@@ -8,11 +8,11 @@ from typing import Any
 from blocks.pairs import Slot
 
 _SEEN = 2
-"""Minimum number of observations of words from which the tree learns."""
+"""Minimum number of times that words must occur for the tree to learn from them."""
 _ALWAYS = frozenset(
     ["branch", "load", "store", "move", "+", "*", "swap", "negate", "atomic", "exit"]
 )
-"""Tokens of instructions that compile to something whenever they are reachable."""
+"""Tokens of instructions for which code is generated whenever they can be reached."""
 Label = tuple[float, float, float, float]
 
 

@@ -53,7 +53,7 @@ _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 
 
 def usual(word: str) -> float:
-    """Return the prior instructions of a word."""
+    """Return the number of instructions that is expected for a word before any training."""
     found = next((takes for start, takes in _BY_START if word.startswith(start)), None)
     parts = word.split()
     if word.startswith("load packet") and word.endswith("again"):

@@ -1,1 +1,1 @@
-"""Chains of example programs: rewritten, fused, compared with tail calls, and of growing length."""
+"""Measures chains of example programs: rewritten, fused, chained by tail calls, and ever longer."""

@@ -1,4 +1,4 @@
-"""Chains of the programs in examples/chain, as files, and reports of slowpath about them."""
+"""Writes chains of the programs in examples/chain, and reads slowpath's reports on them."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "examples/chain"
 
 
 class Run(NamedTuple):
-    """A finished process of slowpath."""
+    """A run of slowpath that has ended, with its output."""
 
     report: dict[str, Any]
     seconds: float  # duration of the whole process
@@ -63,5 +63,5 @@ def slowpath(python: Path, *arguments: object) -> Run:
 
 
 def median(values: Iterable[float]) -> float:
-    """Return the median of some figures."""
+    """Return the median of some numbers."""
     return statistics.median(values)

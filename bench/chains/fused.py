@@ -44,7 +44,7 @@ COLUMNS = [
 
 
 def rows(python: Path, clang: str, repeat: int, rounds: int) -> Iterator[Row]:
-    """Yield the figures of each chain, medians of several measurements."""
+    """Yield the figures of each chain. They are medians of several measurements."""
     with tempfile.TemporaryDirectory() as temporary:
         for programs in CHAINS:
             yield _row(python, clang, programs, (repeat, rounds), Path(temporary))
@@ -106,7 +106,7 @@ def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> Reh
 
 
 def _instructions(python: Path, chained: Path, programs: int) -> int:
-    """Return the instructions of all chained programs, in slots of 8 bytes."""
+    """Return the total number of instructions of all chained programs, in slots of 8 bytes."""
     (shown,) = slowpath(python, "show", chained).report["objects"]
     steps = {f"{tail_calls.STEP}_{place}" for place in range(programs)}
     return sum(one["instructions"] for one in shown["programs"] if one["name"] in steps)

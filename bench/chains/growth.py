@@ -1,4 +1,4 @@
-"""Growth of the analysis of a chain with its length: seconds, and solver queries."""
+"""Measures how the analysis of a chain grows with its length: seconds, and solver queries."""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DEADLINE = 60
 
 
 class Command(NamedTuple):
-    """A command that analyses chains."""
+    """A command of slowpath that analyses chains."""
 
     key: str
     title: str
@@ -45,17 +45,23 @@ COLUMNS = [
 
 
 def filters_first(number: int) -> list[str]:
-    """Return `number` programs: filters, firewall, load balancer; or only the firewall."""
+    """Return the names of `number` programs: filters, then firewall, then load balancer.
+
+    A single program is the firewall.
+    """
     return [*_filters(number - 2), "firewall", *_last(number)]
 
 
 def firewall_first(number: int) -> list[str]:
-    """Return `number` programs: firewall, filters, load balancer; or only the firewall."""
+    """Return the names of `number` programs: firewall, then filters, then load balancer.
+
+    A single program is the firewall.
+    """
     return ["firewall", *_filters(number - 2), *_last(number)]
 
 
 def _last(number: int) -> list[str]:
-    """Return the load balancer, unless it would be the only program, which cannot be shortened."""
+    """Return the load balancer, or nothing if it would be the only program."""
     return ["load_balancer"] if number > 1 else []
 
 
@@ -67,7 +73,10 @@ CHAINS = {"filters first": filters_first, "firewall first": firewall_first}
 
 
 def rows(python: Path, repeat: int) -> Iterator[Row]:
-    """Yield the figures of each chain and length, medians of whole processes that take turns."""
+    """Yield the figures of each chain and length.
+
+    They are medians over processes that take turns.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         for name, programs in CHAINS.items():
             for number in LENGTHS:
@@ -113,7 +122,7 @@ def queries(report: dict[str, Any]) -> int:
 
 
 def is_early(report: dict[str, Any]) -> bool:
-    """Return true if a command stopped early, or left a part without a proof."""
+    """Return true if a command ended early, or could not prove the correctness of a part."""
     if "results" in report:
         return any(result["guarantee"]["verdict"] != "exact" for result in report["results"])
     proved = [program["proved"] for program in report["programs"]]

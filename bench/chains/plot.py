@@ -1,4 +1,4 @@
-"""Plot of the growth of a chain's analysis. Needs matplotlib."""
+"""Draws how the analysis of a chain grows with its length. Needs matplotlib."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ LINES = ("-", "--")
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draw seconds and queries of each command against the number of programs."""
+    """Draw the seconds and solver queries of each command, by number of programs."""
     numbers = sorted({row["number"] for row in rows})
     with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 3), layout="constrained")

@@ -21,7 +21,7 @@ NEXT = """
 
 
 def source(programs: Sequence[str]) -> str:
-    """Return the C source of the chain; each example may occur once."""
+    """Return the C source of the chain. Each example may occur only once."""
     parts = ["#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"]
     for program in programs:
         # Rename what all examples define, and inline the example into another program.

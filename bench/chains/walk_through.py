@@ -1,4 +1,4 @@
-"""The example of docs/chains.md: sizes, times and rates of all variants, before and after rewriting."""
+"""Measures the example of docs/chains.md: sizes, times and rates before and after rewriting."""
 
 import json
 import subprocess
@@ -47,7 +47,7 @@ _MEGA = 1e6
 
 
 def _chain(folder: Path, balancer: Path) -> Path:
-    """Write the example's chain with another load balancer; return the file."""
+    """Write the example's chain with `balancer` as its load balancer, and return the file."""
     text = (EXAMPLES / "chain.yaml").read_text()
     text = text.replace("firewall.bpf.o", str(EXAMPLES / "firewall.bpf.o"))
     text = text.replace("load_balancer.bpf.o", str(balancer))
@@ -57,7 +57,7 @@ def _chain(folder: Path, balancer: Path) -> Path:
 
 
 def rows(python: Path, repeat: int, packets: int) -> Iterator[Row]:
-    """Yield the figures of each variant and mode, medians of several runs."""
+    """Yield the figures of each variant and mode. They are medians of several runs."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for variant in VARIANTS:
@@ -129,7 +129,7 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
 
 
 def _bounds(python: Path, folder: Path, both: tuple[Path, Path], card: bool) -> Row:
-    """Return bounds and estimates of the load balancer behind the firewall; on the card, alone."""
+    """Return bounds and estimates for the load balancer, behind the firewall and alone."""
     row: Row = {"card": None, "card_after": None}
     for name, file in zip(("", "_after"), both, strict=True):
         chain = _chain(folder, file)
@@ -153,7 +153,7 @@ def _result(python: Path, *arguments: object) -> dict[str, Any]:
 
 
 def table(python: Path) -> str:
-    """Return the output of `slowpath chain optimize` for the example."""
+    """Return what `slowpath chain optimize` prints for the example."""
     with tempfile.TemporaryDirectory() as temporary:
         command = [str(python), "-m", "slowpath", "chain", "optimize"]
         run = subprocess.run(

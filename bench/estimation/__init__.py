@@ -1,1 +1,1 @@
-"""Errors of estimates: measurements, simpler models, and comparison."""
+"""Measures paths, fits simpler models, and compares their errors with those of estimates."""

@@ -1,4 +1,4 @@
-"""Simpler models, fitted to the experiments of a calibration."""
+"""Simple models of a path's time, fitted to the experiments of a calibration for comparison."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.observations import observations
 
 Model = Callable[[str], float]
-"""Returns the nanoseconds of a path from the text of its flow."""
+"""Function that returns the time of a path in nanoseconds. Its argument is the text of the path."""
 Stored = dict[str, Any]
 """A path, decoded from its text."""
 Counts = Callable[[Stored], Mapping[str, float]]
@@ -29,10 +29,13 @@ LATENCY = {
 
 
 class Sum:
-    """A linear model: counts properties of a path, and sums their prices."""
+    """A linear model.
+
+    It multiplies the counts of a path's properties by prices and adds them up.
+    """
 
     def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
-        """Fit the prices to the measured times of paths."""
+        """Choose the prices that fit the measured times of paths best."""
         self._counts = counts
         counted = [counts(json.loads(flow)) for flow in flows]
         self._columns = sorted({name for each in counted for name in each})
@@ -44,17 +47,17 @@ class Sum:
         return [counted.get(name, 0.0) for name in self._columns]
 
     def __call__(self, flow: str) -> float:
-        """Return the nanoseconds of a path."""
+        """Return the time of a path in nanoseconds."""
         return float(np.array(self._row(self._counts(json.loads(flow)))) @ self._prices)
 
 
 def constant(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop and the instructions."""
+    """Count the kernel's loop (once) and the instructions of a path."""
     return Counter(loop=1, instructions=len(flow["steps"]))
 
 
 def calls(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop and the calls."""
+    """Count the kernel's loop (once) and the calls of a path."""
     counts = Counter(loop=1)
     for name, size, zero in flow["calls"]:
         counts[f"{name} {zero}" if "lookup" in name or "delete" in name else name] += 1
@@ -63,14 +66,14 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop, the calls, and the instructions of each class."""
+    """Count the kernel's loop (once), the calls, and the instructions of each class."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )
 
 
 def chains(flow: Stored) -> Counter[str]:
-    """Count like `classes`, and measure the longest chain of dependent instructions."""
+    """Count like `classes`, and also measure the longest chain of dependent instructions."""
     ready, longest = [0.0] * 11, 0.0
     for work, reads, writes, _, _, _ in flow["steps"]:
         done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)
@@ -88,7 +91,7 @@ SIMPLER: dict[str, Counts] = {
 
 
 def fitted(directory: str) -> dict[str, Model]:
-    """Fit the simpler models to the experiments of a calibration."""
+    """Return the simple models by name, fitted to the experiments of a calibration."""
     run = RunFolder(Path(directory))
     names = [name for name in run.settings()["experiments"] if run.of(name).measured]
     seen = list(observations({name: run.of(name) for name in names}))

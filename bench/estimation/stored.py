@@ -1,4 +1,4 @@
-"""Files of measured programs: a line of JSON for each."""
+"""Reads files of measured programs, in which each line is JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,19 @@ same for paths that may be the slowest, if these were measured together), `estim
 and `flow` (its text)."""
 
 QUIET = 1.05
-"""Measurements count if their samples were at most this factor from undisturbed ones."""
+"""A measurement counts only if its samples took at most this factor of undisturbed ones."""
 ALONE = 1.1
-"""And if their loop took at most this factor of the quickest one: no other CPU shared the core."""
+"""A measurement counts only if its busy loop took at most this factor of the fastest one. Otherwise
+another CPU may have shared the core.
+"""
 NEARLY = 0.97
-"""A path takes nearly as long as the slowest if it takes this share of its time."""
+"""A path is nearly as slow as the slowest one if its time is at least this share of the slowest."""
 CONTENDING = 0.95
-"""A path may be the slowest if its measured time is this share of the largest."""
+"""A path may be the slowest one if its measured time is at least this share of the largest."""
 
 
 def read(file: Path, limit: float) -> list[Program]:
-    """Return the undisturbed measurements of a file, the last one of each program."""
+    """Return the undisturbed measurements in a file. For each program, only the last one counts."""
     found = dict[tuple[str, str], Program]()
     for line in file.read_text().splitlines():
         one = json.loads(line)
@@ -36,12 +38,15 @@ def read(file: Path, limit: float) -> list[Program]:
 
 
 def loop_ns(program: Program) -> float:
-    """Return the time of the kernel's loop alone: higher while another CPU shares the core."""
+    """Return the time of the kernel's loop alone.
+
+    It is higher while another CPU shares the core.
+    """
     return float(median(path["ns"] - path["program_ns"] for path in program["paths"]))
 
 
 def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the paths that may be the slowest, and the one with the highest estimate."""
+    """Return the paths that may be the slowest one, and the path with the highest estimate."""
     times = np.array([path["ns"] for path in paths])
     guessed = int(np.argmax([path["estimate"]["ns"] for path in paths]))
     near = np.flatnonzero(times >= CONTENDING * times.max()).tolist()

@@ -1,4 +1,4 @@
-"""Measures the paths with the highest estimates of programs."""
+"""Measures the paths of programs that have the highest estimates."""
 
 import json
 import math
@@ -33,11 +33,11 @@ class Plan(NamedTuple):
 
 
 AGAIN = StopCriteria(1.0, 1.5, 12)
-"""How long paths that may be the slowest are measured together; `seconds` is for each."""
+"""Durations for measuring the paths that may be the slowest one together; `seconds` is per path."""
 
 
 def take(out: Path, files: Sequence[str], plan: Plan) -> None:
-    """Measure, and append the results to the file."""
+    """Measure programs and append the results to a file."""
     known = dict[tuple[str, str], Program]()
     if out.exists():
         known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
@@ -55,7 +55,7 @@ def take(out: Path, files: Sequence[str], plan: Plan) -> None:
 
 
 def objects(names: Sequence[str]) -> Iterator[str]:
-    """Yield the names of files; `@FILE` stands for the names in FILE."""
+    """Yield names of object files. An argument `@FILE` is replaced by the names in FILE."""
     for name in names:
         if name.startswith("@"):
             yield from Path(name[1:]).read_text().split()
@@ -66,7 +66,7 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 def programs(
     file: str, station: kernel.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
-    """Measure and yield the programs of a file that are not finished."""
+    """Measure the programs of a file that have no final result yet, and yield the results."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
     for analysed in Session(read_request([file], options)).analyse(RunContext(Stopping())):
         name = analysed.result["program"]
@@ -95,7 +95,10 @@ def programs(
 def first(
     station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Measure all paths of a program: the limit of disturbance, and a record for each path."""
+    """Measure all paths of a program.
+
+    Return the limit for disturbed samples, and a record per path.
+    """
     quota = StopCriteria(0.01, max(1.0, seconds * len(chosen.cases)))
     outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
     rows = []
@@ -120,7 +123,7 @@ def first(
 
 
 def flow_of(case: kernel.Case) -> str | None:
-    """Return the text of a path as models see it."""
+    """Return a path as the text that models read, or None if there is none."""
     flow = targets.flow(case)
     return None if flow is None else flow.text()
 
@@ -153,7 +156,7 @@ def decide(
 
 
 def is_known(found: Sequence[Measured | None], guessed: int) -> bool:
-    """Return true if it is certain whether the guessed path takes nearly as long as the slowest."""
+    """Return true if it is certain whether the path with the highest estimate is slow enough."""
     one = found[guessed]
     if one is None:
         return True

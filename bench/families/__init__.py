@@ -1,4 +1,7 @@
-"""Families of generated programs that grow with one number, as listings for the card."""
+"""Families of generated programs.
+
+Each family has a number that determines how large its programs are.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from families.program_size import program_size
 
 @dataclass(frozen=True)
 class Family:
-    """Programs that grow with one number."""
+    """A family of programs that grow with one number."""
 
     name: str
     parameter: str  # what the number counts

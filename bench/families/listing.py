@@ -20,7 +20,7 @@ alu[gprA_1, --, B, gprB_23], gpr_wrboth"""
 
 
 class Listing:
-    """A listing under construction."""
+    """A listing that is being written."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment
@@ -32,15 +32,18 @@ class Listing:
         return len(self._insns)
 
     def add(self, insns: str) -> None:
-        """Append instructions, one for each line; branches name labels: `bne[LABEL]`."""
+        """Append instructions, one on each line. Branches name labels: `bne[LABEL]`."""
         self._insns += insns.splitlines()
 
     def label(self, name: str) -> None:
-        """Name the next instruction."""
+        """Define a label for the next instruction."""
         self._labels[name] = len(self._insns)
 
     def check_packet(self, pointer: int, length: int, otherwise: str) -> None:
-        """Branch to a label unless the packet has `length` bytes after the pointer in a register."""
+        """Append a check of the packet's length.
+
+        It branches to the label `otherwise` unless `length` bytes follow the pointer in a register.
+        """
         self.immediate("gprB_21", length)
         self.add(f"""\
 alu[gprA_6, gprA_{pointer}, +, gprB_21], gpr_wrboth
@@ -50,13 +53,16 @@ alu[--, gprA_5, -carry, gprB_7]
 bcc[{otherwise}]""")
 
     def immediate(self, register: str, value: int) -> None:
-        """Set a register to a number below 2^32."""
+        """Append instructions that set a register to a number below 2^32."""
         self.add(f"immed[{register}, {value & 0xFFFF:#x}]")
         if value >> 16:
             self.add(f"immed_w1[{register}, {value >> 16:#x}]")
 
     def count(self, offset: int) -> None:
-        """Increment a counter in the map; gprB_16 must be one."""
+        """Append instructions that increment a counter in the map.
+
+        The register gprB_16 must contain 1.
+        """
         self.immediate("gprA_0", offset)
         self.add("""\
 immed[gprA_21, 0x890]
@@ -64,11 +70,11 @@ ld_field[gprA_21, 1100, gprB_16, <<16]
 mem[add_imm, $xfer_0, gprB_1, <<8, gprA_0, 1], indirect_ref""")
 
     def work(self, cycles: int) -> None:
-        """Append instructions without inputs or results."""
+        """Append `cycles` instructions that only take time."""
         self.add("\n".join(["nop"] * cycles))
 
     def exit(self, result: int) -> None:
-        """Append the end of the program."""
+        """Append the end of the program, which returns `result`."""
         self.add(f"immed[gprA_0, {result:#x}], gpr_wrboth\nimmed[gprA_1, 0x0], gpr_wrboth")
         self.add(f"br[{EXIT}]")
 

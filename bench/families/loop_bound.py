@@ -10,7 +10,7 @@ ETHERNET = 14  # bytes
 
 
 def loop_bound(rounds: int) -> str:
-    """Return a listing with `rounds` rounds."""
+    """Return a listing with `rounds` iterations of the loop."""
     listing = Listing(f"a loop over the bytes of the packet, {rounds} at most")
     listing.immediate("gprB_21", rounds)
     listing.add(f"""\

@@ -12,7 +12,7 @@ FEEDBACK = 0xB400  # of x^16 + x^14 + x^13 + x^11 + 1
 
 
 def mixed_bytes(rounds: int) -> str:
-    """Return a listing with `rounds` rounds."""
+    """Return a listing with `rounds` iterations of the shift register."""
     listing = Listing(f"{rounds} rounds of a shift register with two bytes of the packet")
     listing.check_packet(2, ETHERNET + 4, "drop")
     listing.immediate("gprB_21", rounds)
