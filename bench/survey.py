@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 
 def classify(error: str) -> str:
-    """Remove names of a program from an error."""
+    """Remove the names of a program from an error, so that equal errors can be counted."""
     reason = HINT.sub("", PLACE.sub("", error))
     for pattern, general in NAMES:
         reason = pattern.sub(general, reason)
@@ -80,7 +80,7 @@ CONDITIONS = [
 
 
 def condition(sentence: str) -> str:
-    """Remove names of a program from an assumption."""
+    """Remove the names of a program from an assumption, so that equal ones can be counted."""
     for pattern, general in CONDITIONS:
         sentence = pattern.sub(general or _without_last, sentence)
     return sentence
@@ -91,7 +91,7 @@ def _without_last(match: re.Match[str]) -> str:
 
 
 def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answer:
-    """Run one program, and keep the JSON of its result in a file."""
+    """Analyse one program. If `kept` is given, write the JSON of the result to this file."""
     command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
     command += ["--deadline", str(deadline)]
     command += ["-n", entry["program"], "-s", entry["section"]]
@@ -125,7 +125,7 @@ def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answe
 
 
 def table(entries: list[dict], answers: list[Answer]) -> str:
-    """Format the tables."""
+    """Format the results of all programs as tables."""
     projects: dict[str, Counter] = defaultdict(Counter)
     reasons: Counter = Counter()
     wanted: Counter = Counter()
@@ -155,7 +155,7 @@ def table(entries: list[dict], answers: list[Answer]) -> str:
 
 
 def duration(answers: list[Answer]) -> str:
-    """Format the time of whole processes as a table of one line."""
+    """Format the running times of the processes as a table with one line."""
     seconds = sorted(answer.seconds for answer in answers)
     quick = sum(answer.seconds <= QUICK and answer.outcome == "exact" for answer in answers)
     exact = sum(answer.outcome == "exact" for answer in answers)
@@ -174,7 +174,7 @@ def duration(answers: list[Answer]) -> str:
 def answers(
     slowpath: str, entries: list[dict], deadline: float, jobs: int, folder: Path | None = None
 ) -> list[Answer]:
-    """Run all programs, `jobs` at a time, and keep their results in a folder."""
+    """Analyse all programs, `jobs` at a time, and store their results in a folder."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -187,7 +187,7 @@ def answers(
 
 
 def main() -> int:
-    """Run the survey."""
+    """Run the survey with the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--slowpath", default="slowpath", help="the command to run")

@@ -1,4 +1,4 @@
-"""Effect of each part of the search: runs the benchmark `ablation` and reads its figures.
+"""Measures what each technique of the search contributes, by the benchmark `ablation`.
 
 This module selects the programs; the benchmark contains the variants of the search.
 """
@@ -66,7 +66,7 @@ def markdown(rows: list[Row], deadline: float) -> str:
 
 
 def _cell(row: Row, deadline: float) -> float | str | None:
-    """Return the seconds of a run, or a note if it was not exact."""
+    """Return the seconds that a run took, or a note if its result is not exact."""
     if row["result"] == "exact":
         return float(str(row["seconds"]))
     if row["result"] == "deadline":

@@ -1,4 +1,4 @@
-"""Queues and request time of a function at a round-robin accelerator, identified from co-runs.
+"""Identifies a function's queues and request time at a round-robin accelerator, from co-runs.
 
 At equilibrium 1 / T = t + (n_c t_c) / n (Eq. 1), a line over the time n_c t_c of the known client
 in a round. Two co-runs determine the line; further co-runs show its error.
@@ -13,12 +13,13 @@ from slowpath.contention.accelerators import CoRun, IdentificationError
 
 _TWO = 2
 _WHOLE = 0.15
-"""Maximum relative distance from a whole number of queues; if it is larger, another resource limits
-the function."""
+"""Maximum relative distance between the result and a whole number of queues. If it is larger,
+another resource limits the function.
+"""
 
 
 class Identified(NamedTuple):
-    """Identified parameters of a function at an accelerator."""
+    """Queues and request time of a function at an accelerator."""
 
     queues: float  # estimate, a whole number except for noise
     request_time: float
@@ -26,7 +27,7 @@ class Identified(NamedTuple):
 
     @property
     def whole_queues(self) -> int:
-        """The nearest positive whole number of queues."""
+        """The positive whole number that is closest to the identified number of queues."""
         return max(round(self.queues), 1)
 
 

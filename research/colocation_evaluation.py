@@ -1,4 +1,4 @@
-"""Quality of predicted scores of pairs, for groups with measured pairs."""
+"""Judges predicted scores of pairs, for groups in which all pairs were measured."""
 
 from typing import NamedTuple
 
@@ -9,18 +9,18 @@ from slowpath.insights.cores.queueing import Array
 from slowpath.insights.cores.scores import Scores, scores
 
 COUNTS = (1, 2, 3)
-"""Sizes of the sets of best pairs that are compared."""
+"""Numbers of best pairs for which the overlap of prediction and measurement is computed."""
 
 
 class Agreement(NamedTuple):
-    """Agreement of a predicted score with the measured score, by group."""
+    """How well a predicted score agrees with the measured one, by group."""
 
     overlap: Array  # see `overlap`, for each of COUNTS, shape (groups, 3)
     loss: Array  # see `loss`, shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
-    """Return the groups at the given indices."""
+    """Return the groups and pairs with the given indices."""
     members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
     part = Groups(
         groups.file,
@@ -33,18 +33,18 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 
 def without_solo(groups: Groups) -> Groups:
-    """Return the groups without solo measurements."""
+    """Return the groups without their solo measurements."""
     unmeasured = np.full(groups.alone.throughput.shape, np.nan)
     return groups._replace(alone=Alone(unmeasured, unmeasured))
 
 
 def truth(groups: Groups, pairs: Paired) -> Scores:
-    """Return the measured scores."""
+    """Return the scores that follow from measurements."""
     return scores(groups.alone.throughput, groups.alone.latency, *pairs)
 
 
 def higher_is_better(found: Scores, name: str) -> Array:
-    """Return a score, negated if lower is better."""
+    """Return a score such that higher values are better; negated if necessary."""
     score: Array = getattr(found, name)
     return -score if name.startswith("latency") else score
 
@@ -63,14 +63,17 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 
 
 def loss(true: Array, predicted: Array) -> Array:
-    """Return the relative loss if the pair with the best prediction is chosen, by group."""
+    """Return the loss from choosing the pair that is predicted to be best, by group.
+
+    It is relative to the best pair.
+    """
     best = true.max(1)
     chosen = true[np.arange(len(true)), predicted.argmax(1)]
     return np.asarray((best - chosen) / np.abs(best))
 
 
 def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """Compare measured and predicted values of the score `name`."""
+    """Compare measured and predicted values of the score with this name."""
     one, other = higher_is_better(true, name), higher_is_better(found, name)
     return Agreement(
         np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)

@@ -1,4 +1,4 @@
-"""Quality of predicted curves and advised cores, for functions with measured curves."""
+"""Judges predicted throughput curves and advised numbers of cores, for measured functions."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from slowpath.insights.cores.model import CoresModel, advised, predict
 
 
 class Outcome(NamedTuple):
-    """Errors of predictions, by function."""
+    """Errors of predicted curves and numbers of cores, by function."""
 
     knee: Array  # |predicted - measured| in cores
     plain: Array  # |knee of the predicted curve - measured knee| in cores
@@ -23,26 +23,26 @@ class Outcome(NamedTuple):
 
 
 def curves_of(curves: Curves, places: np.ndarray) -> Curves:
-    """Return the functions at the given indices."""
+    """Return the curves of the functions with the given indices."""
     names = tuple(curves.names[at] for at in places)
     functions = curves.functions.selected(places)
     return Curves(names, functions, curves.throughput[places], curves.latency[places])
 
 
 def at_cores(throughput: Array, cores: Array) -> Array:
-    """Return the throughput of each curve at its number of cores, by linear interpolation."""
+    """Return the throughput of each curve at a number of cores, by linear interpolation."""
     return np.array(
         [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
     )
 
 
 def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
-    """Return 1 where the interval contains the measured value, else 0."""
+    """Return 1 for each measured value that lies in its interval, else 0."""
     return np.asarray((low <= measured) & (measured <= high), float)
 
 
 def compared(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
-    """Compare predictions with measured curves."""
+    """Predict the curves of functions, and compare them with the measured curves."""
     points = predict(model, curves.functions, CORES)
     advice = advised(model, curves.functions, confidence).advice
     truth = knees(curves.throughput)

@@ -34,7 +34,7 @@ _GIGA = 1e9
 
 
 class Outcome(NamedTuple):
-    """Errors of predictions, by function."""
+    """Errors of predictions from counts and prices, by function."""
 
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Settings of predictions."""
+    """Settings with which throughput is predicted."""
 
     confidence: float  # confidence of intervals
     draws: int = DRAWS
@@ -76,7 +76,7 @@ def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None
 
 
 def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcome]:
-    """For each element, compare predictions without its prices with functions that contain it."""
+    """Compare predictions for the functions with each element, without the element's prices."""
     found = {}
     for element in ELEMENTS:
         indices = np.flatnonzero(_has(curves.functions, element))
@@ -86,12 +86,12 @@ def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcom
 
 
 def without_filters(curves: Curves) -> Curves:
-    """Return the functions without filter rules, which are easier to predict."""
+    """Return the functions that have no filter rules. They are easier to predict."""
     return curves_of(curves, np.flatnonzero(_has(curves.functions, "filter") == 0))
 
 
 class Beside(NamedTuple):
-    """Shares of solo throughput that functions keep next to others, shape (functions,)."""
+    """Shares of solo throughput that functions keep next to others, with shape (functions,)."""
 
     predicted: Array  # median
     measured: Array
@@ -121,7 +121,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Se
 
 
 class Chosen(NamedTuple):
-    """Quality of the advised neighbour for each function, among the three in its group."""
+    """How good the advised neighbour of each function is, among the three others in its group."""
 
     right: Array  # 1 if the advised neighbour is the best
     lost: Array  # kept share next to the best neighbour - kept share next to the advised one
@@ -129,7 +129,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Beside) -> Chosen:
-    """Evaluate the advised neighbours for members of published groups."""
+    """Judge the advised neighbours of the members of published groups."""
     reshaped = [
         np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
         for one in (found.predicted, found.measured)
@@ -158,7 +158,7 @@ def _has(functions: Functions, element: str) -> Array:
 def _needed(
     fits: Fits, functions: Functions, settings: Settings, without: str | None = None
 ) -> Draws:
-    """Return demands from counts and prices, plus the fitted demands of CRC calls."""
+    """Return the demands that follow from counts and prices, plus fitted demands of CRC calls."""
     prices = prices_of(fits.parameters, without)
     draws = drawn(prices, published(functions), draws=settings.draws, wider=settings.wider)
     no_crc = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))

@@ -46,14 +46,14 @@ PARTS = ("cores-hit", "cores-miss", "colocation")
 
 
 def columns(functions: Functions) -> np.ndarray:
-    """Return the features of models without a network: amounts of all kinds of work."""
+    """Return features for models without a queueing network: the amount of each kind of work."""
     known = works(functions)
     names = [name for name in known if name != "packet" and ">=" not in name]
     return np.stack([known[name] for name in names], 1)
 
 
 def boosted(x: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Return predictions for `queries` of boosted trees, trained for each column of y."""
+    """Train boosted trees for each column of y, and return their predictions for `queries`."""
     trees = HistGradientBoostingRegressor(
         max_depth=4, learning_rate=0.05, max_iter=200, min_samples_leaf=10, random_state=0
     )
@@ -61,7 +61,7 @@ def boosted(x: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 
 def cores(folder: Path, traffic: str, seeds: int) -> None:
-    """Print errors of knees, curves and latencies."""
+    """Print the errors of knees, curves and latencies."""
     curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
     truth = knees(curves.throughput)
     ways: dict[str, list[tuple[float, float]]] = {}
@@ -107,7 +107,10 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
 def crossed(
     curves: Curves, seed: int
 ) -> tuple[Outcome, dict[str, tuple[np.ndarray, np.ndarray | None]]]:
-    """Return the outcome of the model, and knees and curves of the alternatives by name."""
+    """Cross-validate.
+
+    Return the outcome of the model, and knees and curves of the alternatives by name.
+    """
     count = len(curves.names)
     fold = np.random.default_rng(seed).permutation(count) % FOLDS
     seen_columns = columns(curves.functions)
@@ -141,13 +144,13 @@ def crossed(
 
 
 def mean_and_scatter(values: np.ndarray) -> str:
-    """Format the mean over seeds and the standard deviation."""
+    """Format the mean and the standard deviation over seeds."""
     scatter = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
     return f"{values.mean():.2f}{scatter}"
 
 
 def colocation(folder: Path, seeds: int) -> None:
-    """Print agreement of the order of pairs."""
+    """Print how well the predicted order of pairs agrees with the measured order."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     true = truth(groups, pairs)
     found: dict[tuple[str, str], list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -189,7 +192,7 @@ def colocation(folder: Path, seeds: int) -> None:
 
 
 def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str, Scores]:
-    """Return scores of all pairs by method; models are not trained with the pair's group."""
+    """Return the scores of all pairs by method. No model is trained with the group of the pair."""
     fold = np.random.default_rng(seed).permutation(groups.size) % FOLDS
     ways = ("network", "graded pairwise ranking", "ranking that sees the network's scores")
     found = {
@@ -221,7 +224,7 @@ def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str,
 
 
 def features(groups: Groups, solo: bool) -> np.ndarray:
-    """Return symmetric features of pairs: sums, products and distances of amounts of work."""
+    """Return features of pairs that do not depend on the order: sums, products and distances."""
     one = columns(groups.functions)
     if solo:
         alone = np.log(np.stack([groups.alone.throughput, groups.alone.latency], -1))
@@ -234,7 +237,10 @@ def features(groups: Groups, solo: bool) -> np.ndarray:
 
 
 def ranked(x: np.ndarray, scores: np.ndarray, ridge: float = 1e-2) -> np.ndarray:
-    """Return weights of a pairwise logistic ranking; score differences weight the comparisons."""
+    """Train a pairwise logistic ranking and return its weights.
+
+    The larger the difference between two scores, the more their comparison counts.
+    """
     x = x - x.mean(1, keepdims=True)
     scale = np.maximum(x.reshape(-1, x.shape[-1]).std(0), 1e-9)
     one, other = np.triu_indices(x.shape[1], 1)

@@ -1,4 +1,4 @@
-"""Profiles of functions on the simulated NIC.
+"""Makes profiles of functions on the simulated NIC.
 
 As on hardware, profiles use only throughputs and counters. The contention that a competitor causes
 is described by its counters in a solo run. Request times are solved from co-runs with a client of
@@ -21,16 +21,16 @@ from slowpath.contention.composition import total_contention
 from slowpath.core.errors import InputError
 
 COLUMNS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb")
-"""Columns of contention."""
+"""Columns that describe the contention by competitors."""
 _WITHOUT_PACKETS = ("mem-bench", "mem-bench-step", "regex-bench", "compression-bench")
 _ACCELERATED = ("regex-bench", "compression-bench", "NIDS", "FlowMonitor", "PacketFilter")
 
 LINES = 32
-"""Cache lines that `mem-bench` accesses in one round."""
+"""Number of cache lines that `mem-bench` accesses in one iteration."""
 
 
 class Traffic(NamedTuple):
-    """Traffic of a function."""
+    """Traffic that a function receives."""
 
     flows: int
     size: int  # packet size, bytes
@@ -67,7 +67,7 @@ class Settings(NamedTuple):
 
 
 def function(name: str, traffic: Traffic) -> SimulatedClient:
-    """Return the client that simulates a function under the given traffic."""
+    """Return the simulated client for a function under the given traffic."""
     return {
         "function": name,
         "flows": traffic.flows,
@@ -77,7 +77,7 @@ def function(name: str, traffic: Traffic) -> SimulatedClient:
 
 
 def competitors(benches: Sequence[Bench]) -> list[SimulatedClient]:
-    """Return the clients that simulate the competitors for caches and memory."""
+    """Return the simulated clients for competitors for caches and memory."""
     return [client for bench in benches for client in _clients(bench)]
 
 
@@ -156,7 +156,7 @@ _CACHE_MB = "6.291456"
 def written(
     rows: Sequence[Mapping[str, float]], function: str, remarks: Mapping[str, str] | None = None
 ) -> str:
-    """Return a table as CSV; comment lines with properties of all rows precede it."""
+    """Return a table as CSV. Comment lines at the beginning state what holds for all rows."""
     properties = {
         "device": DEVICE,
         "source": SOURCE,
@@ -175,20 +175,22 @@ def written(
 
 
 _BENCH: SimulatedClient = {"function": "regex-bench", "packet_bytes": 9216}
-"""Client of known request time; its requests have no matches, so they take equal times."""
+"""A client with a known request time. Its requests have no matches, so they all take the same time.
+"""
 _BENCHES = 2
-"""Number of known clients; with two, the accelerator is the only bottleneck of the function."""
+"""Number of such clients in a co-run. With two, the accelerator is the function's only bottleneck.
+"""
 
 
 class MemoryRun(NamedTuple):
-    """A row of a memory table: the function's traffic and its competitors."""
+    """A row of a memory table: the traffic of the function, and its competitors."""
 
     traffic: Traffic
     benches: tuple[Bench, ...]
 
 
 Levels = Mapping[tuple[Bench, ...], Mapping[str, float]]
-"""Total contention of each set of competitors, measured in solo runs."""
+"""For each set of competitors, the total contention, measured in solo runs."""
 
 
 def levels_of(each: Iterable[tuple[Bench, ...]], settings: Settings) -> Levels:

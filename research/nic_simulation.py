@@ -1,4 +1,4 @@
-"""Runs of the simulated NIC (`research/nicsim`)."""
+"""Runs the simulator of the NIC (`research/nicsim`)."""
 
 import json
 import subprocess
@@ -110,7 +110,7 @@ def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOu
 
 @cache
 def _program() -> str:
-    """Build the simulator unless it is up to date, and return its path."""
+    """Compile the simulator unless it is up to date, and return its path."""
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "slowpath-nicsim"]
     built = subprocess.run(
         [*build, "--message-format", "json-render-diagnostics"],

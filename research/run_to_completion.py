@@ -1,4 +1,4 @@
-"""Run-to-completion functions that use several accelerators.
+"""Models run-to-completion functions that use several accelerators.
 
 Waiting at one accelerator, or for memory, delays the function's return to the other accelerators,
 which serve other clients meanwhile. The model assumes:
@@ -48,18 +48,20 @@ from time_distributions import (
 Floats = NDArray[np.float64]
 
 _SPAN = 3.0
-"""Range of time distributions, relative to a packet's solo time plus a round of other clients."""
+"""Range of time distributions, relative to a packet's solo time plus one round of other clients."""
 _TURNS = 100
 _WHOLE_TURNS = 10
 _PART = 0.3
-"""Weight of a new wait after `_WHOLE_TURNS`, because waits without scatter may oscillate."""
+"""Weight of a new wait once `_WHOLE_TURNS` iterations are done. Without scatter, waits may
+oscillate.
+"""
 _TWO = 2
 _SAME = 1e-4
 _SCATTERS = np.linspace(0.0, 0.4, 21)
 
 
 class UnsettledError(ArithmeticError):
-    """The waits at several accelerators do not converge."""
+    """The iteration of waits at several accelerators does not converge."""
 
 
 class Accelerator(NamedTuple):
@@ -72,7 +74,7 @@ class Accelerator(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """A run-to-completion function."""
+    """A run-to-completion function, with the parameters that the model needs."""
 
     solo: float
     accelerators: Sequence[Accelerator]
@@ -107,7 +109,7 @@ def completion(solo: float, accelerators: Sequence[Accelerator]) -> Completion:
 
 
 def _line(rest: Waits) -> Waits:
-    """Fit a line by least squares; beyond its ends, the wait is constant."""
+    """Fit a line to waits by least squares. Beyond the ends of the data, the wait is constant."""
     if len(np.unique(rest.round_time)) < _TWO:
         raise IdentificationError("two co-runs with different request times are needed")
     ends = np.array([rest.round_time[0], rest.round_time[-1]])
@@ -172,7 +174,7 @@ def beside_all(function: Completion, elsewhere: Floats, others: Sequence[Others]
 
 
 def _expected(function: Completion, at: int, measured: Waits) -> Floats:
-    """Return the expected wait in co-runs at accelerator `at`, without clients at others."""
+    """Return the expected waits in co-runs whose clients use only accelerator `at`."""
     time = measured.round_time
     step = _SPAN / STEPS * (1 / function.solo + time)
     one = function.accelerators[at]
@@ -185,7 +187,7 @@ def _expected(function: Completion, at: int, measured: Waits) -> Floats:
 def _away(
     function: Completion, at: int, elsewhere: Floats, waits: Sequence[Floats], step: Floats
 ) -> Floats:
-    """Return the distribution of the time that the function is away from accelerator `at`."""
+    """Return the distribution of the time that the function spends away from accelerator `at`."""
     itself = 1 / function.solo - sum(one.own for one in function.accelerators) + elsewhere
     found = normal_times(itself / step, function.scatter * itself / step)
     for number, one in enumerate(function.accelerators):
@@ -196,7 +198,10 @@ def _away(
 
 
 def _requests(accelerator: Accelerator, others: Others, step: Floats) -> Floats:
-    """Return the distribution of the other clients' round time; without others, it is arbitrary."""
+    """Return the distribution of the time that the other clients' requests take in one round.
+
+    Without other clients, it is arbitrary.
+    """
     queues = np.where(others.rate > 0, others.queues, 0.0)
     found = fixed(np.where(queues.any(axis=-1), 0.0, 1.0))
     for client in range(queues.shape[-1]):

@@ -1,4 +1,4 @@
-"""Distributions of times, and the remaining time of a request that is in progress.
+"""Computes with distributions of times, and with the remaining time of a running request.
 
 While a function is away from an accelerator, the accelerator serves requests without pause. The
 ends of requests are a renewal process that begins when the function leaves (W. Feller, An
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 STEPS = 2048
 _SIZE = 4 * STEPS
 _DAMPED = 1e-8
-"""Damping factor at the end of the circular transform, for a series without an end."""
+"""Damping factor at the end of the circular transform. It approximates a series without an end."""
 _DEVIATIONS = 8.0
 _FAR = 6.0
 
@@ -39,7 +39,7 @@ def fixed(time: Floats) -> Floats:
 
 
 def normal_times(time: Floats, deviation: Floats) -> Floats:
-    """Return normal distributions with means and deviations in steps, by row, truncated at zero."""
+    """Return normal distributions, truncated at zero. Means and deviations are in steps, by row."""
     distance = np.arange(STEPS) - time[:, None]
     width = np.maximum(deviation, 1e-3)[:, None]
     found = np.exp(-0.5 * (np.clip(distance / width, -_FAR, _FAR)) ** 2)
@@ -77,7 +77,7 @@ def convolved(first: Floats, second: Floats) -> Floats:
 
 
 def mean(times: Floats) -> Floats:
-    """Return the mean in steps, by row."""
+    """Return the mean of each distribution in steps, by row."""
     return np.asarray(times @ np.arange(STEPS))
 
 
@@ -97,6 +97,9 @@ def residual_time(away: Floats, requests: Floats) -> Floats:
 
 
 def _difference(first: Floats, second: Floats) -> Floats:
-    """Return the distribution of the second time minus the first time, where it is positive."""
+    """Return the distribution of the second time minus the first.
+
+    Negative differences are left out.
+    """
     both = np.conj(np.fft.rfft(first, _SIZE)) * np.fft.rfft(second, _SIZE)
     return np.fft.irfft(both, _SIZE)[:, :STEPS]

@@ -1,4 +1,4 @@
-"""Accuracy of predictions on the simulated NIC: profiles, queries and comparisons."""
+"""Compares predictions with the simulated NIC: profiles, queries and judged results."""
 
 import sys
 from pathlib import Path

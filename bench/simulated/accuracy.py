@@ -15,7 +15,7 @@ PAPER_ALL = (17.5, 3.7)
 
 
 def table(kept: Kept, known: dict[str, Known], count: int | None) -> str:
-    """Return the table: by function, for all, and by number of competitors."""
+    """Return a table of errors by function, for all functions, and by number of competitors."""
     wanted = mixes(tuple(known), count)
     found = rows(known, wanted, measured(kept, wanted))
     lines = []

@@ -1,4 +1,4 @@
-"""The mixes of functions that are predicted, and their measurements."""
+"""Lists the mixes of functions for which predictions are compared with simulations."""
 
 import itertools
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 
 SIZES = (2, 3, 4)
-"""Numbers of functions in a mix: each with up to three others (paper, 7.2)."""
+"""Numbers of functions in a mix: one function with up to three others (paper, 7.2)."""
 
 
 class Mix(NamedTuple):
-    """Functions on one NIC, all under one of the traffic profiles."""
+    """Functions that run together on one NIC, all under the same traffic profile."""
 
     traffic: int
     names: tuple[str, ...]
 
 
 def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int = 100) -> list[Mix]:
-    """Return all combinations under all profiles, or `count` random ones for each profile."""
+    """Return all mixes under all traffic profiles, or `count` random ones for each profile."""
     sets = [one for size in SIZES for one in itertools.combinations(names, size)]
     found = []
     for at in range(len(TRAFFIC)):
@@ -32,6 +32,6 @@ def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int 
 
 
 def measured(kept: Kept, wanted: Sequence[Mix], seed: int = 1) -> list[list[float]]:
-    """Return the throughput of each function of each mix, simulated with a seed of its own."""
+    """Simulate each mix with its own seed, and return the throughput of each of its functions."""
     runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in wanted]
     return kept.throughputs("mixes", runs, kept.settings._replace(seed=seed))

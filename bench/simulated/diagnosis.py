@@ -26,13 +26,13 @@ PAPER = {
 """Correct identifications of SLOMO and Tomur in the paper, in %."""
 RATIOS = tuple(float(mtbr) for mtbr in range(0, 1101, 25))
 MEMORY_LEVEL = (MemBench("stream", 5.0, 2.5e7, 2),)
-"""Not used in profiles."""
+"""Competitors for memory in this table; profiles do not contain them."""
 _CONFIDENCE = 0.9
 _LONGER = 4
 
 
 def table(kept: Kept, recipe: str | None) -> str:
-    """Return the table: by function, how often the named resource is right."""
+    """Return the table. It says how often the named bottleneck is right, by function."""
     lines = []
     for name, (slomo, paper) in PAPER.items():
         known = learnt(kept, name, recipe)
@@ -66,7 +66,7 @@ def table(kept: Kept, recipe: str | None) -> str:
 
 
 def truth(kept: Kept, name: str) -> list[str]:
-    """Return the bottleneck at each match ratio."""
+    """Return the true bottleneck at each match ratio."""
     settings = kept.settings._replace(
         seed=4, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -92,7 +92,7 @@ def _first(
 
 
 def named(kept: Kept, known: Known) -> list[str]:
-    """Return the bottlenecks that the model names."""
+    """Return the bottleneck that the model names at each match ratio."""
     query = query_at(
         kept, known, [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS], np.array(RATIOS)
     )

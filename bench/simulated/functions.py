@@ -6,21 +6,22 @@ FUNCTIONS = (
     "ACL", "NIDS", "IPTunnel", "IPRouter", "FlowClassifier", "FlowTracker", "FlowStats",
     "FlowMonitor", "NAT",
 )  # fmt: skip
-"""In the order of that table."""
+"""The functions, in the order of the paper's Table 2."""
 EVERYBODY = (*FUNCTIONS, "IPCompGateway")
-"""With those of other tables only."""
+"""All functions, including those that only other tables have."""
 REGEX = ("NIDS", "FlowMonitor", "IPCompGateway")
 """Functions that use the regex accelerator; the last one is only in Table 7."""
 CORES = 2
-"""Cores of each function (paper, 7.1)."""
+"""Number of cores of each function (paper, 7.1)."""
 
 DEFAULT = Traffic(16_000, 1500, 600.0)
-"""The default traffic of the paper (7.1)."""
+"""The paper's default traffic (7.1)."""
 TRAFFIC = (
     DEFAULT,
     Traffic(4_000, 1400, 900.0), Traffic(64_000, 1300, 1000.0), Traffic(250_000, 1500, 300.0),
     Traffic(60_000, 1024, 600.0), Traffic(120_000, 900, 1000.0), Traffic(8_000, 1100, 1100.0),
     Traffic(30_000, 800, 300.0), Traffic(200_000, 512, 800.0),
 )  # fmt: skip
-"""The nine profiles of queries. The paper does not state its own. These cause contention: many flows,
-large packets, many matches."""
+"""The nine traffic profiles of queries. The paper does not state the ones that it uses. These cause
+contention: many flows, large packets, many matches.
+"""

@@ -1,4 +1,4 @@
-"""Predictions compared with measurements: ours, and the paper's baselines."""
+"""Compares predictions with measurements: those of slowpath, and those of the paper's baselines."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,12 +18,13 @@ Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.9
 METHODS = ("slowpath", "SLOMO", "sum", "min", "constant")
-"""What predicts; a constant is the measured throughput alone."""
+"""The compared methods. `constant` predicts the measured solo throughput, whatever the competitors.
+"""
 _NEAR, _FAIR = 0.05, 0.10
 
 
 class Row(NamedTuple):
-    """A function in a mix: relative errors."""
+    """Relative errors of the predictions for one function in a mix."""
 
     name: str
     beside: int  # number of competitors
@@ -36,7 +37,7 @@ class Row(NamedTuple):
 def rows(
     known: Mapping[str, Known], mixes: Sequence[Mix], truth: Sequence[Sequence[float]]
 ) -> list[Row]:
-    """Return all predictions, function by function."""
+    """Predict all mixes, function by function, and return the errors."""
     found = []
     for name, target in known.items():
         for at in range(len(TRAFFIC)):
@@ -61,7 +62,7 @@ def _query(known: Mapping[str, Known], name: str, mix: Mix) -> Query:
 
 
 def joined(queries: Sequence[Query]) -> Query:
-    """Merge queries of one function."""
+    """Combine several queries about one function into one."""
     first = queries[0]
     names = first.columns
     accelerated = first.mtbr is not None
@@ -112,7 +113,7 @@ def judged(
 
 
 def summary(name: str, some: Sequence[Row]) -> figures.Row:
-    """Return a line of a table, for rows that have something in common."""
+    """Return a line of a table with the errors of some rows."""
     ours = np.array([row.errors["slowpath"] for row in some])
     found: figures.Row = {"name": name, "rows": len(some)}
     found["drop"] = 100 * float(np.mean([row.drop for row in some]))

@@ -1,4 +1,4 @@
-"""A folder with results of simulations, which are kept and never repeated."""
+"""Stores the results of simulations in a folder, so that no simulation runs twice."""
 
 import hashlib
 import json
@@ -16,13 +16,16 @@ Value = TypeVar("Value")
 
 
 class Kept(NamedTuple):
-    """The folder of tables and results, and the settings of simulations."""
+    """The folder for tables and results, with the settings of the simulations."""
 
     folder: Path
     settings: Settings
 
     def file(self, name: str, make: Callable[[], str]) -> Path:
-        """Return a file, and make it with a function unless it exists."""
+        """Return the path of a file.
+
+        If the file does not exist, writes the text that `make` returns.
+        """
         file = self.folder / name
         if not file.is_file():
             started = time.monotonic()
@@ -35,14 +38,17 @@ class Kept(NamedTuple):
         return file
 
     def value(self, name: str, inputs: str, make: Callable[[], Value]) -> Value:
-        """Return a value from a JSON file named by its inputs, and make it unless it exists."""
+        """Return a stored value.
+
+        If it is not stored for these inputs, computes it by `make` and stores it.
+        """
         key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
         file = self.file(f"{name}.{key}.json", lambda: json.dumps(make()))
         found: Value = json.loads(file.read_text())
         return found
 
     def throughputs(self, name: str, mixes: Sequence[Mix], settings: Settings) -> list[list[float]]:
-        """Return the throughput of each function of each mix."""
+        """Return the throughput of each function of each mix, stored or newly simulated."""
 
         def make() -> list[list[float]]:
             found = run_all(mixes, settings)

@@ -1,4 +1,4 @@
-"""Models of functions, learnt from their profiles, and the baselines of comparisons."""
+"""Trains models of functions on their profiles, and the models that they are compared with."""
 
 import hashlib
 import sys
@@ -15,7 +15,7 @@ from slowpath.core.errors import InputError
 
 
 class Known(NamedTuple):
-    """A function: its model, SLOMO's, and its throughput alone."""
+    """A function with its model, SLOMO's model, and its solo throughput."""
 
     name: str
     model: FunctionModel
@@ -24,7 +24,10 @@ class Known(NamedTuple):
 
 
 def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
-    """Learn a function with a recipe for memory, or with the one chosen on the training rows."""
+    """Train the model of a function.
+
+    Without a recipe for memory, one is selected on training rows.
+    """
     files = profile(kept, name, rows)
     model = _kept_model(kept, name, files, recipe)
     alone = solo(kept, name)
@@ -33,7 +36,7 @@ def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -
 
 
 def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
-    """Return a saved model or learn it: choosing takes a minute, reading seconds."""
+    """Read the model from a file, or train and save it. Selecting a recipe takes a minute."""
     tables = [one for one in (files.memory, files.own, files.requests) if one is not None]
     text = "".join(table.read_text() for table in tables) + str(recipe)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]

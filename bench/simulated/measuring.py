@@ -1,4 +1,7 @@
-"""Mixes that a fleet measures on the simulated NIC: suggested ones, or arbitrary ones."""
+"""Measures mixes of a fleet on the simulated NIC.
+
+The mixes are suggested by slowpath or arbitrary.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,13 +16,14 @@ from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.placement.suggesting import suggest
 
 ROUNDS = 6
-"""After each round, the next mixes are suggested from all measurements."""
+"""Number of rounds of measurements. After each, the next mixes follow from all measurements so far.
+"""
 _SEEDS = 1000
-"""Distance between the first seeds of campaigns; each measurement has its own seed."""
+"""Difference between the first seeds of two campaigns. Each measurement has its own seed."""
 
 
 class Campaign(NamedTuple):
-    """Settings of a campaign of measurements."""
+    """Settings for one campaign of measurements."""
 
     mixes: int
     sure: float  # confidence of later placements
@@ -28,7 +32,7 @@ class Campaign(NamedTuple):
     suggested: bool = True  # otherwise arbitrary mixes of several functions
 
     def seed(self) -> int:
-        """The first seed."""
+        """The seed of the campaign's first measurement."""
         return _SEEDS * (1 + self.mixes + 1000 * self.repetitions + 100_000 * self.suggested)
 
 
@@ -36,7 +40,7 @@ Rows = dict[Mix, dict[int, list[float]]]
 
 
 def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
-    """Return the measurements of a campaign, including noise."""
+    """Run a campaign, and return its measurements with simulated noise."""
     rows: Rows = {}
     seeds = iter(range(plan.seed(), plan.seed() + _SEEDS))
     alone = [(at,) for at in range(len(fleet.functions))]
@@ -49,7 +53,7 @@ def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
 
 
 def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]:
-    """Yield the mixes of each round, given all earlier measurements."""
+    """Yield the mixes to be measured in each round, given the measurements before."""
     if not plan.suggested:
         several = [mix for mix in possible_mixes(fleet) if len(mix) > 1]
         draw = np.random.default_rng(60)
@@ -62,7 +66,10 @@ def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]
 
 
 def _measure(kept: Kept, fleet: Fleet, mixes: Sequence[Mix], seed: int, rows: Rows) -> None:
-    """Add a measurement of each mix; a function that is there twice gets two values."""
+    """Measure each mix once, and add the results to `rows`.
+
+    A function that occurs twice gets two values.
+    """
     runs = [[function(fleet.names[at], DEFAULT) for at in mix] for mix in mixes]
     found = kept.throughputs("measured", runs, kept.settings._replace(seed=seed))
     for mix, throughputs in zip(mixes, found, strict=True):

@@ -40,13 +40,15 @@ PAPER = {
 """MAPE of sum, min and Tomur in the paper, in %."""
 MIXES = 100
 DRAWN = 46
-"""Seed of the mixes. Models were developed with those of 44 and 1001."""
+"""Seed for drawing the mixes. The seeds 44 and 1001 were used while models were developed."""
 _PROFILE = 80
 _REPEATED = 3
 _SOLO = 40
 _LIMITED = 0.9
 _MAX_CONTENDED = {("NF2", "pipeline"): 2}
-"""Maximum resources with contention; this function has three threads, and uses four of eight cores."""
+"""Maximum number of contended resources, if it is limited. This function has three threads, and
+uses four of the eight cores.
+"""
 _BENCHES: dict[str, list[SimulatedClient]] = {
     "regex": [
         {"function": "regex-bench", "packet_bytes": 1500, "mtbr": mtbr}
@@ -57,22 +59,24 @@ _BENCHES: dict[str, list[SimulatedClient]] = {
         for size in (500, 1000, 2000, 3000, 4000, 6000, 9000)
     ],
 }
-"""The benches from which request times and waits are determined."""
+"""For each accelerator, the benches from which request times and waits are determined."""
 _HEADER = 54
 _WARM_UP_MS = 100.0
-"""After 20 ms, these functions would have seen packets of only two fifths of their flows, and part of
-the data of others would not be cached yet; more of it for slower functions."""
+"""Simulated time before measurements, in ms. After 20 ms, these functions would have seen packets
+of only two fifths of their flows. Parts of other functions' data would not be cached yet, more for
+slower functions.
+"""
 
 
 class Level(NamedTuple):
-    """Contention for each resource, if any."""
+    """The contention for each resource in a mix; resources may be left out."""
 
     memory: tuple[Bench, ...]
     accelerators: dict[str, SimulatedClient]
 
 
 class Parts(NamedTuple):
-    """Partial throughputs, and the results of their composition."""
+    """Predictions with contention for single resources, and the results of combining them."""
 
     parts: Floats  # [resource, mix]
     solo: Floats
@@ -81,7 +85,7 @@ class Parts(NamedTuple):
 
 
 def table(kept: Kept) -> str:
-    """Return the table by function and pattern."""
+    """Return the table of errors, by function and execution pattern."""
     lines = []
     kept = kept._replace(settings=kept.settings._replace(warm_up_ms=_WARM_UP_MS))
     for name in USES:
@@ -113,7 +117,10 @@ def table(kept: Kept) -> str:
 
 
 def drawn(name: str, pattern: Pattern, count: int = MIXES) -> list[Level]:
-    """Draw reproducible levels of contention for at least two resources at once."""
+    """Draw levels of contention, each for at least two resources.
+
+    Equal arguments give equal levels.
+    """
     draw = np.random.default_rng([DRAWN, *f"{name} {pattern}".encode()])
     resources = ("memory", *USES[name])
     count_contended = _MAX_CONTENDED.get((name, pattern), len(resources))
@@ -134,7 +141,7 @@ def _mem_bench(draw: np.random.Generator) -> MemBench:
 
 
 def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
-    """Draw a competitor for an accelerator; a third of them never pause."""
+    """Draw a competitor for an accelerator. A third of them send requests without pause."""
     one: SimulatedClient
     if resource == "regex":
         mtbr = round(float(draw.uniform(0, 1200)), 1)
@@ -195,7 +202,10 @@ def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) ->
 
 
 def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """Return request times and rates of the benches for an accelerator; rate 0 without a bench."""
+    """Return request times and rates of the benches for an accelerator.
+
+    The rate is 0 without a bench.
+    """
     clients = [one.accelerators.get(resource) for one in levels]
     times = [1e-6 if one is None else _time(kept, one) for one in clients]
     rates = [0.0 if one is None else one.get("rate", np.inf) for one in clients]
@@ -203,7 +213,7 @@ def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats
 
 
 def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """Predict the throughput of a pipeline that the accelerator permits."""
+    """Predict the throughput that the accelerator permits, for a pipeline."""
     times, rates = _clients(kept, resource, levels)
     # Runs in which this accelerator is the only limit.
     limited = [
@@ -245,10 +255,7 @@ def _completed(
 
 
 def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
-    """Return the request time without matches, and for each match in a packet; 0 if it is constant.
-
-    Matches are distributed randomly, so their number differs between packets.
-    """
+    """Return the request time without matches, and the additional time for each match."""
     if resource != "regex":
         return 0.0, 0.0
     less, more = (
@@ -271,12 +278,12 @@ def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
 
 
 def _longer(kept: Kept) -> Settings:
-    """Return settings for runs whose results are subtracted from each other."""
+    """Return settings with longer runs, for results that are subtracted from each other."""
     return kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
 
 
 def _time(kept: Kept, client: SimulatedClient) -> float:
-    """Return the request time of a bench, by a line over matches or bytes through runs of it alone."""
+    """Return the request time of a bench. It lies on a line fitted to runs of the bench alone."""
     resource = client["function"].removesuffix("-bench")
     benches = _BENCHES[resource]
     found = kept.throughputs(f"alone.{resource}", [[one] for one in benches], kept.settings)
@@ -287,7 +294,7 @@ def _time(kept: Kept, client: SimulatedClient) -> float:
 
 
 def _own_time(kept: Kept, resource: str) -> float:
-    """Return the request time of the function, which is that of a bench with equal requests."""
+    """Return the request time of the function, taken from a bench with equal requests."""
     one: SimulatedClient = {
         "function": f"{resource}-bench",
         "packet_bytes": DEFAULT.size,

@@ -24,9 +24,9 @@ from slowpath.core.jobs.pool import Pool
 
 NIC_CORES = 8
 PROMISES = tuple(round(0.80 + 0.01 * at, 2) for at in range(16))
-"""Shares of the throughput alone: 5 to 20 % less, in whole percents, equally likely."""
+"""Promised shares of the solo throughput: 80 % to 95 % in whole percents, equally likely."""
 SEQUENCES, LENGTH = 100, 500
-"""As in the paper (7.5.1)."""
+"""Number of sequences of arrivals, and number of arrivals in each, as in the paper (7.5.1)."""
 PAPER = {
     "monopolise": (196.3, 0.0),
     "greedy": (19.0, 16.5),
@@ -35,7 +35,7 @@ PAPER = {
 }
 """Wastage and SLA violations in the paper, in %."""
 _LONGER = 2
-"""Duration of the true runs, relative to a profile's runs."""
+"""Duration of the runs that determine the true throughput, relative to the runs of profiles."""
 SURE, SURER = 0.9, 0.95
 AWARE, PRICED, INFORMED = "contention-aware", "bid-price", "bid-price, number of arrivals known"
 CAMPAIGNS = {
@@ -44,7 +44,7 @@ CAMPAIGNS = {
     "60 mixes measured ten times": Campaign(60, SURE, repetitions=10, alone=30),
     "120 mixes measured": Campaign(120, SURE),
 }
-"""Measurements in addition to profiles, of 705 mixes of several functions."""
+"""Campaigns that measure some of the 705 mixes of several functions, in addition to profiles."""
 _FIRST = next(iter(CAMPAIGNS.values()))
 _EXACT = ", knowing what is simulated"
 
@@ -69,7 +69,7 @@ def _kind(one: Known) -> Kind:
 
 
 def all_mixes(functions: int) -> list[Mix]:
-    """Return all mixes that fit on a NIC, including several instances of a function."""
+    """Return all mixes that fit on a NIC. A function can occur several times."""
     return [
         mix
         for size in range(1, NIC_CORES // CORES + 1)
@@ -78,7 +78,7 @@ def all_mixes(functions: int) -> list[Mix]:
 
 
 def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
-    """Simulate the throughput of functions in all mixes, without measurement noise."""
+    """Simulate the true throughput of functions in all mixes, without measurement noise."""
     settings = kept.settings._replace(
         seed=2, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -95,17 +95,20 @@ def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
 
 
 class KnownShares(PredictedShares):
-    """Shares that are known in advance."""
+    """Predicted shares that are known before the placement begins."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: Pool | None = None) -> None:
-        """Do nothing: all shares are there."""
+        """Do nothing, because all shares are already known."""
 
 
 def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
-    """Predict shares with SLOMO: contention for memory, under the traffic of its training."""
+    """Predict shares with SLOMO.
+
+    It knows only contention for memory, under the traffic of its training.
+    """
     names = list(known)
     shares = Shares(len(names))
     for mix in mixes:
@@ -123,7 +126,7 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
 
 
 def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int) -> Query:
-    """Return the query for one function of a mix."""
+    """Return the query about the function at position `at` of a mix."""
     others = list(mix)
     others.remove(at)
     beside = [(names[one], known[names[one]].model) for one in others]
@@ -131,7 +134,7 @@ def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int)
 
 
 class Variant(NamedTuple):
-    """A policy and its predictions."""
+    """A placement policy, together with the predictions that it uses."""
 
     policy: str
     shares: PredictedShares
@@ -139,7 +142,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in the table."""
+        """The name of the variant in the table."""
         return f"{self.policy}{self.known_mixes}"
 
 
@@ -169,7 +172,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def _best(kept: Kept, fleets: SequenceInputs) -> list[int]:
-    """Return the number of NICs of the best plan of each sequence."""
+    """Return the number of NICs that the best plan for each sequence needs."""
 
     def make() -> list[int]:
         plans = [one["reference"] for one in run_drawn(fleets, _sequences(), LocalPool())]
@@ -206,7 +209,7 @@ def variants(
 
 
 def _line(variant: Variant, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
-    """Place all sequences, and compare with `best`, the NICs of the best plans."""
+    """Place all sequences by one variant. `best` contains the numbers of NICs of the best plans."""
     informed = variant.policy == INFORMED
     inputs = fleets._replace(
         predicted=variant.shares,

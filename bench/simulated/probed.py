@@ -1,4 +1,4 @@
-"""Scores on the simulated NIC, measured by a probe like those of `slowpath contention profile`.
+"""Measures scores of competitors on the simulated NIC, by a probe as in `contention profile`.
 
 The probe runs with each set of competitors, and with bubbles for its calibration. Bubbles have all the
 cores that competitors can have: three copy loops of two cores, which share a working set.
@@ -22,22 +22,22 @@ CACHE, PRIVATE = 6_291_456, 1_048_576
 _LEVELS = 9
 _INSTANCES = 3
 _TIMES = 3
-"""Measurements of each mix; hosts measure pairs of blocks."""
+"""Number of measurements of each mix. On hosts, pairs of blocks are measured instead."""
 
 
 class Scores(NamedTuple):
-    """Scores of competitors by the probe; zero without competitors."""
+    """Scores of competitors that a probe measures. Without competitors, they are zero."""
 
     together: dict[Set, float]  # measured with the whole set
     added: dict[Set, float]  # sum over each bench alone, as predictions do for functions
 
 
 PROBE = bubble_score.probe_bytes(CACHE, PRIVATE)
-"""The size on hosts: a third of the cache, at least twice the private cache of two cores."""
+"""Probe size in bytes as on hosts: a third of the cache, but at least twice the private cache."""
 
 
 def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
-    """Calibrate a probe of a size in bytes, and measure all sets and each of their benches."""
+    """Calibrate a probe of `size` bytes. Measure the scores of all sets and of their benches."""
     sizes = bubble_score.levels(CACHE, _LEVELS)
     bubbles = [
         (MemBench("stream", each / bubble_score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
@@ -61,7 +61,7 @@ def _single(bench: Bench) -> Bench:
 
 
 def _slowdowns(kept: Kept, size: int, each: Sequence[Set]) -> dict[Set, float]:
-    """Return the slowdown of a step of the probe, as medians."""
+    """Return by how much each set of competitors slows down the probe's steps, as medians."""
     probe: SimulatedClient = {"function": "probe", "working_set": size}
     wanted = dict.fromkeys(each)
     mixes = [[probe], *([probe, *competitors(some)] for some in wanted)] * _TIMES

@@ -1,4 +1,4 @@
-"""Profiles of the functions, as tables in the folder: with benches, and alone.
+"""Profiles functions on the simulated NIC, and stores the profiles as tables in the folder.
 
 The competitors of profiles are the paper's `mem-bench` and `regex-bench`, and `packet-bench`, but no
 functions.
@@ -28,18 +28,18 @@ from simulated.functions import DEFAULT, EVERYBODY, REGEX, TRAFFIC
 from simulated.kept import Kept
 
 ROWS = 200
-"""Rows of each memory table; the published tables have 50, of one packet size."""
+"""Number of rows of each memory table. The published tables have 50 rows, of one packet size."""
 _SETS = 80
 _USUAL = 40
 QUIET = 10
-"""Rows without competitors."""
+"""Number of rows without competitors."""
 _MAX_BENCHES = 3
 _SIZES = (512, 1000, 1500)
 _RATIOS = (100.0, 400.0, 750.0, 1100.0)
 
 
 class Profile(NamedTuple):
-    """The files of a function."""
+    """Paths of the files that make up a function's profile."""
 
     memory: Path  # with competitors, under random traffic
     usual: Path  # the same under the default traffic
@@ -48,7 +48,7 @@ class Profile(NamedTuple):
 
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
-    """Profile a function, or find its profile."""
+    """Return the profile of a function, which is measured if it does not exist."""
     usual = [MemoryRun(DEFAULT, some) for some in ((), *memory_alone())]
     settings = kept.settings
 
@@ -64,7 +64,7 @@ def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
 
 
 def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
-    """Draw the rows of a memory table: some without competitors, then random sets."""
+    """Draw the rows of a memory table: some without competitors, then some with random ones."""
     draw = np.random.default_rng(EVERYBODY.index(name))
     sets = _sets()
     nobody: list[tuple[Bench, ...]] = [()]
@@ -73,7 +73,7 @@ def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
 
 
 def solo(kept: Kept, name: str, traffic: Sequence[Traffic] = TRAFFIC) -> list[float]:
-    """Measure throughput alone under each traffic."""
+    """Measure the solo throughput of a function under each traffic."""
     mixes = [[function(name, one)] for one in traffic]
     return [one[0] for one in kept.throughputs(f"{name}.solo", mixes, kept.settings)]
 
@@ -86,7 +86,7 @@ def _requests(kept: Kept, name: str) -> Path:
 
 @cache
 def _sets() -> tuple[tuple[Bench, ...], ...]:
-    """Draw the competitors of profiles, the same for all functions: one to three benches."""
+    """Draw sets of one to three benches as competitors. All functions have the same sets."""
     draw = np.random.default_rng(1000)
     found = list[tuple[Bench, ...]]()
     for number in range(_SETS):
@@ -100,7 +100,7 @@ def _sets() -> tuple[tuple[Bench, ...], ...]:
 
 @cache
 def memory_alone() -> tuple[tuple[Bench, ...], ...]:
-    """Draw the competitors from which SLOMO learns, as published."""
+    """Draw the competitors that SLOMO learns from, with the published settings."""
     draw = np.random.default_rng(1001)
     return tuple((_mem_bench(draw, 1 + number % _MAX_BENCHES),) for number in range(_USUAL))
 
@@ -119,11 +119,14 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 
 @cache
 def levels(kept: Kept) -> Levels:
-    """Measure the contention that the competitors cause, once for all functions."""
+    """Measure the contention that each set of competitors causes.
+
+    This is done once for all functions.
+    """
     return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 
 
 def any_traffic(draw: np.random.Generator) -> Traffic:
-    """Draw traffic with log-uniform flows and without matches."""
+    """Draw random traffic without matches; the number of flows is log-uniform."""
     flows = int(np.exp(draw.uniform(np.log(2000), np.log(400_000))))
     return Traffic(flows, int(draw.integers(256, 1501)), 0.0)

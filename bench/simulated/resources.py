@@ -34,7 +34,7 @@ _RATIOS = (0.0, 300.0, 600.0, 900.0, 1200.0)
 
 
 class Level(NamedTuple):
-    """The competitors of a function."""
+    """The competitors of a function, for memory and for the accelerator."""
 
     memory: tuple[Bench, ...]
     mtbr: float  # of regex-bench
@@ -52,7 +52,10 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(count: int = LEVELS) -> list[Level]:
-    """Draw levels of both kinds; a third of the benches for the accelerator never pause."""
+    """Draw competitors of both kinds.
+
+    A third of those for the accelerator send requests without pause.
+    """
     draw = np.random.default_rng(33)
     found = []
     for number in range(count):
@@ -67,13 +70,13 @@ def drawn(count: int = LEVELS) -> list[Level]:
 
 
 def regex_bench(mtbr: float, rate: float | None = None) -> SimulatedClient:
-    """Return a competitor for the accelerator."""
+    """Return a bench that competes for the accelerator, with this match ratio and request rate."""
     one: SimulatedClient = {"function": "regex-bench", "packet_bytes": DEFAULT.size, "mtbr": mtbr}
     return one if rate is None else {**one, "rate": rate}
 
 
 def request_time(kept: Kept) -> RequestTime:
-    """Fit the request time of regex-bench to runs of it alone."""
+    """Determine the request time of regex-bench by match ratio, from runs of it alone."""
     mixes = [[regex_bench(mtbr)] for mtbr in _RATIOS]
     alone = np.array([one[0] for one in kept.throughputs("regex-bench", mixes, kept.settings)])
     names = tuple(str(mtbr) for mtbr in _RATIOS)
@@ -95,7 +98,7 @@ def _rows(kept: Kept, known: Known) -> list[Row]:
 
 
 def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) -> Query:
-    """Return a query with a row for each level, and for the function's match ratio there."""
+    """Return a query with one row per level, for the match ratios `mtbr` of the function."""
     memory = levels_of([one.memory for one in levels], kept.settings)
     requests = [[regex_bench(one.mtbr, one.rate)] for one in levels]
     alone = run_all(requests, kept.settings)
@@ -120,7 +123,7 @@ def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) ->
 def _queued(
     own_time: RequestTime, mtbr: Floats, levels: Sequence[Level], time: RequestTime
 ) -> Floats:
-    """Return the time that the bench occupies the accelerator for each request of the function."""
+    """Return how long the bench keeps the accelerator busy for each request of the function."""
     size = np.array(float(DEFAULT.size))
     own = own_time.at(mtbr, size)
     other = time.at(np.array([one.mtbr for one in levels]), size)

@@ -60,24 +60,24 @@ STEPS, LEVELS = 32, 40
 QUOTA = 40
 """Full profiling has 1,024 times the quota: 40 levels under 32 x 32 kinds of traffic."""
 SEEDS = 5
-"""Draws for each method; figures are means over them."""
+"""Number of repetitions of each method with different seeds; figures are means over them."""
 TESTS = 400
 QUOTAS = (20, 40, 60)
-"""Quotas of Figure 8."""
+"""Numbers of measurements that Figure 8 compares."""
 METHODS: Mapping[str, Callable[[Space, int, int], Plan]] = {
     "random": random,
     "adaptive": lambda space, quota, seed: adaptive(space, quota, seed=seed),
     "active": lambda space, quota, seed: active(space, quota, seed=seed),
 }
 TREES, OURS = "published", "average"
-"""The recipes of the paper, and ours for tables without traffic of devices."""
+"""Recipes of the models: the paper's, and ours for tables without traffic of devices."""
 _FAIR = 0.10
 _WARM_UP, _MEASURED = 10.0, 5.0
-"""Milliseconds of each run; a quarter of a million runs take 22 ms of CPU time each."""
+"""Duration of each run in ms, before and during the measurement. A run takes 22 ms of CPU time."""
 
 
 class Nic(NamedTuple):
-    """A function with levels of `mem-bench`, on the simulated NIC."""
+    """A function on the simulated NIC, with the levels of `mem-bench` next to it."""
 
     name: str
     benches: Sequence[tuple[Bench, ...]]
@@ -85,16 +85,16 @@ class Nic(NamedTuple):
     settings: Settings
 
     def space(self) -> Space:
-        """Return the space of points, with logarithms of the counters of each level."""
+        """Return the space from which points to measure are chosen."""
         known = [[self.levels[some][name] for name in COLUMNS] for some in self.benches]
         return Space(ATTRIBUTES, np.log1p(np.array(known)))
 
     def mix(self, point: Point) -> list[SimulatedClient]:
-        """Return the clients of a run."""
+        """Return the clients that run together at a point."""
         return [function(self.name, _traffic(point)), *competitors(self.benches[point.level])]
 
     def measure(self, point: Point) -> float:
-        """Simulate the throughput at a point, with noise of its own."""
+        """Simulate the throughput at a point. Each point has its own noise."""
         settings = self.settings._replace(seed=zlib.crc32(repr(point).encode()))
         (found,) = run_all([self.mix(point)], settings)
         return float(found["clients"][0]["throughput"])
@@ -119,7 +119,10 @@ def _traffic(point: Point) -> Traffic:
 
 
 def _benches() -> list[tuple[Bench, ...]]:
-    """Return no competitors, and published `mem-bench` settings, the same for all functions."""
+    """Return sets of competitors: none, and published `mem-bench` settings.
+
+    They do not depend on the function.
+    """
     draw = np.random.default_rng(8)
     found = list[tuple[Bench, ...]]([()])
     for at in range(LEVELS - 1):
@@ -147,7 +150,10 @@ def _sampled(kept: Kept, nic: Nic, method: str, quota: int, seed: int) -> Rows:
 
 
 def _full(kept: Kept, nic: Nic) -> Rows:
-    """Simulate the whole grid, level by level, so that nothing is lost if it ends early."""
+    """Simulate the whole grid.
+
+    Results are stored level by level, so that an interrupted run loses little.
+    """
     points = [one.point for one in measured(full(nic.space(), STEPS), lambda _: 1.0)]
     samples = list[Sample]()
     for level in range(LEVELS):
@@ -160,7 +166,7 @@ def _full(kept: Kept, nic: Nic) -> Rows:
 
 
 def _written(file: Path, text: str) -> Rows:
-    """Write a file unless it has this text, and read its rows."""
+    """Write a text to a file unless the file has this text already. Return the rows of the file."""
     if not file.is_file() or file.read_text() != text:
         file.write_text(text)
     return _rows(file)
@@ -198,20 +204,20 @@ def _tests(kept: Kept, nic: Nic) -> Rows:
 
 
 def relative_errors(recipe: str, rows: Rows, tests: Rows) -> Floats:
-    """Fit a model to rows, and return its relative errors in the tests."""
+    """Train a model on rows, and return the relative errors of its predictions for `tests`."""
     predicted = np.exp(fit_stage(RECIPES[recipe], rows).log_throughput(tests.columns))
     return np.abs(predicted / tests.throughput - 1)
 
 
 def _errors(kept: Kept, nic: Nic, method: str, quota: int, recipe: str) -> Floats:
-    """Return relative errors for all seeds."""
+    """Return the relative errors of a profiling method for all seeds."""
     tests = _tests(kept, nic)
     sampled = (_sampled(kept, nic, method, quota, seed) for seed in range(SEEDS))
     return np.concatenate([relative_errors(recipe, rows, tests) for rows in sampled])
 
 
 def table(kept: Kept, *, grid: bool) -> str:
-    """Return the table by function; without `grid`, full profiling is left out."""
+    """Return the table of errors by function. Without `grid`, full profiling is left out."""
     lines = list[figures.Row]()
     for name, nic in nics(kept).items():
         line: figures.Row = {"name": name}

@@ -1,4 +1,4 @@
-"""How well a probe's score replaces counters, where both are available.
+"""Tests how well a probe's score replaces counters, where both are available.
 
 Models learn the same rows with several descriptions of the competitors, by the same recipe. Levels of
 competitors are held out, the same for all descriptions.
@@ -28,16 +28,17 @@ Floats = NDArray[np.float64]
 
 FUNCTIONS = ("FlowClassifier", "NAT", "FlowMonitor", "ACL")
 RECIPE = "process-bus"
-"""The recipe for all: one process over flows, table, size, cache misses and the bus."""
+"""The recipe of all models: a Gaussian process over flows, table, size, cache misses and the bus.
+"""
 ROUNDS = 4
-"""Rows for each level of `mem-bench`."""
+"""Number of rows for each level of `mem-bench`."""
 FOLDS = 5
 CONFIDENCE = 0.9
 FLOWS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys(("FlowClassifier", "NAT", "FlowMonitor"), (4_000, 60_000, 250_000)),
     "ACL": (16_000,),  # its table is the same for any number
 }
-"""Flows for rank correlations."""
+"""Numbers of flows for which rank correlations are computed."""
 SIZE = 1500
 DESCRIPTIONS = {
     "nothing": "traffic alone: MAPE, %",
@@ -49,7 +50,7 @@ DESCRIPTIONS = {
     "working set": "working set",
     "both": "counters and score",
 }
-"""Descriptions of competitors, and their headings."""
+"""The compared ways to describe competitors, each with its heading in the table."""
 WITH_INTERVALS = ("counters", "score", "both")
 _SEED = 6
 _TIMES_ALONE = 5
@@ -57,25 +58,28 @@ _TRAFFIC = ("flow_count", "packet_size_bytes")
 
 
 class Profiled(NamedTuple):
-    """Rows with counters, and the competitors of each."""
+    """Rows of a profile with counters, and the competitors of each row."""
 
     rows: Rows
     beside: Sequence[Set]
 
     def sets(self) -> list[Set]:
-        """Return all sets of competitors, each once, without the empty one."""
+        """Return the distinct sets of competitors, without the empty set."""
         return list(dict.fromkeys(some for some in self.beside if some))
 
 
 class Probes(NamedTuple):
-    """Scores by probes of two sizes."""
+    """Scores that probes of two sizes measure."""
 
     usual: Scores
     large: Scores  # as large as the cache
 
 
 def table(kept: Kept) -> str:
-    """Return the table: by function, with `mem-bench` alone, and also with `packet-bench`."""
+    """Return the table of errors by function.
+
+    Competitors are `mem-bench` alone, or also `packet-bench`.
+    """
     lines = list[figures.Row]()
     for kind, rows_of_kind in (("mem-bench", memory_rows), ("packet-bench, too", _with_packets)):
         profiled = {name: rows_of_kind(kept, name) for name in FUNCTIONS}
@@ -99,7 +103,7 @@ def table(kept: Kept) -> str:
 
 
 def memory_rows(kept: Kept, name: str) -> Profiled:
-    """Return rows with no competitors and with `mem-bench`, as on hosts, under drawn traffic."""
+    """Return rows without competitors and with `mem-bench`. As on hosts, traffic is random."""
     draw = np.random.default_rng([_SEED, *name.encode()])
     beside: list[Set] = [()] * QUIET
     for _ in range(ROUNDS):
@@ -117,7 +121,7 @@ def _with_packets(kept: Kept, name: str) -> Profiled:
 
 
 def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
-    """Return the columns of rows for each description of the competitors."""
+    """Return the columns of training data for each way to describe the competitors."""
     columns = profiled.rows.columns
     traffic = {name: columns[name] for name in _TRAFFIC}
     score, added, large = (
@@ -160,7 +164,7 @@ def errors(profiled: Profiled, probes: Probes) -> figures.Row:
 
 
 def ranks(kept: Kept) -> str:
-    """Return a table of rank correlations: slowdowns by levels of `mem-bench`, and descriptions."""
+    """Return rank correlations between slowdowns by `mem-bench` and each description."""
     rows, beside = memory_rows(kept, FUNCTIONS[0])
     sets = memory_alone()
     probed, at = scores(kept, sets), [beside.index(some) for some in sets]
@@ -196,7 +200,7 @@ def ranks(kept: Kept) -> str:
 
 
 def _slower(kept: Kept, name: str, traffic: Traffic, sets: Sequence[Set]) -> Floats:
-    """Return the function's slowdown with each set."""
+    """Return by how much each set of competitors slows down the function."""
     target = function(name, traffic)
     mixes = [[target]] * _TIMES_ALONE + [[target, *competitors(some)] for some in sets]
     settings = kept.settings._replace(seed=_SEED)

@@ -25,12 +25,13 @@ LEVELS = {
     "no order, 3 MB": (MemBench("step", 3.0, 1.5e7, 1),),
     "in sequence, 9 MB": (MemBench("stream", 3.0, 3e7, 3),),
 }
-"""Fixed levels, which are not in profiles. The paper has one level, whose error would affect all
-rows."""
+"""Levels of memory contention, which do not occur in profiles. The paper has one level, whose error
+would affect all rows.
+"""
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return the table: by function, and by level."""
+    """Return the table of errors, by function and by level of contention."""
     by_level = {
         level: [row for name in PAPER if name in known for row in _rows(kept, known[name], level)]
         for level in LEVELS
@@ -48,7 +49,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(name: str, count: int = PROFILES) -> list[Traffic]:
-    """Draw reproducible traffic for a function."""
+    """Draw random traffic for a function. Equal arguments give equal traffic."""
     draw = np.random.default_rng([7, *name.encode()])
     found = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Generated topologies: layered networks whose nodes run variants of the examples."""
+"""Generates topologies: layered networks whose nodes run variants of the example programs."""
 
 import json
 import shutil
@@ -56,14 +56,14 @@ FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fno-unroll-loops"]
 
 @dataclass
 class Programs:
-    """Objects of variants of the examples, compiled once."""
+    """Object files of variants of the examples. Each variant is compiled only once."""
 
     folder: Path
     clang: str
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
     def variant(self, kind: str, number: int) -> Path:
-        """Return the object of a variant."""
+        """Return the object file of a variant, which is compiled if necessary."""
         if (kind, number) not in self.made:
             self.made[kind, number] = self._compile(kind, number)
         return self.made[kind, number]
@@ -91,7 +91,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class Network:
-    """The size of a network."""
+    """The size of a generated network."""
 
     nodes: int
     paths: int
@@ -99,13 +99,13 @@ class Network:
 
 
 def layers(nodes: int) -> list[list[str]]:
-    """Return the nodes of each layer, at least one."""
+    """Divide the nodes into layers. Each layer has at least one node."""
     each = max(1, nodes // len(LAYERS))
     return [[f"{name}-{number}" for number in range(each)] for name, _ in LAYERS]
 
 
 def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    """Yield the nodes, each with the kind and number of its program, alternating between variants."""
+    """Yield the nodes of a network. Each comes with the kind and number of its program, if any."""
     running = sum(1 for _, kinds in LAYERS if kinds)
     numbered = enumerate(zip(LAYERS, layers(network.nodes), strict=True))
     for layer, ((_, kinds), names) in numbered:

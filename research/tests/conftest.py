@@ -1,4 +1,4 @@
-"""Set-up of the tests of research: single-threaded libraries, and search paths."""
+"""Prepares the tests of research: single-threaded libraries, and search paths for modules."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Tests of queues and request times that are identified from co-runs at an accelerator."""
+"""Tests that queues and request times at an accelerator are identified from co-runs."""
 
 import pytest
 from hypothesis import given

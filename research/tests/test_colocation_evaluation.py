@@ -1,4 +1,4 @@
-"""Tests of the comparison of predicted and measured scores of pairs."""
+"""Tests the comparison of predicted and measured scores of pairs."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_overlap_and_loss_by_hand() -> None:
 
 
 def test_published_groups_that_were_left_out() -> None:
-    """Held-out groups meet the targets of cross-validation, on one split."""
+    """Predictions for groups outside the training meet the targets, on one split."""
     groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
     model = learn(*groups_at(groups, pairs, np.sort(order[:200])))

@@ -1,4 +1,4 @@
-"""Tests of the bench on the simulated NIC (`bench/contention_simulated.py`), with few runs."""
+"""Tests the benchmark on the simulated NIC (`bench/contention_simulated.py`), with few runs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tests of predicted curves of published functions against their measurements."""
+"""Tests predicted throughput curves against the measurements of published functions."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,10 @@ def test_throughput_between_points_is_on_lines() -> None:
 
 @pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
 def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
-    """Held-out functions meet the targets of cross-validation, on one split, with two members."""
+    """Predictions for functions outside the training are as good as the targets require.
+
+    The test uses one split and two members.
+    """
     curves = published_curves(traffic)
     order = np.random.default_rng(0).permutation(len(curves.names))
     left = curves_of(curves, np.sort(order[seen:]))

@@ -1,4 +1,4 @@
-"""Tests of predictions from counts against measurements of published functions."""
+"""Tests predictions from counts against the measurements of published functions."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from slowpath.insights.demands.prices import shipped_fits
 
 @pytest.mark.parametrize("traffic", ["hit", "miss"])
 def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
-    """Intervals cover measured knees, also if prices exclude an element of the function."""
+    """Measured knees lie in the predicted intervals, even if an element has no price."""
     every = published_curves(traffic)
     curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()
     found = compared(fits, curves, Settings(0.9, 60))

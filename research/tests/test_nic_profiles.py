@@ -1,4 +1,4 @@
-"""Tests of profiles of the simulated NIC, as `slowpath contention` reads them."""
+"""Tests that `slowpath contention` can read profiles from the simulated NIC."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tests of run-to-completion functions at several accelerators, and of remaining request times."""
+"""Tests the model of run-to-completion functions at several accelerators."""
 
 import numpy as np
 import pytest
@@ -40,18 +40,18 @@ def no_clients(count: int) -> Others:
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return one client in each row, from its request time and rate."""
+    """Return other clients, one in each row, from pairs of request time and rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
 
 def runs(*waits: float) -> list[CoRun]:
-    """Return co-runs with clients of request times LENGTHS and with these waits."""
+    """Return co-runs with clients whose request times are LENGTHS, and with these waits."""
     return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
 
 
 def identified_function(scatter: float = 0.1) -> Completion:
-    """Return a function with two accelerators whose waits have no unexplained part."""
+    """Return a function with two accelerators; the model explains all of its waits."""
     each = (Accelerator(OWN[0], 0.05, 0.3, []), Accelerator(OWN[1], 0.0, 0.0, []))
     none = measured_waits(1.0, runs(0.0, 0.0, 0.0, 0.0, 1e-9))
     return Completion(SOLO, each, scatter, [none._replace(wait=0 * none.wait)] * 2)
@@ -61,7 +61,7 @@ def identified_function(scatter: float = 0.1) -> Completion:
 
 
 def drawn(draw: np.random.Generator, away: Floats, kind: tuple[float, float, float]) -> Floats:
-    """Return the remaining time of the request in progress, for each time away, by simulation."""
+    """Simulate the remaining time of the request in progress, for each time away."""
     mean, least, grain = kind
     left = []
     for gone in away:
@@ -113,7 +113,7 @@ def test_with_nobody_there_only_the_rest_takes_longer(elsewhere: float) -> None:
 
 
 def test_one_accelerator_is_as_where_there_is_only_one() -> None:
-    """With clients at one accelerator only, the model equals the model of a single accelerator."""
+    """If clients use only one accelerator, the model gives the result of the single accelerator."""
     plain = identified_function()
     two = plain.accelerators
     expected = [
