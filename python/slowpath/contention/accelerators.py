@@ -59,7 +59,7 @@ from slowpath.core.errors import InputError
 
 
 def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return the throughput of each client.
+    """Return the throughput of each client of a shared accelerator.
 
     Args:
         queues: number of queues of each client, > 0; clients are the last axis.
@@ -75,7 +75,12 @@ def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 
 def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return the rounds per unit of time, without the client axis; infinite if no client waits."""
+    """Return how many rounds the accelerator makes per unit of time.
+
+    Infinite if no client waits.
+
+    The result lacks the client axis.
+    """
     weight = queues * request_time  # time of a client in a round
     each = rate / queues  # arrivals at each queue
     order = np.argsort(each, axis=-1, kind="stable")
@@ -96,11 +101,14 @@ def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 _ROUNDING = 1e-9
 _CONFIDENCE = 0.95
-"""Confidence for falling request times: noise alone makes them fall in at most one of 20 cases."""
+"""Required confidence before request times count as falling.
+
+Noise alone exceeds it in at most one of 20 cases.
+"""
 
 
 class RequestTime(NamedTuple):
-    """Request time of a function at an accelerator."""
+    """Time that the accelerator needs for a request of a function."""
 
     base: float  # time without matches
     per_match: float  # time for each match per MB
@@ -112,7 +120,9 @@ class RequestTime(NamedTuple):
     sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
 
     def at(self, mtbr: Floats, size: Floats) -> Floats:
-        """Return the time at match ratios in matches per MB, and packet sizes in bytes.
+        """Return the time for match ratios in matches per MB and packet sizes in bytes.
+
+        Sizes outside the measured range are replaced by the nearest measured size.
 
         The smallest or largest measured size replaces sizes beyond it.
         """
@@ -144,7 +154,7 @@ class RequestTime(NamedTuple):
 
 
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
-    """Fit the request time, a line over the match ratio, by least squares of relative errors.
+    """Fit the request time as a line over the match ratio, by least squares of relative errors.
 
     If the fitted time falls with the match ratio, but noise explains the fall, a constant replaces
     the line. Noise makes half of all lines fall where the time does not depend on matches.
@@ -210,11 +220,14 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 
 class IdentificationError(ValueError):
-    """Co-runs that do not identify the function; the text gives the reason."""
+    """The co-runs do not determine the waiting times of the function; the text gives the reason."""
 
 
 class CoRun(NamedTuple):
-    """Co-run of a function and a client that always has a request, so the accelerator saturates."""
+    """A measurement of a function next to a client that keeps the accelerator busy.
+
+    The client always has a request, so the accelerator is saturated.
+    """
 
     queues: float  # queues of the client
     request_time: float  # request time of the client
@@ -225,18 +238,21 @@ _HALVINGS = 50
 
 
 class Waits(NamedTuple):
-    """Waiting time of a request, by the round time of clients that always have a request."""
+    """Waiting time per request, for several round times of clients that always have a request."""
 
     round_time: Floats  # round time of these clients, ascending
     wait: Floats
 
     def at(self, round_time: Floats) -> Floats:
-        """Return the wait, interpolated between measured values, constant outside their range."""
+        """Return the wait for a round time, interpolated.
+
+        It is constant outside the measured range.
+        """
         return np.asarray(np.interp(round_time, self.round_time, self.wait))
 
 
 class Others(NamedTuple):
-    """Other clients of an accelerator, on the last axis."""
+    """The other clients of an accelerator; clients are the last axis of each array."""
 
     queues: Floats
     request_time: Floats
@@ -244,7 +260,7 @@ class Others(NamedTuple):
 
 
 def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the waits of requests, from co-runs with clients that always have a request.
+    """Return the waiting times of requests, measured with clients that always have a request.
 
     Raises:
         IdentificationError: if co-runs are all alike, or the function does not wait.
@@ -260,7 +276,7 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the time that clients with pending requests add to a packet, by their round time.
+    """Return the time that clients with pending requests add to a packet, for each round time.
 
     Raises:
         IdentificationError: if a time or throughput is not positive.
@@ -273,13 +289,13 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return the time in which one round serves the others, if all have a request, by row."""
+    """Return, by row, how long a round serves the others if all of them have a request."""
     present = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(present.sum(axis=-1))
 
 
 def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
-    """Return the time per packet for which a function waits for its requests.
+    """Return how long a function waits per packet for its requests to the accelerator.
 
     Args:
         alone: time of a packet without waits at this accelerator, by row.
@@ -299,7 +315,7 @@ def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: O
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
-    """Return the share of time in which others are served, at a throughput of the function."""
+    """Return the share of time in which the accelerator serves others, at this throughput."""
     queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
     time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
     rate = np.concatenate([throughput[..., None], others.rate], axis=-1)
@@ -310,16 +326,19 @@ def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
 
 
 _POINTS = 8
-"""Maximum number of groups of co-runs; each group is averaged."""
+"""Maximum number of groups into which co-runs are divided; the co-runs of a group are averaged."""
 _JUDGED = 4
-"""Minimum number of round times to cross-validate waits; the first and last are never left out."""
+"""Minimum number of different round times for a cross-validation of waiting times.
+
+The first and the last round time are never left out.
+"""
 _TINY = 1e-300
 _MOST = 0.999
-"""Maximum share of a packet's time for its own request."""
+"""Maximum share of a packet's time that its own request may take."""
 
 
 def co_runs_of(mixes: Mixes) -> CoRuns | None:
-    """Return the mixes that show waiting times; None without such mixes."""
+    """Return the mixes from which waiting times can be determined; None if there are none."""
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     alone = ~np.any(contention, axis=0)
     some = mixes.where(alone & (mixes.queues > 0) & np.isinf(mixes.rate))
@@ -331,7 +350,10 @@ def co_runs_of(mixes: Mixes) -> CoRuns | None:
 
 
 def waits_by(runs: CoRuns) -> Waits | None:
-    """Return the waits in co-runs; None without waits, or if whole rounds predict better."""
+    """Return the waiting times in co-runs.
+
+    Return None if the function does not wait, or if whole rounds predict its throughput better.
+    """
     round_time, added = runs.queues * runs.request_time, 1 / runs.throughput - 1 / runs.alone
     found = _waits(round_time, added)
     if found is None or len(np.unique(round_time)) < _JUDGED:
@@ -350,7 +372,7 @@ def waits_by(runs: CoRuns) -> Waits | None:
 
 
 def _waits(round_time: Floats, added: Floats) -> Waits | None:
-    """Return the waits by round time, from the added times."""
+    """Return waiting times for round times, derived from the times added to packets."""
     order = np.argsort(round_time, kind="stable")
     groups = np.array_split(order, min(len(order), _POINTS))
     # Only the added time matters; the solo time of a packet is arbitrary here.
@@ -366,7 +388,7 @@ def _waits(round_time: Floats, added: Floats) -> Waits | None:
 
 
 def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
-    """Return the waiting time per packet, by row.
+    """Return the waiting time per packet of a function, for each row of a query.
 
     Args:
         waits: waiting times of the function.

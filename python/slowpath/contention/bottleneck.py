@@ -36,7 +36,7 @@ from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMO
 
 
 class Setting(NamedTuple):
-    """A function and its co-located functions."""
+    """A function and the functions that share the NIC with it."""
 
     target: Kind
     others: tuple[Kind, ...]
@@ -117,14 +117,14 @@ def _part(resource: str, throughput: float, low: float, high: float) -> Resource
 Attribute = Literal["flows", "size", "mtbr"]
 ATTRIBUTES: tuple[Attribute, ...] = ("flows", "size", "mtbr")
 WHOLE = ("flows", "size")
-"""Attributes with integer values."""
+"""Traffic attributes whose values are integers."""
 
 _WIDE = 20.0
 _DIGITS = 1e-12
 
 
 class Swept(NamedTuple):
-    """The range of a sweep."""
+    """The traffic attribute that a sweep changes, and its range."""
 
     attribute: Attribute
     first: float
@@ -153,7 +153,7 @@ def grid(swept: Swept) -> list[float]:
 
 
 def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
-    """Return the setting with another value of a traffic attribute, for all functions."""
+    """Return the setting with a new value of a traffic attribute, for all of its functions."""
     return setting.map(lambda kind: _with(kind, attribute, value))
 
 
@@ -166,7 +166,7 @@ def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
 
 
 def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
-    """Diagnose the setting along an attribute of the traffic.
+    """Diagnose the setting for many values of a traffic attribute.
 
     Raises:
         InputError: if models do not fit together.
@@ -198,7 +198,7 @@ def crossings(
     *,
     whole: bool,
 ) -> list[Crossing]:
-    """Locate all changes between neighbouring values with different bottlenecks.
+    """Find the values at which the bottleneck changes.
 
     Args:
         values: sampled values, ascending.
@@ -224,7 +224,7 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """Return a value between `low` and `high`; None if they are close enough."""
+    """Return a value between `low` and `high`; None if they are already close enough."""
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):
@@ -245,7 +245,7 @@ class ChangeError(ValueError):
 
 
 class Change(NamedTuple):
-    """One change of the setting."""
+    """A hypothetical change of a setting, such as a faster accelerator."""
 
     text: str  # as the user wrote it
     subject: str  # resource or traffic attribute that changes, or `without FILE`

@@ -23,7 +23,7 @@ Column = Sequence[object]
 
 
 class Columns(NamedTuple):
-    """Content of a file."""
+    """The columns and remarks of a file."""
 
     remarks: Mapping[str, str]  # remarks about all rows, from the metadata
     header: tuple[str, ...]
@@ -139,7 +139,10 @@ def _remark(file: str, key: str, value: object) -> str:
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
 _ONCE = re.compile(r"function|device|cache mb|mtbr|unit .+")
-"""Remarks with one value for all rows. Other remarks are free text and can have several values."""
+"""Remarks that must have one value for all rows.
+
+Other remarks are free text and can have several values.
+"""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ROW = "row"
 """The column with the names of rows."""
@@ -165,7 +168,8 @@ class Table(NamedTuple):
         """Return the number in a cell.
 
         Raises:
-            InputError: if the cell is not a number; names file, row and column.
+            InputError: if the cell is not a number; the error names the file, the row and the
+                column.
         """
         text, value = self.text(at, column), self.rows[at][column]
         try:
@@ -180,7 +184,7 @@ class Table(NamedTuple):
         """Return the text in a cell.
 
         Raises:
-            InputError: if the cell is empty; names file, row and column.
+            InputError: if the cell is empty; the error names the file, the row and the column.
         """
         value = self.rows[at].get(column)
         if value is None or not str(value).strip():
@@ -188,11 +192,11 @@ class Table(NamedTuple):
         return str(value).strip()
 
     def error(self, at: int, column: str, reason: str) -> InputError:
-        """Return the error for a cell."""
+        """Return an error that names the cell and gives the reason."""
         return InputError(self.file, f"{self.places[at]}, column {column}: {reason}")
 
     def remark_error(self, key: str, reason: str) -> InputError:
-        """Return the error for a remark."""
+        """Return an error that names the remark and gives the reason."""
         place = f"{self.remark_lines[key]}, " if key in self.remark_lines else ""
         return InputError(self.file, f"{place}{key}: {reason}")
 
@@ -283,7 +287,7 @@ def _parquet(file: str, data: bytes) -> Table:
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the locations of rows, for files without line numbers."""
+    """Return a location for each row, such as its number, for files without line numbers."""
     numbers = range(1, len(rows) + 1)
     return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"

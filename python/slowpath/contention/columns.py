@@ -79,12 +79,16 @@ DMA = Column(
     zero=True,
     other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
 )
-"""DMA traffic, not visible to the counters of cores; optional in tables."""
+"""Traffic of devices to and from memory, which the counters of cores do not include.
+
+Tables may lack this column.
+"""
 SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
 
 THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13, least=1e-13)
 ALONE = THROUGHPUT._replace(name="alone", meaning="throughput of the function alone")
-"""Solo throughput under the same traffic; optional in queries, required in mixes."""
+"""Solo throughput of the function under the same traffic; optional in queries, required in mixes.
+"""
 REQUEST_TIME = Column(
     "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13, least=1e-13
 )
@@ -104,13 +108,13 @@ CLIENT_RATE = Column("client_rate", "", "requests that the client sends", 1e13, 
 has a request, only the rate is empty."""
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
-"""Traffic columns by their names in options."""
+"""Columns that describe traffic, by their names in command-line options."""
 CLIENTS = (CLIENT_QUEUES, CLIENT_TIME, CLIENT_RATE)
 ALL = (
     *(*TRAFFIC, MTBR, *COUNTERS, DMA, *SCORE),
     *(THROUGHPUT, ALONE, REQUEST_TIME, QUEUED, *CLIENTS),
 )
-"""All columns."""
+"""All columns that tables can have."""
 
 
 def column_of(table: Table, column: Column) -> Floats:
@@ -124,7 +128,7 @@ def column_of(table: Table, column: Column) -> Floats:
 
 
 def optional_column(table: Table, column: Column) -> Floats:
-    """Return the values of a column; NaN for empty cells."""
+    """Return the values of a column; NaN stands for empty cells."""
     _check(table, column)
     found = np.full(len(table.rows), np.nan)
     for at, row in enumerate(table.rows):
@@ -135,7 +139,7 @@ def optional_column(table: Table, column: Column) -> Floats:
 
 
 def _check(table: Table, column: Column) -> None:
-    """Check that the column exists and has the right unit."""
+    """Check that the table has the column in the right unit."""
     if column.name not in table.header:
         raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
@@ -158,7 +162,7 @@ def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:
 
 
 def has(table: Table, column: Column) -> bool:
-    """Return true if the table has an optional column.
+    """Return true if the table has this column, which is optional.
 
     Raises:
         InputError: if the column has another unit or spelling.
@@ -183,7 +187,7 @@ def missing_column_error(table: Table, column: Column) -> InputError:
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
-    """Return a column of the table with the same meaning in another unit or spelling."""
+    """Return the name of a column with the same meaning in another unit or spelling; else None."""
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
         if plain in (column.name, *column.other_units):
@@ -192,7 +196,7 @@ def _misnamed(table: Table, column: Column) -> str | None:
 
 
 def invalid_reason(column: Column, value: float) -> str | None:
-    """Return the reason why a value is invalid in a column; None if it is valid."""
+    """Return the reason why a value is not allowed in a column; None if it is allowed."""
     if value < 0:
         return f"{value:g} is negative; {column.meaning} cannot be"
     if value == 0:
@@ -206,7 +210,7 @@ def invalid_reason(column: Column, value: float) -> str | None:
 
 
 class Origin(NamedTuple):
-    """Origin of a profile; fields are None if the file does not state them."""
+    """Where a profile comes from; fields are None if the file does not state them."""
 
     files: tuple[str, ...]
     function: str | None = None
@@ -232,7 +236,7 @@ class MemoryProfile(NamedTuple):
 
 
 class AcceleratorProfile(NamedTuple):
-    """Accelerator time per packet of a function that runs alone, by match ratio."""
+    """Accelerator time per packet, at several match ratios, of a function that runs alone."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -242,7 +246,7 @@ class AcceleratorProfile(NamedTuple):
 
 
 class CoRuns(NamedTuple):
-    """Co-runs of a function and one client that always has a request at the accelerator."""
+    """Measurements of a function next to one client that always has a request."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -253,7 +257,7 @@ class CoRuns(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """Other clients of an accelerator, `[row, client]`."""
+    """Other clients of an accelerator; the axes of each array are row and client."""
 
     queues: Floats
     request_time: Floats
@@ -261,7 +265,7 @@ class Clients(NamedTuple):
 
 
 class Query(NamedTuple):
-    """Inputs of predictions: traffic, and the contention of all competitors together.
+    """Inputs of predictions: the traffic, and the total contention that competitors cause.
 
     `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
     an accelerator. `clients` describes these competitors in detail. Without `clients`, they count
@@ -305,13 +309,13 @@ class Mixes(NamedTuple):
 
     @property
     def clients(self) -> Clients:
-        """The clients of the accelerator."""
+        """The clients of the accelerator in these mixes."""
         queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
         return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
     @property
     def query(self) -> Query:
-        """The query that predicts these mixes."""
+        """The query whose predictions can be compared with these mixes."""
         return Query(
             self.origin.files[0],
             self.rows,
@@ -332,7 +336,7 @@ class Mixes(NamedTuple):
 
 
 class OwnContention(NamedTuple):
-    """Contention that a function causes: its counters, or score, while it runs alone."""
+    """Contention that a function causes: its counters or score, measured while it runs alone."""
 
     origin: Origin
     rows: tuple[str, ...]

@@ -23,18 +23,21 @@ Composition = Literal["pipeline", "run-to-completion", "sum", "min"]
 
 
 def least(parts: Floats, _solo: Floats) -> Floats:
-    """Return the least partial throughput, T_solo - max dT_k (Eq. 3)."""
+    """Return the least partial throughput: T_solo - max dT_k (Eq. 3, for pipelines)."""
     return np.asarray(parts.min(axis=0))
 
 
 def run_to_completion(parts: Floats, solo: Floats) -> Floats:
-    """Return the throughput 1 / (sum 1 / (T_solo - dT_k) - (r - 1) / T_solo) (Eq. 4)."""
+    """Return the throughput of run-to-completion functions (Eq. 4).
+
+    The throughput is 1 / (sum 1 / (T_solo - dT_k) - (r - 1) / T_solo), for r resources.
+    """
     time = (1 / parts).sum(axis=0) - (len(parts) - 1) / solo
     return np.asarray(1 / np.maximum(time, 1 / parts.min(axis=0)))
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """Return T_solo - sum dT_k, at least zero."""
+    """Return the throughput if all drops add up, T_solo - sum dT_k, but at least zero."""
     return np.asarray(np.maximum(solo - (solo - parts).sum(axis=0), 0.0))
 
 
@@ -44,12 +47,17 @@ COMPOSITIONS: Mapping[Composition, Callable[[Floats, Floats], Floats]] = {
     "sum": summed,
     "min": least,
 }
-"""Functions from partial throughputs `[resource, row]` and solo throughput `[row]` to the
-throughput `[row]`."""
+"""Functions that compute throughput `[row]` from partial throughputs and solo throughput.
+
+Partial throughputs have the axes `[resource, row]`, solo throughput has the axis `[row]`.
+"""
 
 
 def bottleneck(parts: Floats) -> Indices:
-    """Return the index of the resource with the largest drop, by row, for both patterns."""
+    """Return, for each row, the index of the resource that reduces throughput most.
+
+    The result holds for both execution patterns.
+    """
     return np.asarray(parts.argmin(axis=0))
 
 
@@ -59,7 +67,7 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """Return a function's contention under the measured traffic that is nearest.
+    """Return the contention that a function causes, as measured under the most similar traffic.
 
     The distance is between logarithms. Values are neither interpolated nor extrapolated.
     """
@@ -75,8 +83,8 @@ def total_contention(
 ) -> dict[str, float]:
     """Return the contention of all competitors together; zero without competitors.
 
-    Rates, working sets and scores add up. Instructions per cycle are total instructions by total
-    cycles.
+    Rates, working sets and scores add up. Instructions per cycle are total instructions divided by
+    total cycles.
     """
     found = {name: sum(part[name] for part in parts) for name in names if name in _ADDED}
     if "ipc" in names:
@@ -121,7 +129,7 @@ class Detected(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """The reason for the execution pattern of a model."""
+    """The execution pattern of a model, and the reason why it was chosen."""
 
     source: Source
     declared: Pattern | None = None  # pattern in the record of the profile

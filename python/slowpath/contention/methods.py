@@ -34,13 +34,13 @@ from slowpath.core.errors import InputError
 
 
 class Slomo(NamedTuple):
-    """Gradient-boosted trees on counters, trained under one traffic."""
+    """The SLOMO baseline: gradient-boosted trees on counters, trained under one traffic."""
 
     stage: MemoryStage
     solo: float | None  # solo throughput under the training traffic
 
     def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
-        """Return the throughput, extrapolated to other traffic if its `solo` throughput is given.
+        """Return the throughput; with `solo`, extrapolate to the traffic with this solo throughput.
 
         Raises:
             ValueError: if `solo` is given, but the one under the training traffic is unknown.
@@ -68,18 +68,18 @@ def solo_throughput(profile: MemoryProfile) -> float | None:
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
 _MOST_RATIO = 3.0
-"""Ratio of given and profiled solo throughput above which a note is printed."""
+"""A note is printed if given and profiled solo throughput differ by more than this ratio."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of what each resource takes",
     "min": "least of what each resource leaves",
     "slomo": "SLOMO",
 }
-"""Descriptions of the methods."""
+"""Descriptions of the prediction methods, by name."""
 
 
 class Partial(NamedTuple):
-    """Partial throughputs of resources, each with contention for that resource only."""
+    """Partial throughputs: for each resource, throughput with contention for this resource only."""
 
     parts: Floats  # partial throughputs `[resource, row]`, memory first
     solo: Floats  # throughput without contention, by row
@@ -223,12 +223,12 @@ _FEWEST = 5
 """Minimum number of mixes for a calibration."""
 _FOLDS = 5
 _NARROWEST = 1e-3
-"""Minimum half width of an interval, as a logarithm, to avoid a division by zero."""
+"""Minimum half width of an interval on the logarithmic scale, to avoid a division by zero."""
 _UNSEEN = -1
 
 
 def widening(model: FunctionModel, mixes: Mixes) -> float:
-    """Return the factor on interval widths with clients; 1 with too few mixes with clients.
+    """Return the factor that widens intervals with clients; 1 if too few mixes have clients.
 
     Args:
         model: model of the function, with the chosen execution pattern.
@@ -268,7 +268,10 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
-    """Return, by mix, the fold trained without its competitors; `_UNSEEN` if all folds are."""
+    """Return, for each mix, a fold whose model was trained without the mix's competitors.
+
+    The result is `_UNSEEN` if no fold was trained with them.
+    """
     names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     known = np.column_stack([model.memory.columns[name] for name in names])
     measured = np.column_stack([mixes.columns[name] for name in names])

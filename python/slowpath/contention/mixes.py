@@ -19,7 +19,7 @@ from slowpath.core.arrays import Floats, Indices
 
 
 class Kind(NamedTuple):
-    """A function with its traffic."""
+    """A function together with its traffic."""
 
     file: str  # file of the model, as the user named it
     model: FunctionModel
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 
 
 class MixPredictions(NamedTuple):
-    """Predictions, one entry for each different function of each mix."""
+    """Predictions for mixes, with one entry for each different function of each mix."""
 
     mix: Indices  # index of the mix
     kind: Indices  # index of the function
@@ -122,7 +122,10 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
 
 
 def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
-    """Return the contention that each function causes, by column; zero if it never has company."""
+    """Return the contention that each function causes, by column.
+
+    It is zero for functions that always run alone.
+    """
     found = {name: np.zeros(len(kinds)) for name in names}
     first = kinds[0]
     for at, one in enumerate(kinds):
@@ -162,7 +165,7 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return, by row, the time that others add to a queue's request, and these other clients."""
+    """Return how long a request waits for the others, by row, and these other clients."""
     count = len(rows.kind)
     found = np.zeros(count)
     users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
@@ -196,7 +199,7 @@ def _idle_clients(rows: int, clients: int) -> Clients:
 
 
 def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
-    """Return the rate that the memory stage allows, for rows that use the accelerator."""
+    """Return the request rate that the memory stage allows, for rows that use the accelerator."""
     rates = np.zeros(len(rows.kind))
     for group in _groups(kinds, rows.kind[users]):
         at = users[group]
@@ -207,7 +210,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the accelerator's users in the mix of a row; the function of the row comes first."""
+    """Return the users of the accelerator in a row's mix, beginning with the row's own function."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

@@ -61,14 +61,14 @@ class FunctionModel(NamedTuple):
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
-        """Return the same traffic, with the least contention in the training rows."""
+        """Return the same traffic with the least contention that occurs in the training rows."""
         return {
             name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
             for name, values in columns.items()
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """Return the half width of intervals outside the training range, as a logarithm.
+        """Return the half width of intervals outside the training range, on the logarithmic scale.
 
         Without held-out rows at the ends of axes, intervals reach to a factor of ten on both sides.
         """
@@ -78,7 +78,7 @@ class FunctionModel(NamedTuple):
 
 
 class Profiles(NamedTuple):
-    """The measurements of a function."""
+    """All measurements from which the model of a function is trained."""
 
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None = None
@@ -87,7 +87,7 @@ class Profiles(NamedTuple):
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
-    """Return the training rows of memory models."""
+    """Return the rows on which memory models are trained."""
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 

@@ -57,7 +57,7 @@ def _number(name: str, text: str, of: "Column") -> float:
 
 
 def read_beside(text: str | None) -> list[str]:
-    """Return the files that `--with` names; none without the option.
+    """Return the files that the option `--with` names; an empty list without the option.
 
     Raises:
         OptionError: if a name is empty.
@@ -100,9 +100,10 @@ LENGTH = 500
 
 
 MIXES = 20
-"""Default number of suggested mixes: a quarter of an hour of measuring, at half a minute each."""
+"""Default number of suggested mixes, which take a quarter of an hour at half a minute each."""
 SURE = 0.9
-"""Default probability with which placements after suggested measurements keep promises."""
+"""Default probability with which promises are kept if placements follow the suggested measurements.
+"""
 
 
 def check_noise(given: Namespace) -> None:

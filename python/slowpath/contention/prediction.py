@@ -30,7 +30,7 @@ from slowpath.core.errors import InputError
 MEMORY = "memory"
 ACCELERATOR = "regex"
 _LEAST = 1e-300
-"""Lower limit of times, which must stay positive after subtractions."""
+"""Smallest time that is allowed, as times must stay positive after subtractions."""
 ACCELERATOR_SPREAD = 0.0163
 """Standard deviation of relative errors of the accelerator's model, used if request times have no
 residuals. It corresponds to the mean error of 1.3 % in the paper (4.1.1 and appendix A)."""
@@ -50,7 +50,7 @@ class Predictions(NamedTuple):
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict the rows of a query."""
+    """Predict the throughput for each row of a query."""
     found = _composed(model, query, confidence)
     if query.queued is None or model.widening == 1:
         return found
@@ -62,7 +62,7 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict with intervals before the widening for other clients of the accelerator."""
+    """Predict a query. Intervals are not yet widened for other clients of the accelerator."""
     low, middle, high, outside = _memory(model, query.columns, confidence)
     request_time = model.request_time
     if request_time is None or query.mtbr is None or query.queued is None:
@@ -100,13 +100,16 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: Mask) -> None:
-    """Add the match ratio to `outside` in the given rows; it replaces a mere combination."""
+    """Add the match ratio to the out-of-range columns of the given rows.
+
+    It replaces the note that only the combination of values is unusual.
+    """
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
 
 class _Ends(NamedTuple):
-    """Interval and prediction of the memory stage."""
+    """The prediction of the memory stage, with both ends of its interval."""
 
     low: Floats
     middle: Floats
@@ -120,7 +123,7 @@ def _added(
     added: tuple[Floats, float],
     outside: list[list[str]],
 ) -> Predictions:
-    """Compose by run-to-completion (Eq. 4): each resource adds its time to that of a packet.
+    """Predict a run-to-completion function: each resource adds time to that of a packet (Eq. 4).
 
     `added` is the accelerator time that memory rows do not yet contain, and the margin of its
     logarithm.
@@ -155,7 +158,7 @@ def _memory(
 
 
 NamedModel = tuple[str, FunctionModel]
-"""The file of a model as the user named it, and the model."""
+"""The name of a model's file, as the user wrote it, and the model."""
 
 
 def query_with_competitors(
@@ -249,10 +252,7 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return the time that the others add to a request of the first client, by queue.
-
-    The second result contains these others, as one row.
-    """
+    """Return how long a queue's request of the first client waits for the other clients."""
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
     rates = np.array([rate for _, _, rate in clients])
@@ -262,9 +262,9 @@ def _queued(
 
 
 DEFAULT_PATTERN: Pattern = "pipeline"
-"""Pattern if neither options, mixes nor the profile tell it."""
+"""Execution pattern that is assumed if options, mixes and the profile do not determine it."""
 _CONFIDENCE = 0.9
-"""Coverage of intervals; pattern detection does not use them."""
+"""Confidence of intervals; any value would do, as the detection of patterns ignores intervals."""
 
 
 def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
@@ -293,7 +293,10 @@ def _errors(model: FunctionModel, mixes: Mixes) -> Floats:
 def choose_pattern(
     given: Pattern | None, declared: Pattern | None, found: Detected | None
 ) -> tuple[Pattern, Reason]:
-    """Return the chosen pattern and the reason: given, surely detected, declared, or assumed."""
+    """Return the chosen pattern and the reason.
+
+    In order of precedence, the pattern is given by the user, surely detected, declared, or assumed.
+    """
     if given is not None:
         return given, Reason("given", declared, found)
     if found is not None and found.pattern is not None:

@@ -54,7 +54,7 @@ from slowpath.core.errors import InputError
 CACHE = "cache mb"
 UNIT = "unit"
 _ONE = ("packet", "pkt")
-"""Names of counted items, which a unit of time per item may omit."""
+"""Names of items, such as packet, that a unit of time per item may omit."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
@@ -87,7 +87,7 @@ def stated_origin(table: Table) -> Origin:
 
 
 def check_times(table: Table, unit: str | None) -> None:
-    """Check that times are in the reciprocal of the unit of throughput, if both are stated.
+    """Check that the unit of times is the reciprocal of the unit of throughput, if both are stated.
 
     Raises:
         InputError: if a time has another unit.
@@ -155,14 +155,14 @@ FEWEST_REQUESTS = 2
 """Minimum number of different match ratios for a line through request times."""
 
 SAME = ("function", "device", "unit")
-"""Fields of an origin that profiles of the same function share, if stated."""
+"""Fields of an origin that must agree, if stated, in all profiles of a function."""
 Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
-    """Return the kind of profile in a file, by its columns.
+    """Return the kind of profile in a file, which its columns determine.
 
-    Raises an InputError if no column tells the kind.
+    Raise an InputError if the columns are those of no kind.
     """
     table = read_cells(file)
     if has(table, CLIENT_TIME):
@@ -269,7 +269,7 @@ def read_own_contention(file: str, reference: Origin | None = None) -> OwnConten
 
 
 def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
-    """Check that the contention which a function causes has the columns of its memory rows.
+    """Check that a function's own contention has all columns of contention in its memory rows.
 
     Raises:
         InputError: if a column is missing.
@@ -331,7 +331,7 @@ def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None
     """Check that two profiles are of the same function on the same device.
 
     Raises:
-        InputError: if they differ; names the second one.
+        InputError: if they differ; the error names the second profile.
     """
     for name in fields:
         first, second = getattr(one, name), getattr(other, name)

@@ -17,7 +17,7 @@ from slowpath.core.terminal import Line, grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
 RESOURCES = ("memory", "accelerator")
-"""Keys of the throughputs that each resource alone allows."""
+"""Keys of the throughputs that a single resource would allow, one for each resource."""
 
 
 class PredictionReport(NamedTuple):
@@ -151,7 +151,7 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
 
 
 def _wait_source(model: FunctionModel) -> str:
-    """Return the source of waiting times as a sentence."""
+    """Return a sentence on where the waiting times come from."""
     if model.co_runs is None:
         return "Waits at the accelerator: a whole round of the others' requests"
     count = len(model.co_runs.rows)

@@ -133,7 +133,10 @@ def margin(one: Diagnosed) -> str:
 
 
 def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
-    """Split the sweep by bottleneck; each piece also has the first point of the next one."""
+    """Split the sweep where the bottleneck changes.
+
+    Each piece also has the first point of the next piece.
+    """
     points = sweep["points"]
     names = [one["diagnosis"]["bottleneck"] for one in points]
     starts = [at for at in range(len(points)) if at == 0 or names[at] != names[at - 1]]
@@ -141,7 +144,10 @@ def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
 
 
 def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
-    """Return a table row for each piece: from, to, bottleneck, throughput from, to."""
+    """Return a table row for each piece of a sweep.
+
+    Its columns are first and last value, bottleneck, and throughput at both values.
+    """
     return [
         (
             f"{piece[0]['value']:.7g}",
@@ -232,7 +238,7 @@ _LETTERS = 90  # maximum line length of the title
 COLOURS = {"memory": "C0", "regex": "C1"}
 """Colours of bottlenecks in pictures."""
 _WIDE = 20.0
-"""Minimum ratio of last to first value for a logarithmic axis."""
+"""If the last value is at least this multiple of the first, the axis is logarithmic."""
 
 
 def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:

@@ -182,7 +182,7 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
 _SIDE = 4.2  # inches, of each panel
 _IN_A_ROW = 3
 _WIDE = 20.0
-"""Minimum ratio of largest to smallest value for logarithmic axes."""
+"""If the largest value is at least this multiple of the smallest, axes are logarithmic."""
 
 
 def draw_evaluation(file: str, report: Evaluation) -> None:

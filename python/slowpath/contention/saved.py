@@ -246,7 +246,7 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
 
 
 def _widening(file: str, document: SavedModel) -> float:
-    """Return the factor on interval widths with clients of the accelerator."""
+    """Return the factor that widens intervals with clients of the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
         raise _no_model(file, f"widening is {found:g}, which is no factor")
@@ -312,7 +312,7 @@ def _document(file: str) -> SavedModel:
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
-    """Return reference predictions of the memory stage for some of its rows."""
+    """Predict some of the model's rows by its memory stage, as a reference for later readers."""
     count = len(model.memory.rows)
     rows = sorted({round(at) for at in np.linspace(0, count - 1, _CHECKS)})
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
@@ -348,7 +348,8 @@ def need() -> None:
     these environment variables at import; values set by the user stay.
 
     Raises:
-        UnavailableError: names missing packages, and the command that installs them.
+        UnavailableError: if a package is missing; the error names it and the command that installs
+            it.
     """
     _find(_NEEDED)
     for name in _THREADS:

@@ -30,7 +30,7 @@ _SEEDS = 1000
 
 
 class Evaluated(NamedTuple):
-    """Errors of a recipe, or of the selection, on unseen rows."""
+    """Errors of a recipe, or of choosing a recipe, on rows that training did not see."""
 
     name: str
     errors: Errors
@@ -45,7 +45,7 @@ class Evaluated(NamedTuple):
 
 
 Progress = Callable[[int, int], None]
-"""Callback with the number of finished folds and the number of all folds."""
+"""Callback for progress; its arguments are the number of finished folds and of all folds."""
 
 
 class Protocol(NamedTuple):
@@ -62,7 +62,10 @@ def evaluate(
     protocol: Protocol,
     progress: Progress = lambda _done, _all: None,
 ) -> Evaluated:
-    """Evaluate a recipe, or the selection among all if None, by nested cross-validation."""
+    """Evaluate a recipe by nested cross-validation.
+
+    None evaluates the selection among all recipes.
+    """
     count = len(rows.throughput)
     predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms
     choices = dict[str, int]()

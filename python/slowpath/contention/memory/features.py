@@ -26,7 +26,7 @@ Selected = Mask | Indices
 
 
 def columns_of(columns: Columns, selected: Selected) -> dict[str, Floats]:
-    """Return some rows of columns."""
+    """Return the selected rows of all columns."""
     return {name: values[selected] for name, values in columns.items()}
 
 
@@ -38,17 +38,17 @@ class Rows(NamedTuple):
     cache_mb: float
 
     def where(self, selected: Selected) -> "Rows":
-        """Return some of the rows."""
+        """Return the selected rows."""
         columns = columns_of(self.columns, selected)
         return self._replace(columns=columns, throughput=self.throughput[selected])
 
 
 CACHE_MB = 6.0
-"""Default size of the shared cache in MB: that of BlueField-2."""
+"""Default size of the shared cache in MB, which is the size on BlueField-2."""
 _SHARE = 0.5
 _LINE = 64
 _COUNTER = "l2crd"
-"""A counter that is in all rows with counters."""
+"""A counter that every row with counters has."""
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -74,7 +74,7 @@ class Feature(NamedTuple):
 
 
 def logarithm(columns: Columns, name: str) -> Floats:
-    """Return the logarithm of a column, with its floor added."""
+    """Return the logarithm of a column, after adding the column's floor."""
     return np.asarray(np.log(columns[name] + _FLOORS[name]))
 
 
@@ -86,7 +86,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return the number of times that the flow table has doubled."""
+    """Return how many times the flow table has doubled to hold the flows."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -106,7 +106,7 @@ TRAFFIC: Mapping[str, Callable[[Columns], list[Feature]]] = {
     "flows, table": _flows_and_table,
     "table, load": _table_and_load,
 }
-"""Features of the function's own traffic, by the name of the set."""
+"""Functions that compute features of the function's own traffic, by the name of the feature set."""
 
 
 def _score(columns: Columns) -> list[Feature]:
@@ -182,15 +182,15 @@ SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
     "roots, moved": _roots_moved,
     "none": lambda _columns, _cache_mb: [],
 }
-"""Features of contention, by the name of the set."""
+"""Functions that compute features of the contention, by the name of the feature set."""
 DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
-"""Feature sets that include DMA traffic."""
+"""Names of the feature sets that include DMA traffic."""
 
 
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
-    """Return the features of rows; a score replaces the counters in rows without them.
+    """Return the features of rows. In rows without counters, a score replaces them.
 
-    Models see both where rows have both. No table has both, but a benchmark on the simulated NIC
+    Models use both if rows have both. No table has both, but a benchmark on the simulated NIC
     measures the value of this combination.
     """
     own = TRAFFIC[traffic](columns)

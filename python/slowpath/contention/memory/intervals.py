@@ -31,7 +31,7 @@ _FOLDS = 10
 
 
 class Conformal(NamedTuple):
-    """Models and residuals of folds; they determine intervals."""
+    """The models of all folds with their residuals on held-out rows; intervals follow from both."""
 
     stage: MemoryStage  # trained on all rows
     stages: tuple[MemoryStage, ...]  # for each fold, trained on the rows of the other folds
@@ -39,7 +39,7 @@ class Conformal(NamedTuple):
     residuals: Floats  # |log measured - log predicted| when held out, divided by the row's spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
-        """Return the logarithms of the lower and upper ends, by row."""
+        """Return the logarithms of the lower and the upper end of the interval, by row."""
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
         margins = np.outer(self.residuals, self.stage.spread(columns))
@@ -78,18 +78,18 @@ def _upper(values: Floats, confidence: float) -> Floats:
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return the bound that the error of a new row keeps with the given confidence."""
+    """Return a bound that the residual of a new row does not exceed with this confidence."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
 TOGETHER = "combination"
-"""Name for rows whose combination of values, but no single value, is outside the range."""
+"""Reported for rows whose combination of values is unusual, although each value is in range."""
 _SAME = 1e-9
 _BATCH = 4096
 
 
 class Range(NamedTuple):
-    """Range and density of the training rows; rows beyond are outside."""
+    """Range and density of the training rows, to detect rows that are unlike all of them."""
 
     least: Mapping[str, float]  # smallest value of each column
     most: Mapping[str, float]  # largest value of each column
@@ -126,7 +126,7 @@ class Range(NamedTuple):
 
 
 def range_of(columns: Columns) -> Range:
-    """Return the range of at least two training rows."""
+    """Return the range of the training rows, of which there must be at least two."""
     names = tuple(name for name, values in columns.items() if np.ptp(values) > 0)
     logs = _logarithms(columns, names)
     centre, scale = logs.mean(axis=0), logs.std(axis=0)

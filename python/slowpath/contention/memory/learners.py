@@ -22,17 +22,20 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 Roughness = float
-"""Smoothness parameter nu of the Matern kernel: `ROUGH` (no derivative) or `SMOOTH` (one)."""
+"""Smoothness nu of the Matern kernel: `ROUGH` has no derivative, `SMOOTH` has one."""
 ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
-"""Start, smallest and largest value of each kernel parameter."""
+"""Start value, smallest value and largest value of each kernel parameter."""
 _JITTER = 1e-10
-"""Summand on the diagonal of the kernel, against rounding errors."""
+"""Small number added to the diagonal of the kernel matrix, against rounding errors."""
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of each column; a constant column has deviation 1."""
+    """Mean and standard deviation of each column.
+
+    For a constant column, the deviation is set to 1.
+    """
 
     mean: Floats
     deviation: Floats
@@ -43,14 +46,14 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Floats) -> Scale:
-    """Return the scale of columns."""
+    """Compute mean and standard deviation of each column."""
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     rounding = 10 * np.finfo(float).eps * np.abs(mean)
     return Scale(mean, np.where(deviation <= rounding, 1.0, deviation))
 
 
 class GaussianProcess:
-    """A Gaussian process; `fit` searches for the kernel parameters that are not `known`."""
+    """A Gaussian process. `fit` searches for its kernel parameters, unless they are `known`."""
 
     def __init__(self, roughness: Roughness, known: Floats | None = None) -> None:
         self._roughness = roughness
@@ -109,7 +112,7 @@ class GaussianProcess:
 
 
 class Likelihood:
-    """The likelihood of rows as a function of the kernel parameters."""
+    """The likelihood of the training rows, as a function of the kernel parameters."""
 
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
@@ -164,7 +167,9 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_slope(distance: Floats, roughness: Roughness) -> Floats:
-    """Return the derivative by the logarithm of a length, divided by the square of the difference.
+    """Return a factor of the kernel's derivative with respect to the logarithm of a length.
+
+    The factor is the derivative divided by the square of the difference.
 
     Differences are scaled by that length. For equal rows the square is 0, so any factor is right.
     """
@@ -288,12 +293,15 @@ def monotone(slowing: Sequence[bool]) -> Learner:
 
 
 def kernel_of(learner: Learner) -> Floats | None:
-    """Return the logarithms of a process's kernel parameters; None for other learners."""
+    """Return the logarithms of the kernel parameters of a Gaussian process.
+
+    None for other learners.
+    """
     return learner.theta if isinstance(learner, GaussianProcess) else None
 
 
 def with_kernel(name: str, known: Floats) -> Learner:
-    """Return a process with known kernel parameters.
+    """Return a Gaussian process with known kernel parameters.
 
     Raises:
         ValueError: if the learner of this name has no kernel.
@@ -304,7 +312,7 @@ def with_kernel(name: str, known: Floats) -> Learner:
 
 
 def median(_slowing: Sequence[bool]) -> Learner:
-    """Return a model that predicts the median throughput for all rows."""
+    """Return a model that predicts the median training throughput for all rows."""
     from sklearn.dummy import DummyRegressor
 
     return DummyRegressor(strategy="median")  # type: ignore[no-any-return]
@@ -322,7 +330,7 @@ LEARNERS: Mapping[str, Build] = {
     "segments": lambda _slowing: SegmentedRidge(),
     "median": median,
 }
-"""Learners by their names, which saved models use."""
+"""Constructors of learners, by the names that saved models use."""
 
 _ROUGHNESS: Mapping[str, Roughness] = {"smooth process": SMOOTH, "rough process": ROUGH}
 

@@ -26,7 +26,7 @@ Target = Literal["throughput", "log throughput"]
 
 
 class Member(NamedTuple):
-    """One model of a recipe."""
+    """One of the models that a recipe averages."""
 
     learner: str  # a key of `learners.LEARNERS`
     traffic: str  # a key of `features.TRAFFIC`
@@ -35,7 +35,10 @@ class Member(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A candidate memory model; its prediction is the mean of its members' logarithms."""
+    """A candidate for the memory model.
+
+    It predicts the mean of the logarithms that its members predict.
+    """
 
     name: str
     words: str  # description
@@ -113,7 +116,7 @@ RECIPES: Mapping[str, Recipe] = {
         Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
     )
 }
-"""Recipes by name, in the order of evaluation; of equally good ones, the first is chosen."""
+"""Recipes by name, in the order of evaluation; if several are equally good, the first is chosen."""
 
 
 Kernels = Sequence[Floats | None]
@@ -159,7 +162,7 @@ class MemoryStage(NamedTuple):
 
 
 def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> MemoryStage:
-    """Train a recipe on rows; equal rows give equal stages.
+    """Train a recipe on rows; the same rows always give the same stage.
 
     Args:
         recipe: the recipe to train.
@@ -213,7 +216,7 @@ def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats
 def _predicted_deviation(
     fitted: _Fitted, columns: Columns, cache_mb: float
 ) -> tuple[Floats, Floats]:
-    """Return the logarithm that a member predicts, and its standard deviation."""
+    """Return the logarithm of throughput that a member predicts, and its standard deviation."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
     learner = cast("ProbabilisticLearner", fitted.learner)

@@ -40,7 +40,7 @@ def relative(predicted: Floats, measured: Floats) -> Floats:
 
 
 def errors_of(errors: Floats | Sequence[Floats]) -> Errors:
-    """Summarise relative errors `[repetition, row]` or `[row]`.
+    """Summarise relative errors with the axes `[repetition, row]` or `[row]`.
 
     Repetitions of a row do not count as independent rows.
     """
@@ -63,10 +63,10 @@ _FEWEST = 5
 
 
 def groups(columns: Mapping[str, Floats]) -> Indices:
-    """Return a group number for each row; rows with equal contention share it.
+    """Return the number of each row's group; rows with equal contention are in the same group.
 
-    With too few different values of contention to hold any out, each row is its own group, as such
-    a table is about traffic.
+    If there are too few different values of contention to hold any out, each row is its own group.
+    Such a table is about traffic.
     """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
@@ -76,7 +76,7 @@ def groups(columns: Mapping[str, Floats]) -> Indices:
 
 
 def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
-    """Yield masks of held-out rows, fold by fold; each group is held out once.
+    """Yield a mask of held-out rows for each fold; each group is held out in one fold.
 
     Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
     each group is a fold.
@@ -94,7 +94,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """Yield a name and a mask for the lowest and the highest fifth of rows on each axis."""
+    """Yield a name and a mask for the lowest fifth and the highest fifth of rows on each axis."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -116,7 +116,7 @@ FOLDS = 5
 REPETITIONS = 2
 END_WEIGHT = 0.25
 CLEARLY = 2.0
-"""Minimum difference between the errors of two recipes, in standard errors of its mean."""
+"""A recipe is clearly worse if its mean error is larger by this number of standard errors."""
 
 
 class Score(NamedTuple):
@@ -154,7 +154,10 @@ def candidates_and_baselines(rows: Rows) -> list[Recipe]:
 
 
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
-    """Select the recipe with the least error on held-out rows; equal rows give equal results."""
+    """Select the recipe with the least error on held-out rows.
+
+    The same rows give the same result.
+    """
     tried = candidates(rows) if recipes is None else recipes
     held_out = _HeldOut(rows)
     first = [held_out.errors(recipe, FOLDS, 0) for recipe in tried]
@@ -181,7 +184,7 @@ def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
 
 
 def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
-    """Return true for errors that exceed the smallest ones by more than chance explains."""
+    """Return true for recipes with errors larger than the smallest ones by more than chance."""
     best = min(errors, key=np.mean)
     return [_clearly_larger(one - best) for one in errors]
 
@@ -192,7 +195,7 @@ def _clearly_larger(differences: Floats) -> bool:
 
 
 class _HeldOut:
-    """Predictions of held-out rows from the other rows, with a cache."""
+    """Predicts held-out rows from the other rows, and caches the predictions."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -217,7 +220,10 @@ class _HeldOut:
         return relative(predicted, self._rows.throughput[held_out])
 
     def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
-        """Return logarithms predicted by a member; members with equal training data share them."""
+        """Return the logarithms that a member predicts for held-out rows.
+
+        Members with the same training data share the predictions.
+        """
         key = training_key(member, self._rows), held_out.tobytes()
         found = self._known.get(key)
         if found is None:

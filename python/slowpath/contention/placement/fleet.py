@@ -21,7 +21,7 @@ class Function(NamedTuple):
 
 
 class Fleet(NamedTuple):
-    """Identical NICs, and functions."""
+    """A fleet of identical NICs, and the functions to place on it."""
 
     file: str
     device: str | None
@@ -41,7 +41,7 @@ class Fleet(NamedTuple):
 
 
 class Arrivals(NamedTuple):
-    """Functions in order of arrival."""
+    """Arriving functions with their promises, in order of arrival."""
 
     function: Indices  # indices of the functions in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
@@ -60,13 +60,16 @@ Mix = tuple[int, ...]
 
 
 class GroundTruth(NamedTuple):
-    """Throughput of functions in mixes; mixes of one function have its solo throughput."""
+    """Known throughput of functions in mixes; a mix of one function has its solo throughput."""
 
     file: str
     known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
 
     def kept(self, mix: Mix) -> dict[int, float] | None:
-        """Return the kept share of each function in a mix; None if the mix is unknown."""
+        """Return the share of its solo throughput that each function keeps.
+
+        None if the mix is unknown.
+        """
         values = self.known.get(mix)
         if values is None:
             return None

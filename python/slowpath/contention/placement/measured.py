@@ -33,14 +33,14 @@ Floats = NDArray[np.float64]
 
 
 class Repeated(NamedTuple):
-    """Repeatedly measured throughput of a function in a mix."""
+    """Throughput of a function in a mix, measured once or several times."""
 
     throughput: float  # geometric mean of its measurements
     times: int  # number of measurements
 
 
 class Measured(NamedTuple):
-    """Measured mixes, including functions alone (mixes of one)."""
+    """Measured mixes, including mixes of one function that ran alone."""
 
     file: str
     known: Mapping[Mix, Mapping[int, Repeated]]  # measurements by mix and function
@@ -55,7 +55,8 @@ class Measured(NamedTuple):
     def kept(self, mix: Mix, sure: float | None) -> dict[int, float]:
         """Return the kept shares of the functions in a measured mix; 1 for a function alone.
 
-        They are as measured, or with `sure`, lower ends that functions keep with this probability.
+        Without `sure`, shares are as measured. With `sure`, functions keep at least the returned
+        share with this probability.
 
         Raises:
             InputError: if `sure` is given, but the noise is unknown.
@@ -69,14 +70,14 @@ class Measured(NamedTuple):
         return found
 
     def variance(self, mix: Mix, function: int) -> float:
-        """Return the variance of a kept share's logarithm; 0 if the noise is unknown."""
+        """Return the variance of the logarithm of a kept share; 0 if the noise is unknown."""
         if self.noise is None:
             return 0.0
         times = (self.known[mix][function].times, self.known[function,][function].times)
         return self.noise**2 * (1 / times[0] + 1 / times[1])
 
     def _spread(self, mix: Mix, function: int) -> float:
-        """Return the standard deviation of a kept share's logarithm.
+        """Return the standard deviation of the logarithm of a kept share.
 
         Raises:
             InputError: if the noise is unknown.
@@ -97,7 +98,10 @@ class Measured(NamedTuple):
 def measured(
     file: str, rows: Mapping[Mix, Mapping[int, Sequence[float]]], noise: float | None
 ) -> Measured:
-    """Summarise measurements by mix and function; learn the noise, a share, unless it is known."""
+    """Summarise measurements by mix and function.
+
+    If `noise` is None, the noise (a share of throughput) is learnt from repeated measurements.
+    """
     known = {
         mix: {
             function: Repeated(float(np.exp(np.log(each).mean())), len(each))
@@ -116,7 +120,7 @@ def measured(
 
 
 class MonotonicBounds:
-    """Bounds from measured mixes: more neighbours never make a function faster."""
+    """Bounds that measured mixes imply, because more neighbours never make a function faster."""
 
     def __init__(self, mixes: Sequence[Mix], kept: Floats) -> None:
         """Store measured mixes, and the kept shares of their functions, `[mix, function]`."""
@@ -124,7 +128,7 @@ class MonotonicBounds:
         self._counts = counts_of(mixes, kept.shape[1])
 
     def limit(self, mixes: Sequence[Mix], kept: Floats) -> Floats:
-        """Limit kept shares to those of measured mixes with more and with fewer neighbours.
+        """Limit kept shares to the range that measured mixes with more and fewer neighbours allow.
 
         If noise makes the limits contradict each other, the upper limit counts.
         """
@@ -142,13 +146,13 @@ class MonotonicBounds:
 Places = NDArray[np.intp]
 
 LEAST = 20
-"""Minimum number of functions in measured mixes for learning errors."""
+"""Minimum number of functions in measured mixes from which prediction errors can be learnt."""
 _MOST = 500
-"""Maximum number of functions in measured mixes that determine the variances."""
+"""Maximum number of functions in measured mixes from which the variances are derived."""
 _PRIOR = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
 """Prior variances, as logarithms: 10 % for each neighbour, 1 % unexplained."""
 _SCATTER = 3.0
-"""Standard deviation of the prior of these logarithms."""
+"""Standard deviation of the prior for these logarithms."""
 _IMPOSSIBLE = 1e9
 """Negative log-likelihood of variances for which the covariance is not positive definite."""
 
@@ -204,7 +208,7 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
 
 
 class ErrorModel:
-    """Learnt prediction errors."""
+    """Prediction errors that were learnt from measured mixes."""
 
     def __init__(
         self, mixes: Sequence[Mix], errors: Floats, variance: Floats, functions: int
@@ -225,7 +229,7 @@ class ErrorModel:
         )
 
     def _without(self, at: Places) -> Floats:
-        """Return the standardised errors of rows of one mix, predicted from all other mixes."""
+        """Return the standardised errors of a mix's rows if all other mixes predict them."""
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
         return found

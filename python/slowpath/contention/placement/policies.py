@@ -35,20 +35,20 @@ _PARTS = 4
 """If the number of arrivals is known, prices are computed again after 1 / `_PARTS` of the remaining
 arrivals. Four is as often as the time for all sequences allows; twice as often is no better."""
 _SAME = 1e-9
-"""Smaller differences of prices are rounding errors."""
+"""Prices that differ by less are equal except for rounding errors."""
 TURNED_AWAY = -1
-"""The NIC of an arrival that was turned away."""
+"""Stands for the NIC of an arrival that was turned away."""
 
 
 class Placement(NamedTuple):
-    """NICs of all arrivals."""
+    """The NIC on which a policy placed each arrival."""
 
     nic: Indices  # NIC of each arrival, or `TURNED_AWAY`
     nics: int  # number of NICs in use
 
 
 class Nics:
-    """State of the NICs in use."""
+    """The NICs in use, with the functions on them."""
 
     def __init__(self, fleet: Fleet, most: int, predicted: PredictedShares) -> None:
         self.count = 0
@@ -66,7 +66,7 @@ class Nics:
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Place a function; without `known`, leave `mix` as it is."""
+        """Place a function on a NIC. Without `known`, the attribute `mix` stays as it is."""
         if known:
             self.mix[nic] = self.after([nic], function)[0]
         self.free[nic] -= self._sizes[function]
@@ -79,7 +79,10 @@ class Nics:
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Indices:
-        """Return the mixes of NICs with an additional function; NICs not in use count as empty."""
+        """Return the mix of each NIC after adding a function.
+
+        NICs that are not in use count as empty.
+        """
         now = [int(self.mix[nic]) if nic < self.count else TURNED_AWAY for nic in nics]
         new = [at for at in dict.fromkeys(now) if (at, function) not in self._after]
         if new:
@@ -90,10 +93,10 @@ class Nics:
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """Return, by NIC in use, the largest promise to a newcomer with which all promises hold.
+        """Return, for each NIC in use, the largest promise that the NIC could keep to a newcomer.
 
-        It is negative if other promises would break, or cores are missing. Only NICs that changed
-        since the last call are computed.
+        The result is negative if the newcomer would break another promise, or if cores are missing.
+        Only NICs that changed since the last call are computed.
         """
         found = self._most_promised[function, : self.count]
         new = np.flatnonzero(np.isnan(found))
@@ -108,7 +111,7 @@ class Nics:
 
 
 Choose = Callable[[Nics, int, float], int | None]
-"""Choice of a NIC in use for a function with a promise; None to use a new NIC."""
+"""A function that chooses a NIC in use for an arrival; it returns None to use a new NIC."""
 
 
 def _monopolise(_nics: Nics, _function: int, _sla: float) -> int | None:
@@ -126,7 +129,7 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 
 
 class _BidPrice:
-    """Choice of the NIC, in use or new, whose free places lose the least value."""
+    """Chooses the NIC, in use or new, whose free places lose the least value."""
 
     def __init__(self, fleet: Fleet, predicted: PredictedShares, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
@@ -185,7 +188,7 @@ def place(
     predicted: PredictedShares,
     expected: int | None = None,
 ) -> Placement:
-    """Place a sequence; `expected` is the total number of arrivals, if known.
+    """Place all arrivals by a policy; `expected` is the total number of arrivals, if known.
 
     Raises:
         InputError: if there are too many mixes for prices.

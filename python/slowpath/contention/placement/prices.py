@@ -26,11 +26,11 @@ from slowpath.contention.placement.shares import Shares
 from slowpath.core.arrays import Floats, Indices, Mask
 
 NONE = -1
-"""Level of a place that keeps no promise."""
+"""Row index that stands for places which keep no promise."""
 
 
 class ExpectedArrivals(NamedTuple):
-    """Expected arrivals by function and promise; the promises of each function ascend."""
+    """Expected number of arrivals for each function and promise; promises of a function ascend."""
 
     function: Indices
     promise: Floats
@@ -50,21 +50,21 @@ class ExpectedArrivals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Numbers and levels of a NIC's places, for several present or possible mixes."""
+    """Number of places on a NIC and the promises that they keep, for several mixes."""
 
     places: Floats  # `[column, function]`
     levels: Indices  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
-    """Number of equal NICs in use, and the mixes that they can become."""
+    """A number of equal NICs in use, and the mixes that they can still become."""
 
     nics: int
     columns: Column
 
 
 class Cover(NamedTuple):
-    """Solution with the fewest NICs."""
+    """Solution of the linear program: the plan with the fewest NICs."""
 
     nics: Floats  # number of new NICs with each mix
     prices: Floats  # price of a place, by row of `ExpectedArrivals`
@@ -72,7 +72,7 @@ class Cover(NamedTuple):
 
 
 def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
-    """Solve the linear program for mixes of new NICs and for NICs in use.
+    """Solve the linear program with variables for mixes of new NICs and of NICs in use.
 
     Promises that no mix keeps are left out: such an arrival gets its own NIC, where its promise can
     break.
@@ -101,7 +101,7 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return a matrix of places, by row of `ExpectedArrivals` and by mix."""
+    """Return a matrix with the number of places, by row of `ExpectedArrivals` and by mix."""
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -151,7 +151,10 @@ class Demand:
         self._come[key] = self._come.get(key, 0) + 1
 
     def expected(self, arrivals: float) -> ExpectedArrivals:
-        """Return the expected numbers of each function and promise, `arrivals` in total."""
+        """Return the expected number of arrivals for each function and promise.
+
+        They add up to `arrivals`.
+        """
         keys = sorted(self._come)
         come = np.array([self._come[key] for key in keys], dtype=float)
         declared = np.array([self._declared.get(key, 0.0) for key in keys])
@@ -173,7 +176,7 @@ class Demand:
 
 
 def _trust(declared: Floats, come: Floats) -> float:
-    """Return the most likely weight of the declared proportions, in arrivals.
+    """Return the most likely weight of the declared proportions, as a number of observed arrivals.
 
     The observed arrivals have a Dirichlet-multinomial distribution.
     """
@@ -187,17 +190,17 @@ def _trust(declared: Floats, come: Floats) -> float:
 
 
 class Room(NamedTuple):
-    """Larger mixes that a mix can become."""
+    """The larger mixes that a mix can become when functions are added."""
 
     rows: Indices  # rows of the larger mixes in the table of shares
     additional: Floats  # additional places, `[larger mix, function]`
 
 
 class Prices:
-    """Values of free places."""
+    """The value of the free places on a NIC."""
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Initialise from a table of shares that contains all `mixes`."""
+        """Prepare prices for `mixes`; the table `shares` must contain all of them."""
         self._kept = shares.kept
         self._rows = shares.rows(mixes)
         self._counts = counts_of(mixes, self._kept.shape[1])
@@ -222,7 +225,10 @@ class Prices:
         self._values.clear()
 
     def _grown(self, levels: Indices, rows: Indices, promised: Floats) -> list[Grown]:
-        """Return the mixes that NICs can become; equal NICs are grouped."""
+        """Return the mixes that the NICs in use can become.
+
+        NICs with the same choices are grouped.
+        """
         if not len(rows):
             return []
         alike, nics = np.unique(
@@ -238,7 +244,10 @@ class Prices:
         return found
 
     def worth(self) -> Floats:
-        """Return the value of all places of each mix, by function; at most one NIC in total."""
+        """Return the value of each mix's places, by function.
+
+        A whole mix is worth at most one NIC.
+        """
         return self._counts * self._worth
 
     def values(self, rows: Indices, promised: Floats) -> Floats:
@@ -255,7 +264,7 @@ class Prices:
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """Return the value of each mix that a mix can become."""
+        """Return, for each mix that the mix in a row can become, the value of its places."""
         found = self._values.get(row)
         if found is None:
             room = self._room_of(row)

@@ -27,7 +27,7 @@ from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
-"""Minimum ratio of throughputs that indicates different units."""
+"""If throughputs differ by at least this ratio, they are probably in different units."""
 SLA = Column(
     "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
 )
@@ -92,7 +92,10 @@ def _solo(found: Spanned, model: FunctionModel) -> float:
 
 
 def far_from(model: FunctionModel, throughput: float) -> str | None:
-    """Return an error text if a throughput is far from the model's training rows, else None."""
+    """Return an error text if a throughput is far from the model's training rows.
+
+    Otherwise None.
+    """
     rows, unit = model.memory.throughput, model.memory.origin.unit
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
         return None
@@ -101,7 +104,7 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
-    """Return the promised shares: the stated one, or all those listed."""
+    """Return the promised shares: a single stated share, or a list of shares."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("is empty; it has one share or several")
@@ -199,7 +202,7 @@ def check_device(found: Table, fleet: Fleet) -> None:
 
 MIX = "mix"
 BETWEEN = "+"
-"""Separator of the functions in a mix."""
+"""Text that separates the functions of a mix in tables."""
 
 _Rows = dict[Mix, dict[int, list[float]]]
 """Throughputs by mix and function, in the order of the rows."""
@@ -285,5 +288,5 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:
-    """Return the text of a mix in tables."""
+    """Return the text that stands for a mix in tables."""
     return BETWEEN.join(fleet.names[at] for at in mix)

@@ -80,7 +80,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
 
 
 def _has_placements(sequence: SequenceOutcome) -> bool:
-    """Return true if the sequence has the NIC of each arrival."""
+    """Return true if the outcome of a sequence includes the NIC of each arrival."""
     return any(one["placed"] is not None for one in sequence["policies"])
 
 

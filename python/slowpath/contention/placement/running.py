@@ -51,7 +51,7 @@ _ROUNDING = 1e-6
 
 
 class Plan(NamedTuple):
-    """Mixes of NICs."""
+    """A number of NICs for each mix."""
 
     mixes: Indices  # rows of the table of shares
     nics: Indices  # number of NICs with each mix
@@ -81,7 +81,7 @@ class _Problem(NamedTuple):
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
     """Return a plan with as few NICs as possible, from mixes with known shares.
 
-    Returns None if no plan with these mixes holds all arrivals.
+    Return None if no plan with these mixes has a place for all arrivals.
     """
     problem = _problem(shares, mixes, arrivals)
     least = _relaxed(problem)
@@ -116,7 +116,10 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
 
 
 def _relaxed(problem: _Problem) -> int | None:
-    """Return a lower bound on the number of NICs; None without any plan."""
+    """Return a lower bound on the number of NICs, from the linear relaxation.
+
+    None without any plan.
+    """
     from scipy.optimize import linprog
 
     if not len(problem.mixes):
@@ -165,7 +168,7 @@ def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools
 
 
 def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
-    """Assign arrivals to the places of a plan; larger promises get places that keep more."""
+    """Assign arrivals to the places of a plan; arrivals with larger promises get better places."""
     slots: dict[int, list[tuple[float, int]]] = {}
     nic = 0
     for row, count in zip(plan.mixes, plan.nics, strict=True):
@@ -190,14 +193,14 @@ class Judge(NamedTuple):
     predicted: PredictedShares | None  # None if measurements judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
-        """Return the mixes with known shares."""
+        """Return those of the mixes whose shares are known."""
         if self.predicted is not None:
             self.predicted.fill(mixes)
         return set(mixes) - set(self.shares.missing(mixes))
 
 
 class Judged(NamedTuple):
-    """Results by arrival."""
+    """Kept shares and broken promises, for each arrival."""
 
     kept: Floats  # share of its solo throughput; NaN if unknown
     throughput: Floats
@@ -234,10 +237,10 @@ def judge(placement: Placement, arrivals: Arrivals, source: Judge) -> Judged:
 
 
 OPTIMAL = "optimal"
-"""The policy that knows all arrivals in advance."""
+"""Name of the policy that knows all arrivals in advance."""
 
 _AHEAD = 20_000
-"""Maximum number of mixes predicted in advance, once for all processes."""
+"""Maximum number of mixes that are predicted in advance, once for all processes."""
 
 
 class SequenceInputs(NamedTuple):
@@ -251,7 +254,7 @@ class SequenceInputs(NamedTuple):
     expected: int | None = None  # number of arrivals announced to policies
 
     def judge(self) -> Judge:
-        """Return the judge of promises."""
+        """Return the judge that decides whether promises are kept."""
         if self.truth is None:
             return Judge(self.predicted.shares, self.predicted)
         return Judge(measured_shares(self.truth, len(self.fleet.functions)), None)
@@ -361,7 +364,7 @@ def _known(value: float) -> float | None:
 
 
 def summary(sequences: Sequence[SequenceOutcome]) -> list[PolicySummary]:
-    """Return the means of policies over all sequences."""
+    """Return, for each policy, the means of its results over all sequences."""
     by_policy = dict[str, list[PolicyOutcome]]()
     for sequence in sequences:
         for one in sequence["policies"]:

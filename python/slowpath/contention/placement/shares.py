@@ -23,7 +23,7 @@ from slowpath.core.arrays import Floats, Indices
 from slowpath.core.jobs.pool import Pool
 
 _BATCH = 512
-"""Number of mixes in one prediction; it does not depend on the pool."""
+"""Number of mixes that are predicted together, whatever pool is used."""
 _DIGITS = 12
 _CONFIDENCE = 0.9
 
@@ -80,12 +80,12 @@ class Shares:
 
 
 class PredictedShares:
-    """Shares that models predict on demand; for measured mixes, the measured shares."""
+    """A table of shares that models predict on demand; measured mixes have the measured shares."""
 
     def __init__(
         self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
     ) -> None:
-        """Prepare predictions of likely shares, or of those kept with the probability `sure`.
+        """Prepare to predict likely shares or, with `sure`, shares kept with this probability.
 
         Raises:
             InputError: if `sure` is given, but the noise of measurements is unknown.
@@ -165,7 +165,7 @@ def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int)
 
 
 class _Request(NamedTuple):
-    """Functions of the fleet, and the required probability."""
+    """A request to predict mixes: the functions of the fleet, and the required probability."""
 
     kinds: tuple[Kind, ...]
     sure: float | None

@@ -19,9 +19,9 @@ from slowpath.contention.placement.shares import PredictedShares
 from slowpath.core.arrays import Floats
 
 ARRIVALS = 100.0
-"""Number of arrivals in plans."""
+"""Number of arrivals for which plans are made."""
 _USED = 1e-6
-"""A mix with fewer NICs counts as unused."""
+"""A mix counts as unused if a plan has fewer NICs with it than this."""
 _LEFT_OUT = 4
 """Each round drops a quarter of the surplus mixes, at least one."""
 
@@ -35,7 +35,7 @@ class Suggested(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Suggested measurements, and the NICs that they save."""
+    """Suggested measurements, and the number of NICs that they would save."""
 
     alone: tuple[int, ...]  # functions without a measured solo throughput
     mixes: list[Suggested]  # the most used ones first
@@ -102,7 +102,10 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return, for each trusted mix, the NICs with it or with a mix that it informs about."""
+        """Return, for each trusted mix, the number of NICs that profit from measuring it.
+
+        These NICs have the mix itself, or a mix about which its measurement gives information.
+        """
         nics = planned.cover.nics
         others = ~np.isin(np.arange(len(nics)), trusted)
         informed = others & (planned.kept > self._sure).any(axis=1)
@@ -118,7 +121,7 @@ class _Known:
         return [at for at in self.unmeasured if nics[at] > _USED]
 
     def fewer(self, chosen: Sequence[int], count: int) -> list[int]:
-        """Return at most `count` of the mixes; the least used ones are dropped."""
+        """Drop the least used mixes until at most `count` remain, and return these."""
         left = list(chosen)
         while len(left) > count:
             out = max(1, (len(left) - count) // _LEFT_OUT)

@@ -44,7 +44,7 @@ from slowpath.core.arrays import Floats
 
 
 class Settings(NamedTuple):
-    """Hyperparameters of the paper's Algorithm 1, and our own."""
+    """Parameters of the paper's Algorithm 1, and parameters that we added."""
 
     relevant: float = 0.05  # epsilon_0: attributes that change throughput less are dropped
     changes: float = 0.05  # epsilon_1: regions whose ends differ less are not halved
@@ -155,7 +155,10 @@ def _is_narrow(run: _Run, low: Sequence[float], high: Sequence[float]) -> bool:
 
 
 def _next(run: _Run, regions: Sequence[_Region]) -> int:
-    """Return the index of the next region; by default the upper half of the last one."""
+    """Return the index of the next region to halve.
+
+    By default, it is the upper half of the last one.
+    """
     if run.settings.widest_first:
         return max(range(len(regions)), key=lambda at: regions[at].difference)
     return len(regions) - 1
@@ -206,7 +209,7 @@ def active(space: Space, quota: int, settings: ActiveSettings | None = None, see
 
 
 def features_of(space: Space, points: Sequence[Point]) -> Floats:
-    """Return features for the Gaussian process: attributes and levels, each scaled to 0 to 1."""
+    """Return the inputs of the Gaussian process: attributes and levels, each scaled to 0 to 1."""
     shares = [[one.share(at.values()[one.name]) for one in space.attributes] for at in points]
     levels = space.levels
     low, high = levels.min(axis=0), levels.max(axis=0)
@@ -220,7 +223,10 @@ def _candidates(space: Space, budget: Budget, draw: np.random.Generator, count: 
 
 
 def _learnt(before: Any, x: Floats, y: Floats, *, anew: bool) -> Any:  # noqa: ANN401 - of scikit-learn
-    """Fit a process to all points, with the kernel parameters of `before` unless `anew`."""
+    """Fit a Gaussian process to all points.
+
+    Unless `anew`, reuse the kernel parameters of `before`.
+    """
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 

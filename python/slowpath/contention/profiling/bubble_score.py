@@ -17,25 +17,25 @@ from typing import NamedTuple
 
 MEGABYTE = 1e6
 FELT = 1.05
-"""Minimum slowdown of the probe by a bubble that counts; medians of few blocks scatter less."""
+"""Minimum slowdown of the probe that is attributed to a bubble; noise usually causes less."""
 _SHARE = 8
 _PRIVATE = 2
 
 
 class Level(NamedTuple):
-    """A bubble and its slowdown of the probe."""
+    """The size of a bubble, and how much it slows down the probe."""
 
     megabytes: float
     slowdown: float  # step time of the probe with the bubble, divided by its step time alone
 
 
 class Calibration(NamedTuple):
-    """Slowdowns of the probe by bubble size, both ascending."""
+    """Bubble sizes and how much each of them slows down the probe; both ascend."""
 
     levels: tuple[Level, ...]
 
     def score(self, slowdown: float) -> float:
-        """Return the size in MB of the bubble that slows down the probe equally."""
+        """Return the size in MB of the bubble that slows down the probe by this factor."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if slowdown <= level.slowdown:
@@ -44,7 +44,7 @@ class Calibration(NamedTuple):
         return self.levels[-1].megabytes
 
     def slowdown(self, megabytes: float) -> float:
-        """Return the slowdown of the probe by a bubble."""
+        """Return how much a bubble of this size slows down the probe."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if megabytes <= level.megabytes:
@@ -97,7 +97,10 @@ def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
 
 
 def levels(cache_bytes: int, count: int) -> list[int]:
-    """Return working sets of bubbles in bytes, with a constant ratio, up to twice the cache."""
+    """Return `count` working sets of bubbles in bytes; the largest is twice the cache.
+
+    Each is larger than the previous one by a constant ratio.
+    """
     least, most = cache_bytes / 128, 2 * cache_bytes
     steps = max(count - 1, 1)
     return [round(least * (most / least) ** (at / steps)) for at in range(count)]

@@ -92,7 +92,10 @@ def check_folder(folder: str) -> None:
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Return the table of throughput with competitors for memory; alone, the score is 0."""
+    """Return the table of throughput next to competitors for memory.
+
+    Without them, the score is 0.
+    """
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
         point = one.point

@@ -63,23 +63,23 @@ def this_machine(setup: Setup) -> Machine:
 
 _OBSERVATIONS = 60  # before the first measurement
 _KEPT = 400
-"""Number of latest loop times that define normal speed; few, as CPU clocks change."""
+"""Normal speed is derived from this number of latest loop times; few, as CPU clocks change."""
 _ALIKE = 1.6
 """Handover times within this factor belong to the same placement of the CPUs; those of different
 placements differ by a factor of two."""
 _SEEN = 20
-"""Minimum number of observations for a frequent placement."""
+"""A placement of the CPUs counts as frequent from this number of observations on."""
 _NEAR = 190e-9
 """Handover times within a last-level cache are below this limit on current processors; handover
 times between caches are above."""
 _SLOWER = 1.25
 _UNSHARED = 0.05
-"""Minimum share of the time in which a core is assumed to be unshared."""
+"""A core is assumed to be unshared in at least this share of the time."""
 _PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
 _Observation = tuple[float, bool]
-"""Handover time of a cache line; true if a loop is slower while the other CPU also runs a loop."""
+"""The time to hand over a cache line, and true if each CPU slows down the other CPU's loop."""
 
 
 class CpuMonitor:
@@ -119,7 +119,7 @@ class CpuMonitor:
 
     @property
     def misplaced(self) -> float:
-        """Share of observations with the CPUs on one core, or behind different caches."""
+        """Share of observations in which the CPUs were on one core, or behind different caches."""
         return self._misplaced / max(self._count, 1)
 
     def quiet(self) -> bool:
@@ -127,7 +127,9 @@ class CpuMonitor:
         return self._state()[0]
 
     def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
-        """Wait a limited time for quiet CPUs; return true if they are.
+        """Wait a limited time until the CPUs are quiet.
+
+        Return true if they are quiet at the end.
 
         `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
@@ -144,7 +146,7 @@ class CpuMonitor:
                 self._remaining -= time.monotonic() - begun
 
     def _state(self) -> tuple[bool, bool]:
-        """Observe the CPUs; return true if they are quiet, and true if they are in place."""
+        """Observe the CPUs once. Return whether they are quiet, and whether they are in place."""
         found = self._observe(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)

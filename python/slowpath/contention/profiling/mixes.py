@@ -19,7 +19,7 @@ from slowpath.core.errors import UnavailableError
 
 
 class Traffic(NamedTuple):
-    """Traffic of the function."""
+    """The traffic of the function at a measured point."""
 
     flows: int
     size: int  # packet size, bytes
@@ -62,7 +62,7 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rates at a point; without competitors, both rates are of the function alone."""
+    """Rates measured at a point; without competitors, both are rates of the function alone."""
 
     point: Point
     alone: Rate  # packets per second
@@ -75,7 +75,7 @@ Spec = dict[str, object]
 
 
 class MixSpec(NamedTuple):
-    """Subjects and competitors of a mix: specifications of their threads."""
+    """Specifications of the threads of a mix: of the measured subjects, and of the competitors."""
 
     subjects: list[Spec]
     competitors: list[Spec]
@@ -83,7 +83,7 @@ class MixSpec(NamedTuple):
 
 
 class CpuAssignment(NamedTuple):
-    """CPUs of the threads.
+    """The CPU on which each thread of a mix runs.
 
     The function is on the first CPU. A competitor, or the accelerator of a pipeline, is on the
     second. If an accelerator is there, a competitor for memory is on the third.
@@ -116,7 +116,7 @@ def kinds_of_mixes(
 
 
 def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
-    """Return the specification of a point: the function, and its competitors.
+    """Return the threads that run for a point: the function and its competitors.
 
     With a competitor for memory only, a pipeline runs just its header stage. The memory model
     describes the throughput of this stage, which the accelerator would hide.
@@ -136,7 +136,7 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return the specification of the probe; the function takes the place of a competitor."""
+    """Return the threads of the probe and of the function, which acts as its competitor."""
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -162,17 +162,17 @@ def client_alone(function: Function, client: Client, places: CpuAssignment) -> M
 
 
 def accelerator_cpu(function: Function, places: CpuAssignment) -> int:
-    """Return the CPU of a function's accelerator."""
+    """Return the CPU on which a function's accelerator runs."""
     return places.other if function.pattern == "pipeline" else places.function
 
 
 def probe(size: int, cpu: int) -> Spec:
-    """Return the specification of the probe."""
+    """Return the specification of the probe's thread."""
     return {"kind": "probe", "cpu": cpu, "bytes": size}
 
 
 def mem_bench(competitor: MemBench, cpu: int) -> Spec:
-    """Return the specification of a competitor for memory."""
+    """Return the specification of the thread of a competitor for memory."""
     size, touch, rate = competitor
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
@@ -221,19 +221,22 @@ def _client(client: Client) -> Spec:
 
 _UNDISTURBED = 0.98
 _MOST_TURNS = 3
-"""Maximum number of turns, as a multiple of the required number."""
+"""If turns are invalid, up to this multiple of the required number of turns is measured."""
 CONFIDENCE = 0.9
 
 
 class Runs(Protocol):
-    """A mix that runs in blocks: `slowpath.core.engine.neighbours.Mix`."""
+    """The interface of a mix that runs in blocks, as `slowpath.core.engine.neighbours.Mix` does."""
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
         """Run the subjects for one block, with or without competitors."""
 
 
 class LoadDetector(Protocol):
-    """Detector of other load on the processor: `slowpath.contention.profiling.machine`."""
+    """The interface of detectors of other load on the processor.
+
+    `slowpath.contention.profiling.machine` has the implementation.
+    """
 
     def wait(self, check_stop: Callable[[], None]) -> bool:
         """Wait a limited time for a quiet processor; return true if it is.
@@ -254,7 +257,7 @@ class Timing(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Rates in blocks, measured in turns."""
+    """Rates alone and with competitors, whose blocks were measured in turns."""
 
     alone: Rate
     beside: Rate  # relative to `alone` in the same turn
@@ -268,7 +271,7 @@ class Turns(NamedTuple):
 
 
 def items_per_second(reading: Reading) -> float:
-    """Return the rate of the items that a thread itself processes."""
+    """Return the rate of items that a thread processed itself."""
     if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
     return reading["served"][0]["items"] / reading["seconds"]
@@ -343,7 +346,9 @@ def _good(turns: Sequence[Sequence[_TimedBlock]]) -> list[Sequence[_TimedBlock]]
 
 
 def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, absolute: Rate) -> Rate:
-    """Return the rate alone times the median ratio in turns; the interval is of that ratio.
+    """Return the rate alone times the median ratio of two rates.
+
+    The interval is that of the ratio.
 
     Without valid turns, return the rate `absolute` of the blocks at index `at`.
     """

@@ -40,18 +40,18 @@ from slowpath.contention.profiling.setup import (
 
 
 class MachineProperties(NamedTuple):
-    """Properties of the machine that planners know before the first point."""
+    """Properties of the machine that are known before the first point is measured."""
 
     spread: float | None  # noise floor: relative standard deviation
     score: Callable[[MemBench], float]  # score of a competitor, MB; each is measured only once
 
 
 class Planner(Protocol):
-    """Chooser of the points to measure."""
+    """Chooses the points to measure, one after the other."""
 
     @property
     def record(self) -> PlanRecord:
-        """Record of the choice."""
+        """Description of the plan for the record of the profile."""
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
         """Return the next point after the given measurements; None at the end."""
@@ -81,7 +81,7 @@ def listed(
     configurations: Sequence[MemBench],
     draw: random.Random,
 ) -> list[Point]:
-    """Return points at random or on a grid, cycling through kinds of mixes and competitors."""
+    """Return points with random or grid traffic; kinds of mixes and competitors take turns."""
     if setup.effort.plan == "grid":
         traffics = _grid(setup, count)
         # Shuffle, so that configurations do not depend on the position along an axis.
@@ -125,7 +125,7 @@ def middle(found: TrafficRange) -> Traffic:
 
 
 def between(span: Span, share: float) -> float:
-    """Return the value at a share of the span, with a logarithmic scale."""
+    """Return the value at a position in the span, from 0 to 1, on a logarithmic scale."""
     return float(span.least * (span.most / span.least) ** share)
 
 
@@ -149,7 +149,10 @@ def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
 
 
 def _strata(count: int, draw: random.Random) -> list[float]:
-    """Return a share in each of `count` strata, in random order; the outermost are 0 and 1."""
+    """Divide 0 to 1 into `count` strata and return a value in each, in random order.
+
+    The lowest value is 0 and the highest is 1.
+    """
     shares = [(at + draw.random()) / count for at in range(count)]
     if count > 1:
         shares[0], shares[-1] = 0.0, 1.0
@@ -197,11 +200,11 @@ _NARROWEST = 1 / 16
 """Minimum extent of a region to halve, as a share of the range. For flows, it is a factor of 1.5
 for each three orders of magnitude of their range."""
 _SURE = 2 * math.sqrt(2)
-"""Factor on the standard deviation of one measurement that the difference of two rarely exceeds."""
+"""Number of standard deviations of a measurement that two measurements rarely differ by."""
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true for mixes of other kinds than `memory`, which end each group of six."""
+    """Return true if the mix at this index is of another kind than `memory`: each sixth mix is."""
     return at % _SIX > _SIX - len(kinds)
 
 
@@ -212,7 +215,7 @@ def threshold(known: MachineProperties) -> float:
 
 
 def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -> Space:
-    """Return the space of attributes that have a range, and of score levels.
+    """Return the space that plans search: attributes with a range, and levels of the score.
 
     Args:
         traffic: ranges of the function's traffic; flows have a logarithmic scale.
@@ -236,7 +239,7 @@ class _Request(NamedTuple):
 
 
 class AskingPlanner:
-    """Planner of memory rows that a plan asks for, interleaved with other kinds of mixes."""
+    """Measures the points that a plan asks for, interleaved with other kinds of mixes."""
 
     def __init__(
         self,
@@ -270,7 +273,7 @@ class AskingPlanner:
 
     @property
     def record(self) -> PlanRecord:
-        """Record of the choice."""
+        """Description of the plan for the record of the profile."""
         return {
             "name": self._setup.effort.plan,
             "relevant": self._relevant,
@@ -304,7 +307,7 @@ class AskingPlanner:
         self._settled = len(self._requests)
 
     def _unused(self) -> list[_Request]:
-        """Return early requests that varied an attribute which all later requests kept constant."""
+        """Return early requests that varied an attribute which all later requests keep constant."""
         first, later = self._requests[: self._settled], self._requests[self._settled :]
         if self._relevant is None or not later:
             return []

@@ -28,7 +28,7 @@ _RATIOS = 5  # number of match ratios with measured request times
 
 
 class Audience(NamedTuple):
-    """Requests to stop, and the display of progress."""
+    """Callbacks that check for requests to stop and display the progress."""
 
     stopping: Stopping
     show: Callable[[str], None]
@@ -36,7 +36,7 @@ class Audience(NamedTuple):
 
 
 class RequestRow(NamedTuple):
-    """Request time at the accelerator without other clients."""
+    """A measured request time at the accelerator, without other clients."""
 
     mtbr: float
     seconds: Rate
@@ -50,7 +50,7 @@ class OwnRow(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """The calibrated probe."""
+    """The results of calibrating the probe."""
 
     measured: tuple[bubble_score.Level, ...]
     calibration: bubble_score.Calibration
@@ -58,7 +58,7 @@ class Probed(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Repeatability of measurements, as shares."""
+    """How much repeated measurements differ, as shares of the throughput."""
 
     repetitions: int  # number of measurements of one point
     spread: float | None  # standard deviation between these measurements; None after one
@@ -66,7 +66,7 @@ class Noise(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All measurements."""
+    """All measurements of a profile."""
 
     probed: Probed
     requests: tuple[RequestRow, ...]  # request times of the function
@@ -81,7 +81,7 @@ class Found(NamedTuple):
 
 
 class Profiling:
-    """Measurement of a setup on this machine."""
+    """Measures the function of a setup on this machine."""
 
     def __init__(self, setup: Setup, machine: Machine, audience: Audience) -> None:
         self._setup = setup
@@ -195,7 +195,7 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """Measure the probe on the function's CPU, with a competitor on another CPU."""
+        """Measure the probe on the function's CPU while a competitor runs on another CPU."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))
@@ -229,7 +229,7 @@ class Profiling:
         return tuple(found)
 
     def _noise(self) -> Noise:
-        """Measure one point repeatedly, without competitors."""
+        """Measure one point repeatedly, without competitors, to learn how much results differ."""
         traffic = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions

@@ -257,7 +257,7 @@ def _effort(parts: dict[str, Spanned], memory: MemoryRange | None) -> Effort:
 
 
 def _span(found: Spanned, limits: Number) -> Span:
-    """Read one number, or a list with the smallest and the largest of a range."""
+    """Read a range: one number, or a list with the smallest and the largest value."""
     if not isinstance(found.value, list):
         value = number(found, limits)
         return Span(value, value)

@@ -30,13 +30,13 @@ class Attribute(NamedTuple):
     by_logarithm: bool = False  # true if values are spaced by logarithms
 
     def inside(self, share: float) -> float:
-        """Return the value at a share of the range."""
+        """Return the value at a position in the range, from 0 to 1."""
         if self.by_logarithm:
             return self.at(self.least * (self.most / self.least) ** share)
         return self.at(self.least + share * (self.most - self.least))
 
     def share(self, value: float) -> float:
-        """Return the position of a value in the range, as a share; 0 in a range of one value."""
+        """Return the position of a value in the range, from 0 to 1; 0 if the range is one value."""
         if self.most <= self.least:
             return 0.0
         if self.by_logarithm:
@@ -48,13 +48,13 @@ class Attribute(NamedTuple):
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
-        """Return the nearest valid value."""
+        """Return the valid value that is nearest to `value`."""
         near = min(max(value, self.least), self.most)
         return float(round(near)) if self.whole else near
 
 
 class Space(NamedTuple):
-    """Attributes of traffic, and levels of contention."""
+    """The points that can be measured: attributes of traffic, and levels of contention."""
 
     attributes: Sequence[Attribute]
     levels: Floats  # features of levels, `[level, feature]`, such as logarithms of counters
@@ -62,7 +62,10 @@ class Space(NamedTuple):
 
     @property
     def drawn_from(self) -> int:
-        """The first level to draw; 1 if measurements always include solo throughput."""
+        """The first level that is drawn at random.
+
+        It is 1 if each measurement includes solo throughput, so that level 0 need not be drawn.
+        """
         return NO_CONTENTION + 1 if self.with_alone else NO_CONTENTION
 
     def default(self) -> dict[str, float]:
@@ -80,7 +83,7 @@ class Space(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point to measure."""
+    """A level of contention and a traffic, to be measured together."""
 
     level: int  # level of contention
     traffic: tuple[tuple[str, float], ...]  # values of attributes by name, in order
@@ -96,7 +99,7 @@ def point(level: int, traffic: Mapping[str, float]) -> Point:
 
 
 class Sample(NamedTuple):
-    """A measured point."""
+    """A measured point with its throughput."""
 
     point: Point
     throughput: float
@@ -140,7 +143,7 @@ class QuotaError(Exception):
 
 
 class Budget:
-    """Measured points and the remaining quota: `profile_one` of the paper's Algorithm 1."""
+    """Points measured so far and the remaining quota (`profile_one` in the paper's Algorithm 1)."""
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
@@ -201,7 +204,7 @@ def random(space: Space, quota: int, seed: int = 0) -> Plan:
 
 
 def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float = math.inf) -> Plan:
-    """Ask for random points until the quota is spent, or new points are no longer found.
+    """Ask for random points until the quota is spent, or until all points found are already known.
 
     Args:
         space: attributes and levels of contention.

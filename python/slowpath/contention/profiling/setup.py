@@ -16,11 +16,11 @@ Service = Literal["regex", "compression"]
 Pattern = Literal["pipeline", "run-to-completion"]
 Plan = Literal["random", "grid", "adaptive", "active"]
 PLANS: tuple[Plan, ...] = get_args(Plan)
-"""Methods of choosing mixes; the first is the default."""
+"""Plans, which choose the mixes to measure; the first is the default."""
 ASKING: tuple[Plan, ...] = ("adaptive", "active")
-"""Plans that use earlier measurements; they choose rows of the memory model."""
+"""Plans that use earlier measurements to choose the rows of the memory model."""
 NOTHING_TO_CHOOSE = "is about competitors for memory, of which the description has none"
-"""Reason to reject a plan in `ASKING` without competitors for memory."""
+"""Error text for a plan in `ASKING` if the description has no competitors for memory."""
 
 
 class Span(NamedTuple):
@@ -59,7 +59,7 @@ class TrafficRange(NamedTuple):
 
 
 class MemoryRange(NamedTuple):
-    """Ranges of `mem-bench`."""
+    """The ranges in which the parameters of the competitor `mem-bench` vary."""
 
     working_set: Span  # size, bytes
     rate: Span | None  # accesses per second; None: unlimited
@@ -68,7 +68,7 @@ class MemoryRange(NamedTuple):
 
 
 class ClientRange(NamedTuple):
-    """Ranges of `regex-bench` or `compression-bench`."""
+    """The ranges in which the parameters of `regex-bench` or `compression-bench` vary."""
 
     size: int  # packet size, bytes
     mtbr: Span
