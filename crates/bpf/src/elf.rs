@@ -48,7 +48,7 @@ pub(crate) struct Relocation {
     pub symbol: usize,
     /// Relocation type, `R_BPF_*`.
     pub kind: u32,
-    /// Addend; 0 for a relocation without addend.
+    /// Number that is added to the symbol's address; 0 for a relocation without addend.
     pub addend: i64,
 }
 
@@ -72,11 +72,11 @@ pub(crate) enum SymbolKind {
 pub(crate) enum SymbolPlace {
     /// In the section with this number.
     Section(usize),
-    /// Defined in another file.
+    /// The symbol is defined in another file.
     Undefined,
-    /// A tentative definition without a section.
+    /// The symbol is a tentative definition, which has no section.
     Common,
-    /// An absolute value, or an invalid section number.
+    /// The symbol is an absolute value, or its section number is invalid.
     Other,
 }
 

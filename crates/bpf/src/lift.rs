@@ -94,7 +94,7 @@ pub struct Lifted {
     pub code: Vec<Insn>,
     /// Source line of each instruction in `code`, if known.
     pub lines: Vec<Option<LineInfo>>,
-    /// Meaning of the memory regions.
+    /// What the memory regions contain.
     pub layout: Layout,
     /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,
@@ -134,7 +134,7 @@ pub fn lift(
 /// results track the same properties of the maps.
 ///
 /// # Errors
-/// [`LiftError`] of either program, as for [`lift`].
+/// [`LiftError`] if one of the programs cannot be lifted, as for [`lift`].
 pub fn lift_alike(
     object: &Object,
     programs: [&BpfProgram; 2],

@@ -50,7 +50,7 @@ pub(crate) struct Emitted {
 struct Emitter<'a> {
     features: &'a Features,
     map: MapShape,
-    /// Functions that can be called.
+    /// Functions that this function can call.
     callees: &'a [Callee],
     code: Vec<Insn>,
     state: VerifierState,
@@ -65,7 +65,7 @@ struct Emitter<'a> {
     /// Jumps out of the innermost loop: the slot of each jump, and the state there. `None` outside
     /// of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
-    /// Number of paths that have ended.
+    /// Number of paths that have ended before this point.
     ended: u64,
     max_slots: usize,
 }

@@ -10,11 +10,11 @@ pub struct Features {
     /// 64-bit arithmetic and comparisons. If this is false, programs use only 32-bit operations and
     /// 64-bit moves.
     pub wide: bool,
-    /// Multiplication of factors below 2^32.
+    /// Multiplications, whose factors are below 2^32.
     pub multiply: bool,
-    /// Division of dividends below 2^32 by constants.
+    /// Divisions by constants, whose dividends are below 2^32.
     pub divide: bool,
-    /// Shifts by a register.
+    /// Shifts whose amount is in a register.
     pub variable_shifts: bool,
     /// Byte swaps to big-endian.
     pub swaps: bool,

@@ -11,7 +11,7 @@ use crate::emit::{Emitted, emit};
 use crate::object::{name, write};
 use crate::statement::{Code, MapShape, Program, Stmt};
 
-/// A random program.
+/// A random program, in the forms that tests need.
 #[derive(Clone)]
 pub struct Generated {
     program: Program,

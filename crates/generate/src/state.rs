@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 /// pointer at an unknown offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
-    /// Number of the base; 0 for the packet's start.
+    /// Number that identifies the base; 0 for the packet's start.
     pub id: u32,
     /// Distance from the base in bytes.
     pub offset: u16,

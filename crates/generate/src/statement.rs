@@ -159,7 +159,7 @@ pub struct Test {
     pub right: Operand,
 }
 
-/// A load that may be skipped, with a use of its register.
+/// A load that a jump may skip, followed by a use of the loaded register.
 #[derive(Clone, Copy, Debug)]
 pub struct Straddle {
     /// Size of the load.
@@ -202,7 +202,7 @@ pub struct Element {
     pub mask: bool,
     /// Choice of the key's slot on the stack.
     pub slot: Pick,
-    /// Choice of another register for a copy of the result, if any.
+    /// Choice of another register that receives a copy of the result, if any.
     pub copy_to: Option<Pick>,
     /// True if the jump is taken when the element is missing.
     pub jump_if_missing: bool,
@@ -254,7 +254,7 @@ pub enum Stmt {
     If { test: Test, taken: Vec<Stmt>, other: Vec<Stmt> },
     /// A loop with a constant number of iterations.
     Loop { rounds: u8, up: bool, body: Vec<Stmt> },
-    /// A conditional exit from the innermost loop.
+    /// A conditional jump out of the innermost loop.
     Break(Test),
     /// A look-up in the map.
     Lookup { element: Element, found: Vec<Stmt>, missing: Vec<Stmt> },
@@ -270,6 +270,6 @@ pub enum Stmt {
     Random,
     /// A call of a function.
     Call { function: Pick, arguments: [Operand; 3] },
-    /// An exit.
+    /// An exit of the program.
     Exit(Code),
 }

@@ -9,7 +9,7 @@ use slowpath_generate::{Features, Generated};
 /// Number of programs in which every opcode and shape must occur.
 const PROGRAMS: u64 = 1500;
 const SIZE: usize = 10;
-/// Minimum number of programs that must have each shape.
+/// Minimum number of programs in which each shape must occur.
 const SEVERAL: usize = 8;
 
 /// Returns the opcodes that the driver translates, without those of classic BPF; byte swaps include

@@ -1,4 +1,4 @@
-//! Tests that seeds determine sequences of calls and programs in C, and that the metadata of
+//! Tests that equal seeds give equal sequences of calls and C programs, and that the metadata of
 //! sequences is correct.
 
 use slowpath_bpf::Object;

@@ -1,5 +1,5 @@
-//! Tests that shrinking preserves validity, and that its result is little more than the cause of
-//! the failure.
+//! Tests that shrinking keeps programs valid, and that a shrunk program contains little more than
+//! the cause of the failure.
 
 use crate::common;
 

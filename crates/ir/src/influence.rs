@@ -12,9 +12,9 @@ use crate::{
     Reg, RegionId, Terminator,
 };
 
-/// Number of inputs per pass; each has one bit of a mask.
+/// Number of inputs that one pass tracks; each has one bit of a mask.
 const TOGETHER: usize = 64;
-/// First of the regions that share one bit.
+/// Number of the first region that shares its bit with all later ones.
 const LAST_REGION: usize = 63;
 
 /// Inputs, and the regions that contain their values.
@@ -62,7 +62,7 @@ impl Fact {
 type State = HashMap<Reg, Fact>;
 
 struct Analysis {
-    /// Bit of each tracked input.
+    /// The bit that stands for each tracked input.
     bits: HashMap<InputId, u64>,
     /// Facts about memory at constant distances, by region and word.
     words: HashMap<(u8, u64), Fact>,

@@ -9,7 +9,7 @@
 
 use crate::{BlockId, Operand, Program, Reg, Terminator};
 
-/// Live registers at the start of every block.
+/// The live registers at the start of every block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     /// Registers that are live at the start of at least one block, in ascending order.

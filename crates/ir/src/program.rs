@@ -52,7 +52,7 @@ pub struct Input {
     pub min: u64,
     /// Largest possible value.
     pub max: u64,
-    /// Meaning of the input.
+    /// The quantity that the input stands for.
     pub kind: InputKind,
 }
 
@@ -111,11 +111,11 @@ pub enum Destination {
 pub struct Edge {
     /// Target of the edge.
     pub target: Destination,
-    /// Work on this edge, in order, after the block's own work.
+    /// Work that is done on this edge, in order, after the block's own work.
     pub costs: Vec<CostEvent>,
 }
 
-/// The end of a block.
+/// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
     /// Continues along the only edge.
@@ -160,7 +160,7 @@ pub struct Block {
     pub insns: Vec<InsnIdx>,
     /// Micro-operations of the instructions.
     pub ops: Vec<OriginOp>,
-    /// Work of the instructions, in order, without the branch.
+    /// Work that the instructions of the block do, in order, without the branch.
     pub costs: Vec<CostEvent>,
     /// The jump or branch at the end.
     pub terminator: Terminator,
@@ -170,7 +170,7 @@ pub struct Block {
 /// Examples are the kernel's limit on iterations of `bpf_loop` and its counter for `may_goto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisitLimit {
-    /// Block with the limit.
+    /// Block whose number of runs is limited.
     pub block: BlockId,
     /// Block that resets the count whenever it runs.
     pub reset_by: BlockId,

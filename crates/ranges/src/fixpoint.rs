@@ -57,7 +57,7 @@ struct Fixpoint<'a> {
     visits: Vec<u32>,
 }
 
-/// Solves the data-flow equations; fails if `stop` triggers.
+/// Computes the states of all blocks; fails if `stop` triggers.
 pub(crate) fn solve(program: &Program, options: &Options, stop: &Stop) -> Result<Solution, Reason> {
     let mut fixpoint = Fixpoint::new(program, options);
     fixpoint.ascend(stop)?;

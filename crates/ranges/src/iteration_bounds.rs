@@ -31,7 +31,7 @@ enum Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Movement {
     from: Slot,
-    /// Minimum and maximum distance.
+    /// Minimum and maximum distance from the slot's value.
     lo: i128,
     hi: i128,
     bits: u8,
@@ -264,7 +264,7 @@ fn joined(a: &Moves, b: &Moves) -> Moves {
     both.collect()
 }
 
-/// Returns the value of a slot in a state.
+/// Returns the value that a slot has in a state; `None` if it is unknown.
 fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     let number = match slot {
         Slot::Reg(reg) => state.regs[reg.index()]?,

@@ -13,14 +13,14 @@ use crate::fixpoint::solve;
 use crate::options::{MemoryModel, Options, Setting};
 use crate::state::AbstractState;
 
-/// Analysis result for all blocks of a program.
+/// The result of the analysis for all blocks of a program.
 #[derive(Clone, Debug)]
 pub struct Ranges {
     entries: Vec<Option<Arc<Entry>>>,
     edges: Vec<[bool; 2]>,
     kept: Vec<Vec<Reg>>,
     widths: Vec<u8>,
-    /// True for the registers of [`Options::keep`].
+    /// For each register, true if it is in [`Options::keep`].
     keep: Vec<bool>,
     memory: MemoryModel,
 }
@@ -31,7 +31,7 @@ pub fn analyze(program: &Program) -> Ranges {
     analyze_with(program, &Options::default())
 }
 
-/// Analyses a program with options.
+/// Analyses a program with the given options.
 pub fn analyze_with(program: &Program, options: &Options) -> Ranges {
     let ranges = analyze_until(program, options, &Stop::never());
     ranges.unwrap_or_else(|reason| unreachable!("nothing stops it: {reason}"))

@@ -35,7 +35,7 @@ impl Cell {
 pub struct AbstractState {
     /// Value numbers of registers; `None` for unknown values.
     pub(crate) regs: Vec<Option<ValueNumber>>,
-    /// Widths of registers in bits.
+    /// Width of each register in bits.
     widths: Vec<u8>,
     /// True for dead registers, which are not read before they are written.
     pub(crate) dead: Vec<bool>,

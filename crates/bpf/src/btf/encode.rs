@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Btf, EnumType, FuncLinkage, Kind, Param, RawMember, StringId, Type, VarLinkage};
 
-/// Magic number, version 1, no flags.
+/// First bytes of the header: magic number, version 1, no flags.
 pub(super) const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 /// Size of the header in bytes.
 const HEADER: u32 = 24;

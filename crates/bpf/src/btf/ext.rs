@@ -37,11 +37,11 @@ pub(crate) struct CoreRecord {
     pub offset: u32,
     pub ty: TypeId,
     pub access: StringId,
-    /// Number in `enum bpf_core_relo_kind`.
+    /// Kind of relocation, as a number in `enum bpf_core_relo_kind`.
     pub kind: u32,
 }
 
-/// Records by section name, sorted by offset.
+/// All records of `.BTF.ext`, by section name and sorted by offset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BtfExt {
     pub functions: Vec<(String, Vec<FuncRecord>)>,

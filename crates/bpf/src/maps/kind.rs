@@ -11,7 +11,7 @@ macro_rules! kinds {
         impl MapKind {
             $(#[doc = concat!("`", $text, "`")] pub const $name: MapKind = MapKind($number);)*
 
-            /// All types.
+            /// All known map types.
             pub const ALL: &[MapKind] = &[$(MapKind::$name),*];
 
             /// Returns the name that `bpftool` prints; `None` for an unknown type.

@@ -15,7 +15,7 @@ pub(crate) enum Numbers {
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedMap {
     pub def: MapDef,
-    /// Index of the section.
+    /// Index of the section that contains the definition.
     pub section: usize,
     /// Offset of the definition in the section, in bytes; 0 for global data.
     pub offset: u64,

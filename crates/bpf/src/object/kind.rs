@@ -12,13 +12,13 @@ use crate::btf::Kind;
 /// Program type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKind {
-    /// XDP, on a device, a devmap or a cpumap.
+    /// XDP, whether the program runs on a device, a devmap entry or a cpumap entry.
     Xdp,
     /// A traffic control classifier or action.
     SchedCls,
-    /// Any other type, by its name.
+    /// Any other type, given by its name.
     Other(&'static str),
-    /// Not recognised.
+    /// The type could not be recognised.
     Unknown,
 }
 

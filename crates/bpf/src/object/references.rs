@@ -14,7 +14,7 @@ use crate::maps::{MapTable, is_data_section};
 /// Target of a relocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// A map, by index.
+    /// The map with this index.
     Map(u32),
     /// A position in a map's data. The offset is that of the symbol, without the addend in the
     /// instruction.

@@ -94,8 +94,8 @@ impl Object {
     /// text in double quotes, hexadecimal digits of all bytes, or `any`.
     ///
     /// # Errors
-    /// Returns a message of one line if loaders cannot set the variable, if it does not exist, or
-    /// if the value does not fit its type.
+    /// Returns a message of one line if the variable does not exist or loaders cannot set it. Also
+    /// does so if the value does not fit the type of the variable.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let fail = |what: String| format!("{text}: {what}");
         let (name, value) =

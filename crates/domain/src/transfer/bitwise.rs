@@ -5,13 +5,13 @@
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
 
-/// Returns `~a`.
+/// Returns a domain with the possible results of `~a`.
 pub fn not(a: Domain) -> Domain {
     let ones = Domain::constant(a.width(), u64::MAX);
     both(Domain::from_bits(a.width(), a.ones(), a.zeros()), super::sub(ones, a))
 }
 
-/// Returns `a & b`.
+/// Returns a domain with the possible results of `a & b`.
 pub fn and(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let m = mask(a.width());
@@ -23,7 +23,7 @@ pub fn and(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Returns `a | b`.
+/// Returns a domain with the possible results of `a | b`.
 pub fn or(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let bits = Domain::from_bits(a.width(), a.zeros() & b.zeros(), a.ones() | b.ones());
@@ -32,7 +32,7 @@ pub fn or(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Returns `a ^ b`.
+/// Returns a domain with the possible results of `a ^ b`.
 pub fn xor(a: Domain, b: Domain) -> Domain {
     by_parts(a, b, |a, b| {
         let ones = (a.ones() & b.zeros()) | (a.zeros() & b.ones());

@@ -44,17 +44,17 @@ pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Returns `a == b`.
+/// Returns the 1-bit domain with the possible results of `a == b`.
 pub fn eq(a: Domain, b: Domain) -> Domain {
     truth(decide_eq(a, b))
 }
 
-/// Returns `a < b`, unsigned.
+/// Returns the 1-bit domain with the possible results of `a < b`, unsigned.
 pub fn ult(a: Domain, b: Domain) -> Domain {
     truth(decide_ult(a, b))
 }
 
-/// Returns `a < b`, signed.
+/// Returns the 1-bit domain with the possible results of `a < b`, signed.
 pub fn slt(a: Domain, b: Domain) -> Domain {
     truth(decide_slt(a, b))
 }

@@ -4,7 +4,7 @@
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};
 
-/// Returns `a / b`, unsigned.
+/// Returns a domain with the possible results of `a / b`, unsigned.
 pub fn udiv(a: Domain, b: Domain) -> Domain {
     let by_zero = Domain::constant(a.width(), mask(a.width()));
     if b.hi() == 0 {
@@ -17,7 +17,7 @@ pub fn udiv(a: Domain, b: Domain) -> Domain {
     if b.lo() == 0 { quotient.join(&by_zero) } else { quotient }
 }
 
-/// Returns `a % b`, unsigned.
+/// Returns a domain with the possible results of `a % b`, unsigned.
 pub fn urem(a: Domain, b: Domain) -> Domain {
     if b.hi() == 0 || a.hi() < b.lo() {
         return a;
@@ -52,7 +52,7 @@ fn magnitudes(part: Signed) -> (i128, i128) {
     if part.negative() { (-hi, -lo) } else { (lo, hi) }
 }
 
-/// Returns `a / b`, signed, rounded towards zero.
+/// Returns a domain with the possible results of `a / b`, signed, rounded towards zero.
 pub fn sdiv(a: Domain, b: Domain) -> Domain {
     by_signs(a, b, |x, y| {
         let ((a_lo, a_hi), (b_lo, b_hi)) = (magnitudes(x), magnitudes(y));
@@ -71,7 +71,7 @@ pub fn sdiv(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Returns `a % b`, signed, with the sign of `a`.
+/// Returns a domain with the possible results of `a % b`, signed, with the sign of `a`.
 pub fn srem(a: Domain, b: Domain) -> Domain {
     by_signs(a, b, |x, y| {
         let ((a_lo, a_hi), (b_lo, b_hi)) = (magnitudes(x), magnitudes(y));

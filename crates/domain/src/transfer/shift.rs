@@ -17,7 +17,7 @@ fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     amounts.fold(by(a, first), |domain, amount| domain.join(&by(a, amount)))
 }
 
-/// Returns `a << b`.
+/// Returns a domain with the possible results of `a << b`.
 pub fn shl(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         if by >= u64::from(a.width()) {
@@ -32,7 +32,7 @@ pub fn shl(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Returns `a >> b`, filled with zeros.
+/// Returns a domain with the possible results of `a >> b`, where zeros are shifted in.
 pub fn lshr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         if by >= u64::from(a.width()) {
@@ -48,7 +48,7 @@ pub fn lshr(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Returns `a >> b`, filled with copies of the sign.
+/// Returns a domain with the possible results of `a >> b`, where copies of the sign are shifted in.
 pub fn ashr(a: Domain, b: Domain) -> Domain {
     shift(a, b, |a, by| {
         let by = by.min(u64::from(a.width()) - 1);

@@ -4,7 +4,8 @@
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
 
-/// Returns the concatenation with `hi` as the upper bits; at most 64 bits in total.
+/// Returns a domain with the possible concatenations, in which `hi` gives the upper bits. The total
+/// width is at most 64 bits.
 pub fn concat(hi: Domain, lo: Domain) -> Domain {
     let by = lo.width();
     let width = hi.width() + by;
@@ -16,7 +17,7 @@ pub fn concat(hi: Domain, lo: Domain) -> Domain {
     both(bits, range)
 }
 
-/// Returns the bits `lo + width - 1 ..= lo` of `a`.
+/// Returns a domain with the possible values of bits `lo + width - 1 ..= lo` of `a`.
 pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     let bits = Domain::from_bits(width, a.zeros() >> lo, a.ones() >> lo);
     let range = by_sign(a, |part| {
@@ -26,14 +27,16 @@ pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     both(bits, range)
 }
 
-/// Returns `a` extended with zeros to `width` bits, at least the width of `a`.
+/// Returns the domain in which every member of `a` is extended with zeros to `width` bits, at least
+/// the width of `a`.
 pub fn zext(a: Domain, width: u8) -> Domain {
     let above = mask(width) & !mask(a.width());
     let bits = Domain::from_bits(width, a.zeros() | above, a.ones());
     both(bits, Domain::range(width, a.lo(), a.hi()))
 }
 
-/// Returns `a` extended with copies of its sign to `width` bits, at least the width of `a`.
+/// Returns the domain in which every member of `a` is extended with copies of its sign to `width`
+/// bits, at least the width of `a`.
 pub fn sext(a: Domain, width: u8) -> Domain {
     let spread = |known: u64| sign_extend(known, a.width()) as u64;
     let bits = Domain::from_bits(width, spread(a.zeros()), spread(a.ones()));

@@ -15,7 +15,7 @@ fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     (!greatest & known, least & known)
 }
 
-/// Returns `a + b` modulo 2^width.
+/// Returns a domain with the possible results of `a + b` modulo 2^width.
 pub fn add(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.zeros(), b.ones()), 0);
     let range = by_signs(a, b, |x, y| {
@@ -25,7 +25,7 @@ pub fn add(a: Domain, b: Domain) -> Domain {
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
 
-/// Returns `a - b` modulo 2^width.
+/// Returns a domain with the possible results of `a - b` modulo 2^width.
 pub fn sub(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = add_bits(a.width(), (a.zeros(), a.ones()), (b.ones(), b.zeros()), 1);
     let range = by_signs(a, b, |x, y| {
@@ -35,12 +35,12 @@ pub fn sub(a: Domain, b: Domain) -> Domain {
     both(Domain::from_bits(a.width(), zeros, ones), range)
 }
 
-/// Returns `-a` modulo 2^width.
+/// Returns a domain with the possible results of `-a` modulo 2^width.
 pub fn neg(a: Domain) -> Domain {
     sub(Domain::constant(a.width(), 0), a)
 }
 
-/// Returns `a * b` modulo 2^width.
+/// Returns a domain with the possible results of `a * b` modulo 2^width.
 pub fn mul(a: Domain, b: Domain) -> Domain {
     let (zeros, ones) = mul_bits(a, b);
     let range = by_signs(a, b, |x, y| {

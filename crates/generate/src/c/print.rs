@@ -100,7 +100,7 @@ struct Printer {
     depth: usize,
     /// Number of the last printed mark. Marks identify the path that a run takes.
     path: u32,
-    /// Number in the last variable name.
+    /// Number in the name of the last declared variable.
     names: u32,
 }
 

@@ -11,7 +11,7 @@ pub struct Source {
     pub maps: [Table; 2],
 }
 
-/// A map.
+/// A map of a generated C program.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// Number of the map type; [`super::print`] defines the numbers.
@@ -36,7 +36,7 @@ pub struct Condition {
 pub enum Distance {
     /// A constant.
     Constant(i32),
-    /// A variable's bits under a mask, minus a constant.
+    /// The bits of a variable that a mask selects, minus a constant.
     Variable(u8, u8, i32),
 }
 
@@ -53,15 +53,15 @@ pub enum Stmt {
     Options { at: u16, most: u8, wanted: u8, mask: u8, to: u8 },
     /// Skips at most `most` VLAN tags.
     Tags { most: u8, to: u8 },
-    /// Adds up at most `most` bytes.
+    /// Adds up at most `most` bytes of the packet.
     Sum { at: u16, most: u8, to: u8, by: u8 },
     /// Branches on a condition.
     If { test: Condition, then: Vec<Stmt>, other: Vec<Stmt> },
     /// A `switch`.
     Switch { variable: u8, mask: u8, cases: Vec<Vec<Stmt>> },
-    /// Increments a counter in a map, or inserts it if it does not exist.
+    /// Increments a counter in a map, or inserts the counter if it does not exist.
     Count { map: u8, key: u8, mask: u8, flags: u8, reread: bool },
-    /// Branches on the content of a map element.
+    /// Looks up a map element and branches on its content, or runs `missing` if there is none.
     State { map: u8, key: u8, mask: u8, limit: u8, found: Vec<Stmt>, missing: Vec<Stmt> },
     /// Deletes a map element.
     Forget { map: u8, key: u8, mask: u8 },

@@ -109,7 +109,8 @@ impl Emitter<'_> {
         self.move_pointer(dst, by)
     }
 
-    /// Chooses a pointer, and an offset from it at which the packet certainly has `bytes` bytes.
+    /// Chooses a packet pointer, and an offset from it at which the packet certainly has `bytes`
+    /// bytes.
     pub(super) fn place(&self, bytes: u16, from: Pick, at: Pick) -> Option<(Register, i16)> {
         let reaches = |kind| matches!(kind, Kind::Packet(p) if p.range >= bytes);
         let base = pick(&self.state.registers(reaches), from)?;

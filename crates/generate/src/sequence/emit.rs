@@ -27,7 +27,7 @@ const AT_RESULTS: i16 = -120;
 const BUFFER: i16 = 32;
 /// Number of pointers on the stack.
 const POINTERS: usize = 3;
-/// Value of a result that no call has set.
+/// Value that a result has before a call sets it.
 const NO_RESULT: i32 = 7;
 /// Maximum number of slots in a program, and maximum number of branches, each of which has a bit in
 /// `r9`.
@@ -157,7 +157,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a branch on a result.
+    /// Emits a branch that depends on a result.
     fn test(&mut self, test: &Test) {
         if self.results == 0 || self.code.len() > MAX_SLOTS || self.marks.len() >= MAX_BRANCHES {
             return;

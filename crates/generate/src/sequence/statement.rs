@@ -15,7 +15,7 @@ pub struct Calls {
     pub maps: Vec<Shape>,
     /// Calls, and reads and writes between them.
     pub steps: Vec<GuardedAction>,
-    /// Branches on the results.
+    /// Branches that depend on the results of the steps.
     pub tests: Vec<Test>,
 }
 
@@ -26,7 +26,7 @@ pub struct Shape {
     pub kind: MapKind,
     /// Type of the inner maps, for a map of maps.
     pub inner: MapKind,
-    /// True if keys have 8 bytes, for map types that allow 4 or 8.
+    /// True if keys have 8 bytes instead of 4, for map types that allow both.
     pub wide: bool,
     /// Number of 8-byte words in a value, 1 or 2.
     pub words: u8,
@@ -45,7 +45,7 @@ pub enum Number {
     Byte { at: u8, mask: u8, shift: u8, less: i32, negative: bool },
 }
 
-/// The value of an update.
+/// The value that an update stores.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     /// A value whose first word is this number.
@@ -54,7 +54,7 @@ pub enum Value {
     Pointer(Pick),
 }
 
-/// A call, or an access between calls.
+/// A step of a sequence: a call, or a memory access between calls.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     /// A look-up whose result is kept as a pointer.
@@ -69,9 +69,9 @@ pub enum Action {
     Push { map: Pick, value: Number, flags: Number },
     /// A removal from a queue or stack, or a call of `bpf_map_peek_elem` if `stays` is set.
     Pop { map: Pick, stays: bool },
-    /// A read through a pointer.
+    /// A read of a map value through a pointer.
     Read { pointer: Pick, size: Size, at: u8 },
-    /// A write through a pointer.
+    /// A write to a map value through a pointer.
     Write { pointer: Pick, size: Size, at: u8, value: Number },
     /// A move of the packet's start or end, or of the start of the metadata.
     Adjust { end: End, by: Number },

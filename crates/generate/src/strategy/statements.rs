@@ -15,11 +15,11 @@ use crate::statement::{
 
 /// The place of a statement in the program, with the strategy for the statements nested in it.
 pub(super) enum Statements {
-    /// On the outermost level.
+    /// The statement is on the outermost level of the program.
     Outside(BoxedStrategy<Vec<Stmt>>),
-    /// In a branch or loop.
+    /// The statement is in a branch or loop.
     Inside(BoxedStrategy<Vec<Stmt>>),
-    /// In a called function.
+    /// The statement is in a called function.
     Function(BoxedStrategy<Vec<Stmt>>),
 }
 

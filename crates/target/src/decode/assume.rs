@@ -53,7 +53,7 @@ pub struct Assumption {
     pub sentence: String,
 }
 
-/// Sets the prices in `target` and returns the assumptions.
+/// Sets the assumed prices in `target`, and returns one assumption for each.
 pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {

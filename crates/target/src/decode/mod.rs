@@ -3,10 +3,10 @@
 //! Both are TOML. The modules decode the parser's syntax tree without `serde`, because they need
 //! the lines of values, the exact digits of numbers, and all problems of a file.
 //!
-//! `table` reads keys of known types from one table. It uses `decimal` and `problem`. `schema`
-//! decodes targets, `counters` decodes the components of counting targets, and `timing` and
-//! `models` decode the basis of time estimates. `prices` decodes price tables, and `assume` decodes
-//! assumption files. `docs/targets.md` describes the formats.
+//! `table` reads keys of known types from one table, with the help of `decimal` and `problem`.
+//! `schema` decodes targets, and `counters` decodes the components of counting targets. `timing`
+//! and `models` decode the measurements for time estimates. `prices` decodes price tables, and
+//! `assume` decodes assumption files. `docs/targets.md` describes the formats.
 
 mod assume;
 mod counters;

@@ -5,7 +5,7 @@ use super::table::{Table, as_table};
 use crate::fitted::{Fitted, Residual, Segment, Template};
 use std::collections::BTreeMap;
 
-/// Reads all models by name.
+/// Reads all models. Returns them by name.
 pub(super) fn read(mut models: Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, Fitted> {
     let names: Vec<&str> = models.entries().map(|(name, _)| name).collect();
     let mut read = BTreeMap::new();

@@ -9,7 +9,7 @@ use crate::insn::{Call, Imm64, Insn, encode};
 /// Section of subprograms.
 const TEXT: &str = ".text";
 
-/// Position of each function.
+/// Position of each function in the sections of the file.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     /// Sections in the order of writing, each with its functions.
