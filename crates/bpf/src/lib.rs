@@ -5,7 +5,7 @@
 //! instructions.
 //!
 //! [`Object::parse`] reads an object. [`Object::link`] builds one of its programs in the form that
-//! the kernel sees: maps, global data, calls and CO-RE relocations are resolved, and each
+//! the kernel sees. Maps, global data, calls and CO-RE relocations are then resolved, and each
 //! instruction has its source line. [`lift::lift`] translates the instructions to micro-operations.
 //! This crate does not deal with prices, solvers or searches. It reads no files and makes no system
 //! calls.

@@ -98,7 +98,7 @@ pub struct Lifted {
     pub layout: Layout,
     /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,
-    /// The reliances in [`Program::reliances`] that can only add runs: a run with such a reliance
+    /// The reliances in [`Program::reliances`] that can only add runs. A run with such a reliance
     /// may be impossible on the device, but no possible run is missing. A property of all runs of
     /// `program` therefore holds on the device.
     pub over_approximating: BTreeSet<RelianceId>,
@@ -130,8 +130,8 @@ pub fn lift(
     lift_with(object, program, options, findings)
 }
 
-/// Lifts two programs that use the same maps, so that their effects on memory can be compared: both
-/// results track the same properties of the maps.
+/// Lifts two programs that use the same maps, so that their effects on memory can be compared. For
+/// this, both results track the same properties of the maps.
 ///
 /// # Errors
 /// [`LiftError`] if one of the programs cannot be lifted, as for [`lift`].

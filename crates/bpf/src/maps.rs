@@ -1,5 +1,5 @@
-//! Reads the map definitions of an object in all three forms: BTF types in the section `.maps`,
-//! structures in a section `maps`, and sections of global data.
+//! Reads the map definitions of an object in all three forms. These are BTF types in the section
+//! `.maps`, structures in a section `maps`, and sections of global data.
 //!
 //! [`crate::lift`] defines the semantics of maps.
 

@@ -1,4 +1,4 @@
-//! Tests on random domains of all widths that results are sound: the result for members of the
+//! Tests that results are sound, on random domains of all widths. The result for members of the
 //! operands is a member of the resulting domain, and joins, meets and widening keep members.
 
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Generates random XDP programs in C in the style of hand-written ones: they parse headers with
+//! Generates random XDP programs in C in the style of hand-written ones. They parse headers with
 //! bounds checks, loop over options, keep state in maps, and shrink and grow packets. Tests that
 //! can run a compiler use them.
 //!

@@ -1,4 +1,4 @@
-//! Translates statements to instructions. Each instruction is valid at its position: the registers
+//! Translates statements to instructions. Each instruction is valid at its position. The registers
 //! that it reads are defined, packet accesses are checked, and stack bytes are written before they
 //! are read.
 //!

@@ -1,6 +1,6 @@
 //! Generates programs that make sequences of helper calls on the same maps and packet. The
 //! arguments of calls often coincide: they are constants, bytes of the packet, and boundary values.
-//! Every effect of a call is observable: results, and values that are read back, decide branches of
+//! Every effect of a call is observable. Results, and values that are read back, decide branches of
 //! different lengths and are stored in the map `out`.
 //!
 //! The first word of `out` records the direction of every branch. From this word,

@@ -91,8 +91,8 @@ pub trait Emit {
     }
 
     /// Appends the extraction of bits `lo + width - 1 ..= lo` of `src` and returns the new register
-    /// that holds the result. If `src` is a constant, returns the constant result and appends
-    /// nothing.
+    /// that holds the result. Appends nothing if `src` is a constant, and returns the constant
+    /// result. Also appends nothing if these are all bits of `src`, and returns `src`.
     fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -107,7 +107,8 @@ pub trait Emit {
     }
 
     /// Appends the zero extension of `src` to `width` bits and returns the new register that holds
-    /// the result. If `src` is a constant, returns the constant result and appends nothing.
+    /// the result. Appends nothing if `src` is a constant, and returns the constant result. Also
+    /// appends nothing if `src` already has this width, and returns `src`.
     fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {

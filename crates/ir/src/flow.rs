@@ -75,8 +75,8 @@ impl FlowGraph {
 }
 
 /// State of a block during one search for components. A search resets only the blocks that it
-/// visits; many small loops in a large program would otherwise each cost time in proportion to the
-/// program's size.
+/// visits. Otherwise, each of many small loops in a large program would cost time in proportion to
+/// the program's size.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,

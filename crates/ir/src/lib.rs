@@ -1,6 +1,6 @@
-//! Defines programs in the form that front ends produce: basic blocks of micro-operations on
-//! bit-vectors of 1 to 64 bits, memory regions addressed by pointers, cost classes and source
-//! locations.
+//! Defines programs in the form that front ends produce. A program consists of basic blocks of
+//! micro-operations on bit-vectors of 1 to 64 bits. It has memory regions that are addressed by
+//! pointers, cost classes and source locations.
 //!
 //! This crate does not depend on an instruction set, a device, prices or a solver. A front end
 //! (`nfp` or `bpf`) builds a [`Program`], `exec` executes it symbolically, and a target prices its

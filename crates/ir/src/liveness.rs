@@ -2,9 +2,9 @@
 //! analyses skip all other registers.
 //!
 //! Most registers are temporaries that one block writes and reads. The sets contain only the
-//! registers that some block reads before it writes them, the "global names" of Briggs et al.,
-//! "Practical improvements to the construction and destruction of static single assignment form",
-//! SP&E 1998. With all registers in each set, memory would grow with the square of the program's
+//! registers that some block reads before it writes them. Briggs et al. call them "global names"
+//! ("Practical improvements to the construction and destruction of static single assignment form",
+//! SP&E 1998). With all registers in each set, memory would grow with the square of the program's
 //! size.
 
 use crate::{BlockId, Operand, Program, Reg, Terminator};

@@ -1,7 +1,7 @@
 //! Computes the states of blocks by fixed-point iteration.
 //!
 //! Blocks are processed in reverse postorder. A block's state is recomputed from the states of all
-//! incoming edges, except at targets of back edges, where the state only grows: it is joined for a
+//! incoming edges, except at targets of back edges. There, the state only grows: it is joined for a
 //! few visits, then widened. Every cycle has such a target, so the iteration terminates.
 //! Afterwards, passes without widening make the states more precise. This is sound, because a state
 //! that holds on all edges into a block holds in the block, whatever its previous state.

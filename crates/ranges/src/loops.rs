@@ -1,5 +1,5 @@
 //! Computes properties of loops before the analysis starts: the registers that a loop does not
-//! write, and the constants that are likely to bound its counters.
+//! write, and constants that are likely to bound its counters.
 
 use std::collections::BTreeSet;
 

@@ -9,9 +9,9 @@ pub enum MemoryModel {
     /// All bytes at known offsets, except maps, which other cores may change.
     #[default]
     Every,
-    /// The bytes that the kernel's verifier tracks: the context, aligned 8-byte stack slots that
-    /// are written and read as a whole, and stack bytes that are zero. Used by callers that must
-    /// not use facts that the verifier does not know.
+    /// The bytes that the kernel's verifier tracks. These are the context, aligned 8-byte stack
+    /// slots that are written and read as a whole, and stack bytes that are zero. Used by callers
+    /// that must not use facts that the verifier does not know.
     Slots,
 }
 

@@ -1,5 +1,5 @@
-//! Runs the analysis and returns its result: reachable blocks and edges, and the values of
-//! registers at the start of a block and before each of its instructions.
+//! Runs the analysis and returns its result. This consists of the reachable blocks and edges, and
+//! the values of registers at the start of a block and before each of its instructions.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Defines the state at one program point: value numbers of all registers and of memory bytes at
-//! known offsets, and a table of the numbered values.
+//! Defines the state at one program point. It contains value numbers of all registers and of memory
+//! bytes at known offsets, and a table of the numbered values.
 
 use slowpath_domain::{Domain, mask};
 use slowpath_ir::{Program, Reg, RegionId};
@@ -57,8 +57,9 @@ impl AbstractState {
     }
 
     /// Returns the possible values of a register. A dead register that is not in
-    /// [`Options::keep`](crate::Options::keep) may have any value: front ends omit operations whose
-    /// result is not read, so the register of the original machine may differ.
+    /// [`Options::keep`](crate::Options::keep) may have any value. The reason is that front ends
+    /// omit operations whose result is not read, so the register of the original machine may
+    /// differ.
     pub fn value(&self, reg: Reg) -> Domain {
         self.value_and_origin(reg).domain
     }

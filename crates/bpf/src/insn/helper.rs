@@ -26,8 +26,8 @@ pub const fn number(name: &str) -> i32 {
 }
 
 /// Returns the number of the argument register that contains the map, for a helper that takes a
-/// map: 1, or 2 if the first argument is the context (`struct bpf_func_proto` of each helper, Linux
-/// 6.18).
+/// map. This is 1, or 2 if the first argument is the context (`struct bpf_func_proto` of each
+/// helper, Linux 6.18).
 pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }

@@ -1,9 +1,9 @@
 //! Lifts a block: translates its instructions to operations, costs and exits.
 //!
-//! The modules in `walk` decide which blocks to lift, with these functions:
-//! [`Lifter::entry`] returns the start of the program; [`Lifter::lift_block`] lifts the block at a
-//! point for a given abstract state. [`Exits`] contain the points that follow. A block may be
-//! lifted again for a less precise state; only the last result counts.
+//! The modules in `walk` decide which blocks to lift. [`Lifter::entry`] gives them the start of the
+//! program, and [`Lifter::lift_block`] lifts the block at a point for a given abstract state.
+//! [`Exits`] contain the points that follow. A block may be lifted again for a less precise state;
+//! only the last result counts.
 
 use slowpath_ir::{BlockId, InsnIdx, Reg};
 

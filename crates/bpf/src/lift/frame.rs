@@ -18,8 +18,8 @@ pub(super) const STACK_BYTES: u64 = 512;
 pub(super) enum Phase {
     /// The first step, and the following instructions of the same block.
     Start,
-    /// First step of a call that may use one of several maps: test whether it uses this map; if
-    /// not, continue with the next possible map.
+    /// First step of a call that may use one of several maps: test whether it uses this one; if
+    /// not, continue with the next map.
     SelectMap(u32),
     /// Second step of a call that may use one of several maps: the call with this map.
     CallOnMap(u32),

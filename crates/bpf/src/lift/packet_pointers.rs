@@ -1,5 +1,5 @@
-//! Reads and writes packet addresses: the current start and end of the packet, which are fields of
-//! the context, and the address at which the received packet started.
+//! Reads and writes packet addresses. These are the current start and end of the packet, which are
+//! fields of the context, and the address at which the received packet started.
 
 use slowpath_ir::{Emit, Operand, Reg};
 

@@ -166,7 +166,7 @@ impl Registers {
     }
 
     /// Returns all offsets in a map element, in bytes, to which a register may point before the
-    /// instruction at a slot; `None` if an offset is unknown.
+    /// instruction at a slot. Returns `None` if an offset is unknown.
     pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
         let instances = self.slots.get(&slot)?.iter();
         let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {

@@ -61,7 +61,8 @@ pub enum Stmt {
     Switch { variable: u8, mask: u8, cases: Vec<Vec<Stmt>> },
     /// Increments a counter in a map, or inserts the counter if it does not exist.
     Count { map: u8, key: u8, mask: u8, flags: u8, reread: bool },
-    /// Looks up a map element and branches on its content, or runs `missing` if there is none.
+    /// Looks up a map element. Runs `found` if it exists and has counted more than `limit` packets,
+    /// otherwise `missing`.
     State { map: u8, key: u8, mask: u8, limit: u8, found: Vec<Stmt>, missing: Vec<Stmt> },
     /// Deletes a map element.
     Forget { map: u8, key: u8, mask: u8 },

@@ -1,7 +1,7 @@
 //! Reads target descriptions and assumption files.
 //!
-//! Both are TOML. The modules decode the parser's syntax tree without `serde`, because they need
-//! the lines of values, the exact digits of numbers, and all problems of a file.
+//! Both are TOML. The modules decode the parser's syntax tree without `serde`. They need the lines
+//! of values, the exact digits of numbers, and all problems of a file.
 //!
 //! `table` reads keys of known types from one table, with the help of `decimal` and `problem`.
 //! `schema` decodes targets, and `counters` decodes the components of counting targets. `timing`

@@ -29,8 +29,8 @@ impl Lifter<'_> {
     }
 
     /// Returns the number of bytes from the address in an argument register to the end of the stack
-    /// frame or map value; `None` if the address is unknown. The verifier checks that the helper
-    /// accesses no bytes after this end.
+    /// frame or map value. Returns `None` if the address is unknown. The verifier checks that the
+    /// helper accesses no bytes after this end.
     pub(in crate::lift) fn room_at(&self, register: u8) -> Option<u32> {
         let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
         match self.state.regs[usize::from(register)] {

@@ -37,7 +37,7 @@ impl Lifter<'_> {
     }
 
     /// Returns all maps that the program refers to and that the kernel's verifier accepts for the
-    /// call; `None` if the set of maps is not certain.
+    /// call. Returns `None` if the set of maps is not certain.
     fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<u128> {
         let unit = self.frames.get(at.frame).unit;
         let mut maps = 0;

@@ -482,8 +482,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Returns the address of `bytes` bytes at offset `r2` of the packet, and the error that the call
-/// returns if they are not inside the packet.
+/// Returns the address of the `bytes` bytes at offset `r2` of the packet. Also returns the error of
+/// the call, which occurs if the bytes are not inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);

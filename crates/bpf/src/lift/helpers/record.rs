@@ -1,12 +1,12 @@
 //! Records the calls that a run makes, in order and with their arguments, so that two programs can
 //! be compared.
 //!
-//! A helper may have effects outside the packet and the maps. For a call of such a helper, the
-//! lifted program stores in a separate region ([`crate::lift::Layout::calls`]): the helper's
-//! number, the arguments, and the memory that the helper reads. Other calls are not recorded, nor
-//! are queries of the time, of a random number, or of the CPU. If a call may read memory that is
-//! not recorded, the run relies on equal calls in both programs ([`slowpath_ir::Op::Rely`]). A
-//! sentence in the result states this.
+//! A helper may have effects outside the packet and the maps. The lifted program stores each call
+//! of such a helper in a separate region ([`crate::lift::Layout::calls`]). A record of a call
+//! contains the helper's number, the arguments, and the memory that the helper reads. Other calls
+//! are not recorded, nor are queries of the time, of a random number, or of the CPU. If a call may
+//! read memory that is not recorded, the run relies on equal calls in both programs
+//! ([`slowpath_ir::Op::Rely`]). A sentence in the result states this.
 //!
 //! Atomic operations on shared memory are recorded as well: a separate load and store would not be
 //! equivalent.

@@ -34,14 +34,14 @@ impl IrBuilder {
     }
 
     /// Returns the register with this name, whose value at the start of a run is unknown and at
-    /// most `max`; also returns the input with this value.
+    /// most `max`. Also returns the input that stands for this value.
     pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
         (self.start(name, width, StartValue::Unknown(input)), input)
     }
 
-    /// Returns the metadata length of a received packet in bytes: from `words.0` to `words.1` words
-    /// of 4 bytes.
+    /// Returns the length in bytes of the metadata of a received packet. The length is unknown and
+    /// ranges from `words.0` to `words.1` words of 4 bytes.
     pub fn metadata(&mut self, words: (u64, u64)) -> Operand {
         let (least, most) = words;
         if least == most {

@@ -69,9 +69,9 @@ pub struct MapLayout {
     /// element's number and its position, zero at the start. Exists only if replacing an element
     /// moves it.
     pub moved: Option<RegionId>,
-    /// Region with the result of the first access to each element, one byte for each: 1 if it was
-    /// absent at the start, 2 if it existed. At most `max_entries` elements existed, whatever
-    /// [`MapLayout::present`] contains.
+    /// Region with the result of the first access to each element, one byte for each element. The
+    /// byte is 1 if the element was absent at the start, and 2 if it existed. At most `max_entries`
+    /// elements existed, whatever [`MapLayout::present`] contains.
     pub first_access: Option<RegionId>,
     /// Region with prefix lengths, for a trie with several lookups, two bytes for each key. They
     /// contain the length in bits of the longest entry that is a prefix of the key, plus one, or

@@ -36,7 +36,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the place that stores an upper bound on the number of elements that survived the
-    /// last update and were not accessed since; `None` if it is not tracked.
+    /// last update and were not accessed since. Returns `None` if it is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }

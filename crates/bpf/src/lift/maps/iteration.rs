@@ -116,9 +116,9 @@ impl Lifter<'_> {
         (iterations, possible)
     }
 
-    /// Returns the condition that a walk was disturbed since it began, and makes the run rely on
-    /// the assumption about disturbed walks. `None` if the program disturbs no walk.
-    /// `disturbances_at_start` is the number of disturbances when the walk began.
+    /// Returns the condition that a walk was disturbed since it began. If it was, the run relies on
+    /// the assumption that the kernel visits the same elements. Returns `None` if the program
+    /// disturbs no walk. `disturbances_at_start` is the number of disturbances when the walk began.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,

@@ -47,9 +47,9 @@ impl Lifter<'_> {
         self.write(alive, more);
     }
 
-    /// Sets the values that the tracked numbers of a map have at the start: the number of free
-    /// elements, and the number of existing elements that the run has not accessed. Returns the
-    /// input that stands for the number of free elements, if it is unknown.
+    /// Sets the values that the tracked numbers of a map have at the start. These are the number of
+    /// free elements, and the number of existing elements that the run has not accessed. Returns
+    /// the input that stands for the number of free elements, if it is unknown.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -118,7 +118,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the description of the fill levels, the address of an inner map's fill level, and
-    /// the fill level itself, 32 bits; `None` if it is not tracked.
+    /// the fill level itself as a 32-bit number. Returns `None` if fill levels are not tracked.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, map_address) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(map_address);

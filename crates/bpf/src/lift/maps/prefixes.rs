@@ -39,8 +39,9 @@ struct Found {
 }
 
 impl Lifter<'_> {
-    /// Looks up the key at an address. Returns the number of the found entry, 32 bits, and the
-    /// condition that a matching entry exists; `None` if lookups in the trie are not compared.
+    /// Looks up the key at an address. Returns the number of the found entry, as a 32-bit number,
+    /// and the condition that a matching entry exists. Returns `None` if lookups in the trie are
+    /// not compared.
     pub(in crate::lift) fn find_prefix(
         &mut self,
         map: &MapOperand,
