@@ -1,8 +1,8 @@
 //! Defines domains: sets of bit-vectors described by known bits and by an unsigned and a signed
 //! interval. Each of the three makes the others more precise.
 //!
-//! [`transfer`](crate::transfer) applies operators to domains; `lattice` computes unions and
-//! intersections of domains.
+//! [`transfer`](crate::transfer) applies operators to domains; `lattice` computes domains that
+//! contain the union or the intersection of two domains.
 //!
 //! The unsigned and the signed interval are stored as two intervals, one for each value of the sign
 //! bit: [`Half`]. Both bounds of such an interval are members of the domain, so that known bits and

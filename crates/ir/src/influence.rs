@@ -2,8 +2,8 @@
 //!
 //! The analysis follows registers from operation to operation, but collects the facts about memory
 //! over all stores of the program. It tracks memory at a constant distance from the base of a
-//! region in words of eight bytes. The result may contain too many inputs: an input outside the
-//! result never decides a branch, whatever the values of other inputs.
+//! region in words of eight bytes. The result may contain too many inputs, but never too few: an
+//! input outside the result does not decide a branch, whatever the values of other inputs.
 
 use std::collections::HashMap;
 

@@ -38,7 +38,7 @@ impl Strings {
     }
 }
 
-/// Returns the number of `bytes` as a 32-bit number, as the fields of the format need it.
+/// Returns the length of `bytes` as a 32-bit number, the type that the format uses for lengths.
 pub(super) fn len(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
-//! Models the transmission of a packet to another device. It receives the packet in a new buffer
-//! with a new context. Short packets may be padded, and the network may change bytes.
+//! Models the transmission of a packet to another device. That device receives the packet in a new
+//! buffer with a new context. Short packets may be padded, and the network may change bytes.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
