@@ -8,7 +8,7 @@ use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum number of times that the table of values is passed down and up.
+/// Maximum number of passes over the table of values, each first down and then up.
 const ROUNDS: usize = 3;
 
 /// Says that the facts contradict each other, so that no run reaches this point.

@@ -17,12 +17,12 @@ pub enum Shape {
     Limited(Extremum, LimitedFunction),
 }
 
-/// Which of a constant and a function value is used.
+/// Whether the smaller or the larger one of a constant and a function's value is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The smaller one.
+    /// The smaller one is used.
     Min,
-    /// The larger one.
+    /// The larger one is used.
     Max,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Mark {
     pub(crate) set_at_start: bool,
 }
 
-/// A number of cycles, and the mark that a rule about these cycles depends on.
+/// A rule of a price, which consists of the mark that it depends on and a number of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// Index into the target's marks.

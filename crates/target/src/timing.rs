@@ -125,8 +125,8 @@ pub struct OverlapTiming {
     /// Number of kernel instructions that enter the reorder window for each cycle that a call
     /// takes, in thousandths.
     pub instructions: u64,
-    /// Time from the availability of the arguments to the result, for each cycle that the call
-    /// takes, in thousandths of a cycle.
+    /// Time from when the arguments are known until the result is known, for each cycle that the
+    /// call takes, in thousandths of a cycle.
     pub result_share: u64,
     /// Additional time until the result can be used, in thousandths of a cycle.
     pub result_cycles: u64,

@@ -17,7 +17,7 @@ use crate::{BpfProgram, Object};
 /// branches.
 ///
 /// # Errors
-/// [`LiftError`], as for [`super::lift`]. The error may concern code that is unreachable with the
+/// `LiftError`, as for [`super::lift`]. The error may concern code that is unreachable with the
 /// actual values of the variables.
 pub fn path_deciding_variables<'a>(
     object: &Object,

@@ -21,8 +21,8 @@ const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 
-/// Reads a description. Returns `None` if parts are missing without which there is no target. The
-/// result is usable only if there is no fatal problem.
+/// Reads a description. Returns `None` if essential parts are missing. The result is usable only if
+/// there is no fatal problem.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let document = parse(text, problems)?;
     let span = 0..0;
