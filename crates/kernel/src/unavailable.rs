@@ -1,5 +1,5 @@
-//! Diagnosis of a kernel that runs no BPF programs for this process: finds the first cause that
-//! explains its error.
+//! Explains why the kernel does not run BPF programs for this process. Finds the first cause that
+//! explains the kernel's error.
 //!
 //! [`facts`] collects data about the machine. The diagnosis uses only these facts, so every cause
 //! can be tested on any machine.
@@ -18,15 +18,15 @@ use std::io;
 
 use facts::{Capability, Facts, Release};
 
-/// The first kernel with all features that this crate uses.
+/// The first version of the kernel that has all features which this crate uses.
 pub const OLDEST: Release = Release { major: 5, minor: 18 };
-/// The first kernel that does not limit BPF memory by `RLIMIT_MEMLOCK`.
+/// The first version of the kernel that does not limit BPF memory by `RLIMIT_MEMLOCK`.
 const UNCOUNTED: Release = Release { major: 5, minor: 11 };
 
 /// An operation that the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Reading the number of possible CPUs.
+    /// Reading how many CPUs are possible.
     Cpus,
     /// Loading an empty XDP program.
     Load,
@@ -46,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the service that the kernel refuses, in general terms.
+    /// Describes in general terms what the kernel does not do.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "makes no network namespace",
@@ -54,7 +54,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the exact step that failed.
+    /// Describes the exact step that failed.
     fn step(self) -> &'static str {
         match self {
             Attempt::Cpus => "it does not say how many CPUs it has",
@@ -81,23 +81,23 @@ impl Attempt {
 pub struct Unavailable {
     attempt: Attempt,
     cause: Cause,
-    /// The kernel's release, if it is too old but another cause comes first.
+    /// Release of the kernel, if it is too old but the reported cause is another one.
     old: Option<String>,
 }
 
 impl Unavailable {
-    /// Finds the cause of an error from unshare(2), or from creating devices in a new network
-    /// namespace.
+    /// Finds the cause of an error that the kernel returned from unshare(2), or when a device in a
+    /// new network namespace was created.
     pub fn of_namespace(error: io::Error) -> Self {
         Unavailable::observe(Attempt::Namespace, error)
     }
 
-    /// Finds the cause of the kernel's error on this machine.
+    /// Finds the cause of an error that the kernel returned on this machine.
     pub(crate) fn observe(attempt: Attempt, error: io::Error) -> Self {
         Unavailable::explain(&Facts::observe(), attempt, error)
     }
 
-    /// Finds the cause of the kernel's error on a machine with these facts.
+    /// Finds the cause of an error that the kernel returned on a machine with these facts.
     pub(crate) fn explain(facts: &Facts, attempt: Attempt, error: io::Error) -> Self {
         let cause = cause(facts, attempt, error);
         let named = matches!(cause, Cause::Old { .. });
@@ -114,7 +114,7 @@ impl Unavailable {
     }
 }
 
-/// The cause of a refusal.
+/// The reason why the kernel refused an operation.
 #[derive(Debug)]
 enum Cause {
     NotLinux { system: &'static str },
@@ -149,7 +149,7 @@ fn cause(facts: &Facts, attempt: Attempt, error: io::Error) -> Cause {
     }
 }
 
-/// Finds the cause of a permission error. The most certain causes come first.
+/// Finds the cause of an error about missing permissions. Checks the most certain causes first.
 fn forbidden(facts: &Facts, attempt: Attempt, error: io::Error) -> Cause {
     let missing = facts.missing(attempt.needs());
     let memory = facts.locked_memory.filter(|_| facts.release_before(UNCOUNTED).is_some());

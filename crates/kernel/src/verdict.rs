@@ -1,4 +1,5 @@
-//! Parsing of the verifier's log: the reason for a rejection, its instruction, and advice.
+//! Parses the verifier's log: finds the reason for a rejection and the instruction, and adds
+//! advice.
 //!
 //! The messages are those of the kernel's `kernel/bpf/verifier.c`. They have no error codes, but
 //! their wording changes little between versions. Unknown messages get no advice.
@@ -6,18 +7,19 @@
 #[cfg(test)]
 mod tests;
 
-/// The verifier's objection to a program.
+/// The reason why the verifier rejected a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The verifier's message after the last instruction that it visited.
     pub reason: String,
-    /// Slot of that instruction.
+    /// Slot of the last instruction that the verifier visited.
     pub at: Option<usize>,
     /// Advice to the user; empty if there is none.
     pub hint: &'static str,
 }
 
-/// Finds the verdict in the lines of a log.
+/// Finds the verifier's reason in the lines of its log. Returns `None` if the log contains no
+/// reason.
 pub fn verdict(log: &[&str]) -> Option<Verdict> {
     let reason = reason(log);
     if reason.is_empty() {
@@ -28,7 +30,7 @@ pub fn verdict(log: &[&str]) -> Option<Verdict> {
     Some(Verdict { reason, at, hint })
 }
 
-/// Returns the verifier's message after the last instruction that it visited.
+/// Returns the message that follows the last instruction which the verifier visited.
 fn reason(log: &[&str]) -> String {
     let statistics = ["processed ", "verification time ", "stack depth "];
     let is_statistics = |line: &&&str| statistics.iter().any(|start| line.starts_with(start));
@@ -48,7 +50,7 @@ fn instruction(line: &str) -> Option<usize> {
     rest.starts_with('(').then(|| number.parse().ok())?
 }
 
-/// Pairs of words in a verifier message and advice; the first match counts.
+/// Pairs of words and advice. The first pair counts whose words are in the verifier's message.
 const HINTS: [(&str, &str); 19] = [
     (
         "invalid access to packet",

@@ -1,11 +1,12 @@
-//! Programs on a virtual Ethernet device, with a record of each frame.
+//! Runs programs on a virtual Ethernet device and records what happens to each frame.
 //!
 //! A socket sends a frame. The driver or the kernel's generic code receives it and runs a chain of
-//! programs by tail calls. Each exit of a program either continues the chain, or records result,
-//! packet and metadata in a map and drops the frame. Therefore the device never sends a frame.
+//! programs, which call each other by tail calls. At each exit, a program either continues the
+//! chain, or records its result, the packet and the metadata in a map and drops the frame.
+//! Therefore the device never sends a frame.
 //!
-//! Each namespace has one pair of devices, created in the same order, so the programs of several
-//! [`VethChain`]s see the same interface indices.
+//! Each namespace has one pair of devices, which are created in the same order. Therefore the
+//! programs of several [`VethChain`]s see the same interface indices.
 //!
 //! Source: veth(4), packet(7), `drivers/net/veth.c`, `net/core/dev.c`
 //! (`netif_receive_generic_xdp`).
@@ -28,22 +29,24 @@ use entry::entry;
 pub use recording::Record;
 use recording::{Exits, LAYOUT, recording};
 
-/// Maximum number of programs in the chain: the kernel's limit of tail calls (`MAX_TAIL_CALL_CNT`).
+/// Maximum number of programs in the chain. It is the kernel's limit of tail calls
+/// (`MAX_TAIL_CALL_CNT`).
 const PROGRAMS: u32 = 33;
-/// Number of reads of the record after which a frame counts as lost.
+/// Number of times that the record is read before a frame counts as lost.
 const MAX_READS: u32 = 500;
-/// Number of reads without a pause: most frames arrive before the sending call returns.
+/// Number of times that the record is read without a pause. Most frames arrive before the call that
+/// sends them returns.
 const EAGER_READS: u32 = 20;
 /// Pause between later reads.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// A virtual Ethernet device with a chain of programs.
+/// A virtual Ethernet device that runs a chain of programs on each frame.
 #[derive(Debug)]
 pub struct VethChain {
     record: RawMap,
     next: RawMap,
     programs: usize,
-    /// True if all programs accept multi-buffer packets.
+    /// True if all programs accept packets in several buffers.
     fragments: bool,
     socket: FrameSocket,
     mode: Mode,
@@ -54,12 +57,12 @@ pub struct VethChain {
 }
 
 impl VethChain {
-    /// Creates a device without programs, for packets of at most `mtu` bytes without their Ethernet
-    /// header. Its programs call each other, so either all accept multi-buffer packets
-    /// (`fragments`) or none does.
+    /// Creates a device without programs. `mtu` is the maximum length of packets without their
+    /// Ethernet header. The programs call each other, so either all of them accept packets in
+    /// several buffers (`fragments`) or none does.
     ///
     /// # Errors
-    /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if the devices do not support the MTU.
+    /// Without `CAP_SYS_ADMIN` or virtual Ethernet, or if the devices do not support this MTU.
     pub fn new(
         kernel: &Kernel,
         mode: Mode,
@@ -83,8 +86,9 @@ impl VethChain {
         Ok(VethChain { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
-    /// Appends a program to the chain, with its own maps and with calls replaced by `answers`. If
-    /// the program returns one of `results`, the next program gets the packet.
+    /// Loads a program and appends it to the chain. It has its own maps, and its calls listed in
+    /// `answers` are replaced by fixed results. If it returns one of `results`, the next program
+    /// gets the packet.
     ///
     /// # Errors
     /// As [`Kernel::load`], and [`LoadError::NotRecorded`].
@@ -116,11 +120,11 @@ impl VethChain {
         Ok(loaded)
     }
 
-    /// Attaches the chain, whose first program is `first`. For each frame, the headroom is set to
-    /// zero first, to erase data of earlier frames.
+    /// Attaches the chain to the device; `first` is its first program. Before the chain runs on a
+    /// frame, the headroom is set to zero, to erase data of earlier frames.
     ///
     /// # Errors
-    /// If the kernel rejects the attachment, for example because packets can be too long.
+    /// If the kernel does not attach the chain, for example because packets can be too long.
     pub fn attach(&mut self, first: &LoadedProgram) -> Result<(), WireError> {
         let code = entry(self.next.fd());
         let entry = LoadedProgram::generated("slowpath.entry", &code.code(), first.fragments());
@@ -130,8 +134,8 @@ impl VethChain {
         Ok(())
     }
 
-    /// Sends a frame and waits for its record; `None` if no record arrives within a tenth of a
-    /// second.
+    /// Sends a frame and waits for its record. Returns `None` if no record arrives within a tenth
+    /// of a second.
     ///
     /// # Errors
     /// If the frame is shorter than an Ethernet header or too long for the device, or the record

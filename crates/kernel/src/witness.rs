@@ -1,9 +1,9 @@
-//! Installation of a witness in the kernel: its packet, context and map content (`docs/json.md`, "A
-//! witness"). `--maps` reads the same format.
+//! Installs a witness in the kernel: its packet, context and map content (`docs/json.md`, "A
+//! witness"). The option `--maps` reads the same format.
 //!
 //! A witness leaves some details open, which are chosen here: bytes that a path does not depend on,
-//! and targets of redirect maps. Unknown or malformed JSON is ignored rather than reported; the run
-//! then takes a different path.
+//! and the targets of redirect maps. JSON that is unknown or malformed is ignored and not reported.
+//! The run then takes another path.
 
 mod answers;
 mod readers;
@@ -24,12 +24,12 @@ use crate::namespace::Device;
 use crate::sys::xdp_socket;
 use readers::Readers;
 
-/// Value for bytes that a path does not depend on.
+/// Value that is used for bytes on which a path does not depend.
 pub const ANY: u8 = 0x5a;
-/// Queue size, in packets, of a CPU map's entries.
+/// Number of packets for which the queue of an entry in a CPU map has room.
 const QUEUE: u32 = 64;
 
-/// Decodes pairs of hexadecimal digits. A pair `--` (any byte) becomes [`ANY`].
+/// Decodes pairs of hexadecimal digits. The pair `--`, which stands for any byte, becomes [`ANY`].
 pub fn bytes(text: &Value) -> Vec<u8> {
     let digits = text.as_str().unwrap_or_default().as_bytes().as_chunks::<2>().0;
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -37,7 +37,8 @@ pub fn bytes(text: &Value) -> Vec<u8> {
     digits.iter().map(|pair| byte(pair).unwrap_or(ANY)).collect()
 }
 
-/// Returns the device and queue of the witness's packet; 0 if it names none.
+/// Returns the context of the witness's packet: its device and queue, or 0 if it does not name
+/// them.
 pub fn context(witness: &Value) -> Context {
     let number = |name: &str| {
         let all = witness["environment"].as_array().into_iter().flatten();
@@ -50,8 +51,9 @@ pub fn context(witness: &Value) -> Context {
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
-/// Returns the names of a path's dependencies other than packet, maps and context: results of
-/// calls, and conditions at the start. Names do not mention the program's own maps.
+/// Returns the names of everything that a path depends on apart from packet, maps and context.
+/// These are results of calls, and conditions at the start. The names do not mention the program's
+/// own maps.
 pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
@@ -73,13 +75,13 @@ pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     called.chain(initial).collect()
 }
 
-/// Returns the witness's entries of a map.
+/// Returns the entries that the witness lists for a map.
 pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> + Clone {
     witness["maps"][map].as_array().into_iter().flatten()
 }
 
-/// Returns the value of an entry, of `size` bytes if the witness states only pieces of it. `None`
-/// if the entry has no value.
+/// Returns the value of an entry. If the witness states only parts of the value, it has `size`
+/// bytes. Returns `None` if the entry has no value.
 pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     let Some(pieces) = entry["value"].as_object() else {
         return entry["value"].is_string().then(|| bytes(&entry["value"]));
@@ -94,8 +96,9 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Returns the `max_entries` that the inner map `within` needs instead of the defined number: the
-/// witness states it, or lists more elements than the definition allows. `None` in other cases.
+/// Returns the `max_entries` for the inner map `within`, if it differs from the definition. This is
+/// the number that the witness states. Without such a number, it is the number of elements, if a
+/// hash map has more than its definition allows.
 fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     let inside = format!("{}.inner", outer.name);
     let inside = || entries(witness, &inside).filter(|entry| entry["map"] == *within);
@@ -110,7 +113,7 @@ fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     stated.or(excess).and_then(|size| u32::try_from(size).ok())
 }
 
-/// Returns the elements of a queue or stack, in the order of pushing.
+/// Returns the elements of a queue or stack in the order in which they must be pushed.
 pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     let mut values: Vec<Vec<u8>> =
         entries(witness, &map.name).filter_map(|entry| value(entry, map.value_size)).collect();
@@ -124,14 +127,14 @@ pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     values
 }
 
-/// Returns arbitrary keys for the elements that only add to the number of elements of a map: the
-/// path looks up none of them.
+/// Returns arbitrary keys for elements that the path does not look up. They only increase the
+/// number of elements in the map.
 pub fn extra_keys(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
-/// Returns keys that differ from those of the entries; their number is the sum of the entries'
-/// `others` fields.
+/// Returns keys that differ from those of the entries. Their number is the sum of the fields
+/// `others` of the entries.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
     let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
     if count == 0 {
@@ -155,11 +158,11 @@ pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     array && index.is_some_and(|index| u32::from_le_bytes(index) >= definition.max_entries)
 }
 
-/// Elements of a map that are written in one batch.
+/// Elements of a map that are collected to be written in one batch.
 struct ElementBatch<'a> {
     map: &'a Map,
-    /// Sizes of keys and values in bytes; `None` for map types whose values the kernel does not
-    /// take as plain bytes.
+    /// Sizes of keys and values in bytes. `None` for types of maps whose values are not plain bytes
+    /// to the kernel.
     sizes: Option<(usize, usize)>,
     keys: Vec<u8>,
     values: Vec<u8>,
@@ -173,8 +176,8 @@ impl ElementBatch<'_> {
         ElementBatch { map, sizes, keys: Vec::new(), values: Vec::new() }
     }
 
-    /// Adds an element if its sizes are right. If not, returns false: the caller then writes the
-    /// element by itself, so that an error names it.
+    /// Adds an element if its key and value have the right sizes. Returns false if not. The caller
+    /// then writes the element separately, so that the error names it.
     fn add(&mut self, key: &[u8], value: &[u8]) -> bool {
         let fits = self.sizes == Some((key.len(), value.len()));
         if fits {
@@ -189,29 +192,29 @@ impl ElementBatch<'_> {
     }
 }
 
-/// Returns true if values of the map are targets of redirects.
+/// Returns true if the values of this type of map are targets of redirects.
 fn redirects(kind: MapKind) -> bool {
     matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH | MapKind::CPUMAP | MapKind::XSKMAP)
 }
 
-/// Objects that keep installed map content alive.
+/// A guard that keeps installed map content alive: dropping it removes what maps refer to.
 #[derive(Debug)]
 pub struct Installed {
-    /// Target device of redirects.
+    /// Device to which device maps redirect.
     device: Device,
-    /// Inner maps, by their names in the witness.
+    /// Inner maps, by the names that the witness uses for them.
     inner: BTreeMap<String, Map>,
-    /// Sockets that redirect maps refer to.
+    /// Sockets to which redirect maps refer.
     sockets: Vec<OwnedFd>,
-    /// Readers of ring buffers and perf events.
+    /// Readers of perf events. They keep the events from failing.
     readers: Readers,
 }
 
-/// Installs the map content of a witness, and readers for ring buffers and perf events as its path
-/// requires. Device maps redirect to the loopback device.
+/// Fills the maps of a program with the content of a witness. Also fills ring buffers and opens
+/// readers of perf events, as its path requires. Device maps redirect to the loopback device.
 ///
 /// # Errors
-/// If the program lacks a map of the witness, or the kernel rejects an element.
+/// If the program does not have a map of the witness, or the kernel rejects an element.
 pub fn install(loaded: &LoadedProgram, witness: &Value) -> Result<Installed, InstallError> {
     install_towards(loaded, witness, Device::LOOPBACK)
 }
@@ -220,7 +223,7 @@ pub fn install(loaded: &LoadedProgram, witness: &Value) -> Result<Installed, Ins
 /// device's namespace ([`crate::Namespace::enter`]).
 ///
 /// # Errors
-/// If the program lacks a map of the witness, or the kernel rejects an element.
+/// If the program does not have a map of the witness, or the kernel rejects an element.
 pub fn install_towards(
     loaded: &LoadedProgram,
     witness: &Value,
@@ -258,12 +261,12 @@ pub fn install_towards(
 }
 
 impl Installed {
-    /// Returns the inner map with this name in the witness.
+    /// Returns the inner map that has this name in the witness.
     pub fn inner(&self, name: &str) -> Option<&Map> {
         self.inner.get(name)
     }
 
-    /// Installs the entries of one map.
+    /// Fills one map with the entries of the witness.
     fn fill(&mut self, map: &Map, witness: &Value) -> Result<(), InstallError> {
         let definition = map.definition();
         if entry_keys(definition.kind) == EntryKeys::Order {
@@ -300,8 +303,8 @@ impl Installed {
         pairs.write()
     }
 
-    /// Writes an element. In redirect maps, the value becomes an existing device, CPU or socket,
-    /// because the kernel accepts no other target; it names no program.
+    /// Writes an element. In redirect maps, its value is replaced by a device or socket that
+    /// exists, or by the queue size of a CPU, because the kernel does not accept other values.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
             MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),

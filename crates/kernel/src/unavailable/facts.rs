@@ -1,14 +1,14 @@
-//! Facts about the machine that decide whether a process may load BPF programs.
+//! Reads the facts about the machine that decide whether a process may load BPF programs.
 
 use std::fmt;
 use std::path::Path;
 
-/// Container options that grant all capabilities needed for measurements. `CAP_SYS_ADMIN` implies
+/// Container options that grant all capabilities which measurements need. `CAP_SYS_ADMIN` implies
 /// `CAP_BPF` and `CAP_PERFMON`. Without `CAP_PERFMON`, the verifier adds instructions to programs
 /// that prevent speculative execution.
 pub const CONTAINER_OPTIONS: &str = "--cap-add SYS_ADMIN --cap-add NET_ADMIN";
 
-/// A capability. Its discriminant is its bit in the masks of proc_pid_status(5).
+/// A capability of a process. Its number is its bit in the masks of proc_pid_status(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// `CAP_NET_ADMIN`.
@@ -55,25 +55,27 @@ impl fmt::Display for Release {
     }
 }
 
-/// Facts about the machine and this process. An unknown fact counts as no obstacle.
+/// Facts about the machine and this process. If a fact is unknown, it is assumed not to be an
+/// obstacle.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The operating system, by its name in `std::env::consts::OS`.
+    /// Name of the operating system, as in `std::env::consts::OS`.
     pub system: &'static str,
-    /// The kernel's release.
+    /// Release of the kernel, as text.
     pub release: Option<String>,
-    /// The process's effective capabilities, as a bit mask.
+    /// Effective capabilities of the process, as a bit mask.
     pub capabilities: Option<u64>,
-    /// Capabilities that the process could gain, such as by becoming root (the bounding set), as a
-    /// bit mask.
+    /// Capabilities that the process could gain, for example by becoming root (the bounding set),
+    /// as a bit mask.
     pub bounding_set: Option<u64>,
-    /// True if the process's capabilities belong to a user namespace other than the initial one.
+    /// True if the capabilities of the process belong to a user namespace other than the initial
+    /// one.
     pub in_user_namespace: bool,
-    /// True if a seccomp filter checks the process's system calls.
+    /// True if a seccomp filter checks the system calls of the process.
     pub is_filtered: bool,
-    /// Bytes that the process may lock in memory; `None` if unlimited.
+    /// Number of bytes that the process may lock in memory; `None` if there is no limit.
     pub locked_memory: Option<u64>,
-    /// The kernel's lockdown mode: `integrity` or `confidentiality`.
+    /// Lockdown mode of the kernel: `integrity` or `confidentiality`.
     pub lockdown: Option<String>,
     /// True if the process runs in a container of Docker, Podman or similar.
     pub is_container: bool,
@@ -107,26 +109,26 @@ impl Facts {
         }
     }
 
-    /// Returns the kernel's release if it is older than `first`.
+    /// Returns the release of the kernel if it is older than `first`.
     pub fn release_before(&self, first: Release) -> Option<&str> {
         let release = self.release.as_deref()?;
         Release::parse(release).filter(|&numbers| numbers < first).map(|_| release)
     }
 
-    /// Returns the needed capabilities that the process lacks.
+    /// Returns those of the `needed` capabilities that the process does not have.
     pub fn missing(&self, needed: &[Capability]) -> Vec<Capability> {
         without(self.capabilities, needed)
     }
 
-    /// Returns true if the process is in a container that cannot grant all these capabilities, not
-    /// even to root.
+    /// Returns true if the process is in a container that does not have all these capabilities, so
+    /// that not even root has them there.
     pub fn is_confined(&self, needed: &[Capability]) -> bool {
         self.is_container && !without(self.bounding_set, needed).is_empty()
     }
 }
 
-/// Returns the needed capabilities that a mask lacks; empty for an unknown mask. For BPF,
-/// `CAP_SYS_ADMIN` implies all others.
+/// Returns those of the `needed` capabilities that are not in a mask. Returns none if the mask is
+/// unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
@@ -135,18 +137,19 @@ fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     missing.collect()
 }
 
-/// Returns the first word after a name, in lines such as `CapEff: 000001ffffffffff`.
+/// Returns the first word after a name, from text with lines such as `CapEff: 000001ffffffffff`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next())
 }
 
-/// Returns true if user ids are mapped. The initial user namespace maps all ids to themselves.
+/// Returns true if the table maps user ids. The initial user namespace maps all ids to themselves.
 fn is_mapped(map: &str) -> bool {
     let words: Vec<_> = map.split_whitespace().collect();
     !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
-/// Returns the mode in brackets, as in `none [integrity] confidentiality`, unless it is `none`.
+/// Returns the mode that is in brackets, as in `none [integrity] confidentiality`. Returns `None`
+/// if it is `none`.
 fn lockdown(choices: &str) -> Option<String> {
     let (_, rest) = choices.split_once('[')?;
     let (mode, _) = rest.split_once(']')?;

@@ -1,4 +1,4 @@
-//! Tests of each cause, with facts of imaginary machines.
+//! Tests each cause with the facts of imaginary machines.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::facts::{Facts, Release};
 use super::{Attempt, Unavailable};
 
-/// Returns the facts of a Linux machine that lets root load programs.
+/// Returns the facts of a Linux machine on which root can load programs.
 fn root() -> Facts {
     Facts {
         system: "linux",

@@ -1,4 +1,4 @@
-//! Tests of parsing the verifier's log.
+//! Tests that the verifier's log is parsed correctly.
 
 use super::{HINTS, reason, verdict};
 

@@ -1,4 +1,4 @@
-//! The entry program of the chain.
+//! Generates the program that starts the chain.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,12 +9,12 @@ use crate::generated::Assembly;
 
 /// `XDP_ABORTED`.
 const ABORTED: i32 = 0;
-/// Bytes of headroom to clear: more than any device has.
+/// Number of bytes of headroom to clear. No device has more headroom.
 const ROOM: usize = 512;
 
-/// Generates a program that clears the headroom of the packet and calls the first program of the
-/// array `next`. Drivers reuse memory, so the headroom would contain data of earlier packets, and
-/// would differ between runs of the same packet.
+/// Generates a program that clears the headroom of the packet, and then calls the first program of
+/// the program array `next`. Drivers reuse memory, so the headroom would contain data of earlier
+/// packets. Then it would differ between runs of the same packet.
 pub fn entry(next: BorrowedFd) -> Assembly {
     let (context, moved, data, end) = (Register::R6, Register::R7, Register::R2, Register::R3);
     let mut code = Assembly::default();

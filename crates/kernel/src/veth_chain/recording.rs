@@ -1,4 +1,4 @@
-//! Rewriting of a program: its exits record the result.
+//! Rewrites a program so that it records its result at each exit.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -20,34 +20,34 @@ const DROP: i32 = 1;
 const WORDS: i16 = 8;
 /// Maximum number of packet bytes that are recorded.
 const PACKET: i32 = 16 << 10;
-/// Maximum length of metadata in bytes (`xdp_metalen_invalid`). A longer difference between packet
-/// and metadata means that the driver does not support metadata.
+/// Maximum length of metadata in bytes (`xdp_metalen_invalid`). If the distance between packet and
+/// metadata is larger, the driver does not support metadata.
 const METADATA: u32 = 252;
 
-/// The recorded end of a frame's run through the chain.
+/// What a frame's run through the chain left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Index in the chain of the last program that ran, from 0.
+    /// Index of the last program that ran, counted from 0 in the order of the chain.
     pub program: usize,
-    /// Result of the last program, with its packet and metadata. Metadata beyond the first 32 bytes
-    /// is replaced by zeros; the duration is 0.
+    /// Result of the last program, with the packet and metadata that it left. Metadata beyond the
+    /// first 32 bytes is replaced by zeros. The duration is 0.
     pub run: TestRun,
 }
 
-/// Offsets of fields in the record. The count has 8 bytes, other numbers have 4.
+/// Offsets in bytes of the fields in the record. The count has 8 bytes, and other numbers have 4.
 pub struct Layout {
     count: i16,
     result: i16,
     program: i16,
-    /// Length of the packet.
+    /// Offset of the packet's length.
     length: i16,
-    /// Length of the metadata.
+    /// Offset of the metadata's length.
     metadata_length: i16,
     metadata: i16,
     packet: i16,
 }
 
-/// The layout of all records.
+/// The offsets that all records have.
 pub const LAYOUT: Layout = Layout {
     count: 0,
     result: 8,
@@ -64,13 +64,13 @@ impl Layout {
         self.packet as u32 + PACKET as u32
     }
 
-    /// Returns the number of records written so far.
+    /// Returns how many records were written so far.
     pub fn count(&self, value: &[u8]) -> u64 {
         let bytes = value.get(self.count as usize..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
     }
 
-    /// Decodes the last record; `None` if it is incomplete.
+    /// Decodes the record that was written last. Returns `None` if it is incomplete.
     pub fn record(&self, value: &[u8]) -> Option<Record> {
         let number = |at: i16| {
             let bytes = value.get(at as usize..)?.first_chunk()?;
@@ -90,21 +90,22 @@ impl Layout {
     }
 }
 
-/// Parameters of the code that replaces the exits of a program.
+/// Describes the code that replaces the exits of a program.
 pub struct Exits<'a> {
-    /// The map with the record.
+    /// The map that contains the record.
     pub record: BorrowedFd<'a>,
-    /// The program array of the chain.
+    /// The program array that contains the programs of the chain.
     pub next: BorrowedFd<'a>,
-    /// Index of the program in the chain.
+    /// Index of the program in the chain, from 0.
     pub program: usize,
-    /// Results for which the next program gets the packet.
+    /// Return values for which the next program gets the packet.
     pub results: &'a [u32],
-    /// True if the program accepts multi-buffer packets.
+    /// True if the program accepts packets in several buffers.
     pub fragments: bool,
 }
 
-/// Replaces each exit of a program by code that records the result or calls the next program.
+/// Replaces each exit of a program by code that either records the result or calls the next
+/// program.
 ///
 /// # Errors
 /// A short reason if the exits cannot be replaced.
@@ -140,7 +141,8 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     Ok(recording)
 }
 
-/// Returns the instructions that replace an exit. The context is saved at the stack offset `stack`.
+/// Returns the instructions that replace an exit. They find the context at the stack offset
+/// `stack`.
 fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     const FAR: &str = "there are too many results";
     let (result, context, record, length) =

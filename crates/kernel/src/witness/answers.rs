@@ -1,4 +1,4 @@
-//! Results of calls in a witness that can replace the calls in a program.
+//! Reads from a witness which results the calls of a program must have on its path.
 
 #[cfg(test)]
 mod tests;
@@ -19,16 +19,16 @@ const NUMBERS: [&str; 6] = [
     "bpf_get_prandom_u32",
     "bpf_get_numa_node_id",
 ];
-/// Register of the second argument of `bpf_fib_lookup`, and offset of `ifindex` in it.
+/// Register of the second argument of `bpf_fib_lookup`, and offset of the field `ifindex` in it.
 const IFINDEX: (u8, i16) = (2, 8);
-/// Error of writing to a full ring buffer.
+/// Number of the error for writing to a full ring buffer.
 const EAGAIN: u64 = 11;
 /// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// Returns the results of calls that a path depends on: clocks, random numbers, routes, and updates
-/// that find no room. All other calls keep the kernel's result, and so does an instruction whose
-/// calls have different results on the path.
+/// Returns the results that calls must have on a path: clocks, random numbers, routes, and updates
+/// that find no room. All other calls keep the kernel's result. If an instruction makes several
+/// calls with different results, it keeps the kernel's results, too.
 pub fn answers(witness: &Value) -> Vec<Answer> {
     let mut jiffies = initial_jiffies(witness);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
@@ -59,18 +59,19 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
     known.into_values().filter_map(same).collect()
 }
 
-/// A part of an answer, from one line of a witness.
+/// A part of the answer for one call, read from one line of a witness.
 enum Change {
-    /// The return value of a call, which starts a new answer.
+    /// The return value of a call. It starts a new answer.
     Result(u64),
-    /// The return value of a route look-up that succeeds.
+    /// The return value of a route lookup that succeeds.
     Code(u64),
-    /// The output device of a route.
+    /// The output device of a route lookup.
     Device(u32),
 }
 
-/// Parses an unknown of a witness: the instruction of the call, and a part of the answer. `None` if
-/// the kernel's result is kept. `jiffies` is the sum of all increments so far.
+/// Parses a line with an unknown of a witness. Returns the instruction of the call and a part of
+/// its answer, or `None` if the kernel's result is kept. `jiffies` is the sum of all increments so
+/// far.
 fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
@@ -92,18 +93,19 @@ fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> 
     Some((instruction, change))
 }
 
-/// Parses the error in `no: -ENAME` into a return value.
+/// Parses the error in a text such as `no: -ENAME`. Returns the return value of a helper that fails
+/// with this error.
 fn failed(meaning: &str) -> Option<u64> {
     let error = meaning.strip_prefix("no: -")?;
     (1..=MAX_ERRNO).find(|&number| errno_name(number) == Some(error)).map(negative)
 }
 
-/// Returns the return value of a helper that fails with an error number; 0 stays 0.
+/// Returns the return value of a helper that fails with this error number; 0 stays 0.
 fn negative(error: u64) -> u64 {
     error.wrapping_neg()
 }
 
-/// Returns the value of `bpf_jiffies64` at the start of the program.
+/// Returns the value that `bpf_jiffies64` has at the start of the program.
 fn initial_jiffies(witness: &Value) -> u64 {
     let mut environment = witness["environment"].as_array().into_iter().flatten();
     let start = environment.find(|item| item["name"] == "bpf_jiffies64 at the start");

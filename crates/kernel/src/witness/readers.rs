@@ -1,5 +1,5 @@
-//! Readers of the data that programs send to user space. Ring buffers in which the path finds no
-//! room stay full. Perf events have a reader, unless the path fails to send one.
+//! Simulates readers of the data that programs send to user space. Ring buffers in which the path
+//! finds no room are filled. Perf events have a reader, unless sending one must fail on the path.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::error::InstallError;
 use crate::loaded::LoadedProgram;
 use crate::sys::Listener;
 
-/// Perf event readers, which are closed on drop.
+/// Readers of perf events. Dropping this value closes them.
 #[derive(Debug, Default)]
 pub struct Readers {
     _listeners: Vec<Listener>,
 }
 
 impl Readers {
-    /// Fills the ring buffers that must have no room, and opens readers of perf events.
+    /// Fills the ring buffers that must not have room, and opens readers of perf events.
     pub fn new(loaded: &LoadedProgram, witness: &Value) -> Result<Readers, InstallError> {
         for ring in full_rings(witness) {
             if let Some(map) = loaded.map(ring) {
@@ -42,7 +42,8 @@ impl Readers {
     }
 }
 
-/// Returns the unknowns of calls whose name starts with `call`, with their `result` fields.
+/// Returns the unknowns whose call has a name that starts with `call`, each with its field
+/// `result`.
 fn unknowns<'a>(
     witness: &'a Value,
     call: &'static str,
@@ -52,7 +53,7 @@ fn unknowns<'a>(
     found.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
 }
 
-/// Returns the names of the ring buffers that have no room whenever the path requests some.
+/// Returns the names of the ring buffers in which the path never finds room.
 fn full_rings(witness: &Value) -> BTreeSet<&str> {
     let (mut full, mut others) = (BTreeSet::new(), BTreeSet::new());
     for (result, unknown) in unknowns(witness, "bpf_ringbuf_") {
@@ -66,7 +67,7 @@ fn full_rings(witness: &Value) -> BTreeSet<&str> {
     full.difference(&others).copied().collect()
 }
 
-/// Returns true if perf events need a reader: no event of the path fails.
+/// Returns true if perf events need a reader, because sending one never fails on the path.
 fn needs_listeners(witness: &Value) -> bool {
     let mut results = unknowns(witness, "bpf_perf_event_output");
     results.all(|(_, unknown)| unknown["value"] == 0)

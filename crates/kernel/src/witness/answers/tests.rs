@@ -1,4 +1,4 @@
-//! Tests of the answers that are extracted from witnesses.
+//! Tests that the right answers are read from witnesses.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
     })
 }
 
-/// Instruction, result and writes of an answer.
+/// The fields of an answer: instruction, result and writes.
 type Fields = (usize, i64, Vec<(u8, i16, u32)>);
 
 fn extracted(unknowns: &[Value], environment: &Value) -> Vec<Fields> {
