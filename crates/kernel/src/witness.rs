@@ -303,8 +303,9 @@ impl Installed {
         pairs.write()
     }
 
-    /// Writes an element. In redirect maps, its value is replaced by a device or socket that
-    /// exists, or by the queue size of a CPU, because the kernel does not accept other values.
+    /// Writes an element. The kernel accepts only certain values in redirect maps. Therefore the
+    /// value becomes a device or socket that exists, or the queue size of a CPU. The value names no
+    /// program.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
             MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),

@@ -1,4 +1,4 @@
-//! Tests of messages about missing privileges. They run a test of this binary again without the
+//! Tests of the messages about missing privileges. They start this test binary again without the
 //! privileges.
 
 use std::env::current_exe;
@@ -7,10 +7,10 @@ use std::process::Command;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 
-/// Text before the answer in the output of [`availability_is_one_line`].
+/// Text before the message in the output of [`availability_is_one_line`].
 const PREFIX: &str = "available: ";
 
-/// The other tests run this one in processes without privileges.
+/// The other tests start this test in processes without privileges.
 #[test]
 fn availability_is_one_line() {
     let answer = Kernel::available().map_or_else(|e| e.to_string(), |_| "yes".to_owned());
@@ -18,8 +18,8 @@ fn availability_is_one_line() {
     eprintln!("{PREFIX}{answer}");
 }
 
-/// Returns the answer of [`Kernel::available`] in a process that the command starts; `None` if the
-/// command does not work.
+/// Returns the answer of [`Kernel::available`] in a process that the command starts. Returns `None`
+/// if the command does not work.
 fn answer_under(command: &[&str]) -> Option<String> {
     if let Err(reason) = Kernel::available() {
         Oracle::Kernel.missing(reason);

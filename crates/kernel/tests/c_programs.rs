@@ -1,6 +1,7 @@
-//! Tests of random programs in C, compiled by clang. For each program, packets have the same
-//! results in the kernel and in the lifted program, and no packet exceeds the bound. Every witness
-//! that packet and maps determine executes exactly the stated instructions in the kernel.
+//! Tests random C programs that clang compiles. For each program, packets have the same results in
+//! the kernel and in the interpreter with the lifted program, and no packet exceeds the bound. If
+//! packet and maps determine a witness's path, the kernel executes exactly the number of
+//! instructions that the witness states.
 
 use crate::support;
 
@@ -22,14 +23,14 @@ use support::sequences::features;
 use support::tally::{Class, Tally, setting};
 use support::{hex, kernel};
 
-/// Number of programs, unless `SLOWPATH_C_PROGRAMS` sets it.
+/// Number of programs, unless the variable `SLOWPATH_C_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 20;
-/// Packets for each program, unless `SLOWPATH_C_PACKETS` sets the number.
+/// Number of packets for each program, unless the variable `SLOWPATH_C_PACKETS` sets another one.
 const PACKETS: u64 = 40;
-/// Packets in a row that run on the same maps, without a reset.
+/// Number of successive packets that run on the same maps before the maps are reset.
 const EPOCH: u64 = 20;
 
-/// Returns a packet with values that programs compare with.
+/// Returns a random packet that contains values with which the programs compare.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     if rng.random_bool(0.2) {
         return mutated(rng, &packets());
@@ -54,8 +55,8 @@ struct Setting<'a> {
     packets: u64,
 }
 
-/// Compares runs of packets in the kernel and in the interpreter. Returns the maximum number of
-/// executed instructions.
+/// Checks that packets have the same results in the kernel and in the interpreter. Returns the
+/// largest number of instructions that a packet executed.
 fn packets_agree(
     setting: &Setting,
     object: &Object,

@@ -1,8 +1,9 @@
-//! Tests of the programs of `examples/chain` in the kernel. The firewall inserts a well-formed
-//! header. The load balancer handles extension headers according to RFC 8200 and rewrites checksums
+//! Tests the programs of `examples/chain` in the kernel. The firewall inserts a well-formed header.
+//! The load balancer handles extension headers according to RFC 8200 and rewrites checksums
 //! correctly. Its results are the same with unrolled and with rolled loops.
 //!
-//! Expected values are computed independently: the CRC bit by bit, checksums over whole segments.
+//! Expected values are computed in another way than in the programs: the CRC bit by bit, and
+//! checksums over whole segments.
 
 use crate::support;
 
@@ -14,7 +15,7 @@ use support::{DROP, PASS, kernel, load, object, path};
 
 const TX: u32 = 3;
 
-/// Bytes of Ethernet and IPv6 headers.
+/// Size of the Ethernet and IPv6 headers in bytes.
 const BASE: usize = 14 + 40;
 const TCP: u8 = 6;
 const HOP_BY_HOP: u8 = 0;
@@ -26,12 +27,12 @@ const OPTIONS: u8 = 60;
 const CLIENT: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 const SERVICE: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
 const PORT: u16 = 443;
-/// Bit mask of accepted zones: the zone of the firewall's mark, and zone 0 of packets without a
-/// mark.
+/// Bit mask of the zones that the load balancer accepts: the zone of the firewall's mark, and zone
+/// 0 of packets without a mark.
 const ZONES: u16 = 1 << 3 | 1;
 const PLACES: u8 = 16;
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
-/// Number of random packets for both variants.
+/// Number of random packets that run through both variants.
 const RANDOM: usize = 100_000;
 
 fn backend(place: u8) -> [u8; 16] {
@@ -59,15 +60,15 @@ fn crc(bytes: &[u8]) -> u16 {
     })
 }
 
-/// Computes the sum over a segment and its pseudo header; `0xffff` if the checksum is correct (RFC
-/// 8200, section 8.1).
+/// Computes the sum over a segment and its pseudo header. It is `0xffff` if the checksum is correct
+/// (RFC 8200, section 8.1).
 fn segment_sum(packet: &[u8], start: usize) -> u16 {
     let length = (packet.len() - start) as u32;
     let pseudo = [&packet[22..54], &length.to_be_bytes(), &[0, 0, 0, TCP]].concat();
     sum(&[&pseudo, &packet[start..]].concat())
 }
 
-/// Returns a packet with the given extension headers; `next` is the number of the first one.
+/// Returns a packet with the given extension headers. `next` is the number of the first one.
 fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     let length = (extensions.len() + 20 + data.len()) as u16;
     let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0];
@@ -86,7 +87,7 @@ fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns the option that the firewall inserts, for a zone.
+/// Returns the option that the firewall inserts for a zone.
 fn mark(zone: u32) -> Vec<u8> {
     let mut mark = vec![0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 7, 0, 0, 0, 1];
     mark.extend(zone.to_be_bytes());
@@ -95,15 +96,15 @@ fn mark(zone: u32) -> Vec<u8> {
     [vec![0x1e, 24], mark].concat()
 }
 
-/// Returns a destination options header in front of TCP. The header needs a length that is a
-/// multiple of 8, including its first two bytes.
+/// Returns a destination options header in front of TCP. The length of `options` plus 2 must be a
+/// multiple of 8.
 fn options(options: &[u8]) -> Vec<u8> {
     assert_eq!(options.len() % 8, 6, "{options:?}");
     [&[TCP, (options.len() / 8) as u8], options].concat()
 }
 
-/// Loads a program of the folder, and fills its map `places` with the service's backends if it has
-/// one.
+/// Loads a program of the folder. If it has a map `places`, fills it with the backends of the
+/// service.
 fn program(kernel: &Kernel, file: &str, name: &str) -> LoadedProgram {
     let object = object(&path("../../examples/chain").join(format!("{file}.bpf.o")));
     let loaded = load(kernel, &object, name);
@@ -219,8 +220,8 @@ fn packets_passed_by_the_firewall_reach_a_backend() {
     Oracle::Kernel.compared(600, "packets that a load balancer sends to backends");
 }
 
-/// Returns extension headers in front of TCP: name of the case, number of the first header,
-/// headers, and the load balancer's action.
+/// Returns extension headers in front of TCP. Each item has a name, the number of the first header,
+/// the headers, and the action of the load balancer.
 fn cases() -> Vec<(&'static str, u8, Vec<u8>, u32)> {
     let pad = [1, 4, 0, 0, 0, 0];
     let with = |at: usize, value: u8| {
@@ -369,7 +370,7 @@ fn random_options(rng: &mut StdRng) -> Vec<u8> {
     options
 }
 
-/// Returns a packet with up to five extension headers, sometimes with a few bytes changed or cut
+/// Returns a packet with up to five extension headers. Sometimes a few bytes are changed or cut
 /// off.
 fn random_packet(rng: &mut StdRng) -> Vec<u8> {
     let kinds: Vec<u8> = (0..rng.random_range(0..5))

@@ -1,6 +1,6 @@
-//! Tests of chains of programs. The concrete interpreter runs the chain as the single program that
-//! is analysed. The kernel runs each program separately on the packet that the previous one left.
-//! Both end with the same action and packet.
+//! Tests chains of programs. The concrete interpreter runs the whole chain as the single program
+//! that is analysed. The kernel runs each program separately on the packet that the previous one
+//! left. Both must end with the same action and packet.
 
 use crate::support;
 
@@ -14,14 +14,14 @@ use slowpath_oracle::Oracle;
 use support::{PASS, kernel, object, path};
 
 const PACKETS: usize = 2000;
-/// Limit on executed blocks, more than any of the chains has.
+/// Maximum number of blocks that are executed. None of the chains needs so many.
 const BLOCKS: usize = 10_000;
-/// Offsets of the packet's ends in the context.
+/// Offsets in the context of the fields for the packet's start and end.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const TX: u32 = 3;
 
-/// Joins two programs into one; the second runs after the given result of the first.
+/// Joins two programs into one. The second program runs if the first one returns `result`.
 fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     let [first, second] = objects;
     let parts = [Part { name: "first", object: first }, Part { name: "second", object: second }];
@@ -38,7 +38,7 @@ fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     lift(&joined.object, &program, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Memory after a run.
+/// Memory of the interpreter after a run.
 struct After<'a> {
     run: &'a Run,
     environment: &'a Environment,
@@ -56,7 +56,7 @@ impl After<'_> {
     }
 }
 
-/// Runs a packet in the interpreter. Returns the action and the resulting packet.
+/// Runs a packet in the interpreter. Returns the action and the packet that the run left.
 fn interpreted(lifted: &Lifted, packet: &[u8]) -> (u32, Vec<u8>) {
     let mut environment = Environment::with_fill(&lifted.program, 0);
     let region = lifted.layout.packet;
@@ -77,7 +77,7 @@ fn interpreted(lifted: &Lifted, packet: &[u8]) -> (u32, Vec<u8>) {
     (after.word(lifted.layout.result, 0), bytes)
 }
 
-/// Returns a packet with values and lengths around those that the programs check.
+/// Returns a random packet with values and lengths close to those that the programs check.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let length = [14, 33, 34, 35, 99, 100, 101, 300][rng.random_range(0..8)];
     let mut packet: Vec<u8> = (0..length).map(|_| rng.random_range(0..4)).collect();

@@ -1,5 +1,5 @@
-//! Tests of lifting with given map content: the lifted program has the same results as the kernel
-//! with the same content in its maps.
+//! Tests lifting with given map content. The lifted program must have the same results as the
+//! kernel with the same content in its maps.
 
 use crate::support;
 
@@ -17,17 +17,17 @@ use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, packets, path};
 
-/// Packets for each content. Each packet runs on freshly filled maps.
+/// Number of packets for each content. Before each packet, the maps are filled again.
 const PACKETS: usize = 60;
-/// Random contents for each program.
+/// Number of random contents for each program.
 const CONTENTS: u64 = 4;
 
-/// Examples that together have maps of every type whose content can be given.
+/// Examples whose maps are of all types for which content can be given.
 const EXAMPLES: [&str; 6] =
     ["dns_cache", "firewall", "flow_monitor", "ipv6_lb", "quic_lb", "tunnel"];
 
-/// Converts installed elements to map content for the lifter. A later entry replaces an earlier one
-/// with the same key.
+/// Converts elements that were installed to map content for the lifter. If several entries have the
+/// same key, the last one counts.
 fn map_contents(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     let mut maps: BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>> = BTreeMap::new();
     for (map, entry) in installed {
@@ -40,7 +40,7 @@ fn map_contents(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     maps.into_iter().map(|(map, entries)| (map, content(entries))).collect()
 }
 
-/// Fills the maps of a program with random content, and compares some packets.
+/// Fills the maps of a program with random content, and compares the results of some packets.
 fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
     let seeds = packets();
     let mut rng = StdRng::seed_from_u64(seed);

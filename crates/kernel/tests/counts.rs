@@ -1,5 +1,5 @@
-//! Tests of counting instructions in the kernel: programs with counters return the same as without,
-//! and their count is equal to the interpreter's.
+//! Tests counting instructions in the kernel. Programs that count must return the same as the
+//! originals, and must count as many instructions as the interpreter executes.
 
 use crate::support;
 
@@ -10,15 +10,15 @@ use support::pin::pin;
 use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
-/// Programs that exist to be rejected, or that only other tests run.
+/// Programs that the kernel should reject, or that only other tests run.
 const ELSEWHERE: [&str; 4] = ["kernel_function", "rejected", "on_devmap", "lifted_only"];
 
 fn compared_elsewhere(program: &str) -> bool {
     ELSEWHERE.contains(&program) || program.starts_with("refused_")
 }
 
-/// Runs packets through a program with counters, without counters, and in the interpreter. Returns
-/// the number of packets.
+/// Runs packets through a program that counts, through the original, and in the interpreter.
+/// Returns the number of packets.
 fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, String> {
     let lifted = ReplayPair::lifted(kernel, object, number)?;
     let packets = packets();

@@ -1,6 +1,6 @@
-//! Tests of bounds with concurrent CPUs. Several CPUs run one program on one map at the same time.
-//! No run executes more instructions than the bound for any number of CPUs. Guarantees name the
-//! maps that other CPUs must not change.
+//! Tests bounds for several CPUs. The CPUs run one program on one map at the same time. No run may
+//! execute more instructions than the bound for any number of CPUs. Guarantees must name the maps
+//! that other CPUs must not change.
 
 use crate::support;
 
@@ -12,8 +12,8 @@ use support::clang::{Clang, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 
-/// A lock-free token bucket: a compare-and-swap that is retried up to `TRIES` times if it fails. A
-/// map counts runs by their number of tries.
+/// A token bucket without locks: a compare-and-swap is tried again up to `TRIES` times if it fails.
+/// A map counts the runs by their number of tries.
 const TEXT: &str = r#"
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -47,10 +47,10 @@ SEC("xdp") int cas(void *ctx)
 }
 char _license[] SEC("license") = "GPL";
 "#;
-/// Runs on each CPU.
+/// Number of runs on each CPU.
 const RUNS: u32 = 400_000;
 
-/// Maximum number of instructions of a run, alone and with other CPUs.
+/// Maximum number of instructions of a run, without and with other CPUs.
 struct Bounds {
     alone: u64,
     among_others: u64,
@@ -68,7 +68,7 @@ fn bounds(clang: &Clang, tries: u32) -> (Vec<u8>, Bounds) {
     (data, Bounds { alone, among_others })
 }
 
-/// Returns the largest number of tries of a run, out of many runs on several CPUs.
+/// Makes many runs on several CPUs. Returns the largest number of tries that a run needed.
 fn max_tries(kernel: &Kernel, object: &Object) -> u64 {
     let loaded = kernel.load(object, 0).unwrap_or_else(|e| panic!("{e}"));
     on_every_cpu(|_, _| loaded.run(&[0; 64], RUNS).map(drop).unwrap_or_else(|e| panic!("{e}")));
@@ -103,7 +103,7 @@ fn runs_on_several_cpus_stay_within_the_bound() {
     Oracle::Kernel.compared(1, "programs on several CPUs");
 }
 
-/// Start of programs that access maps and a global variable.
+/// Start of the programs that access maps and a global variable.
 const HEAD: &str = r#"typedef unsigned int u32; typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define __uint(name, value) int (*name)[value]
@@ -132,7 +132,8 @@ static long count(void *map, void *key, void *value, u64 *n) { ++*n; return 0; }
 char _license[] SEC("license") = "GPL";
 SEC("xdp") int program(void *ctx) { u32 k = 0; u64 w = 1;"#;
 
-/// Programs that other CPUs can make slower: the map, and the text after [`HEAD`].
+/// Programs that other CPUs can make slower. Each item has the map and the text that follows
+/// [`HEAD`].
 const SLOWER: &[(&str, &str)] = &[
     (
         "array",
@@ -166,7 +167,7 @@ const SLOWER: &[(&str, &str)] = &[
     ),
 ];
 
-/// More programs that other CPUs can make slower, through results of helpers.
+/// More programs that other CPUs can make slower, by changing the results of helpers.
 const SLOWER_CALLS: &[(&str, &str)] = &[
     (
         "queue, of what is there",
@@ -190,7 +191,7 @@ const SLOWER_CALLS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs that other CPUs cannot make slower: a description, and the text.
+/// Programs that other CPUs cannot make slower. Each item has a description and the text.
 const SAME: &[(&str, &str)] = &[
     (
         "one access",
@@ -247,8 +248,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// A walk through a hash map has no limit while other CPUs insert elements. Therefore the bound for
-/// any number of CPUs depends on a condition.
+/// While other CPUs insert elements, a walk through a hash map has no limit. Therefore the bound
+/// for any number of CPUs holds only under a condition.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };
@@ -265,7 +266,7 @@ fn walks_among_other_cpus_have_a_number_under_a_condition() {
     assert!(count("interleaved") > count("guarantee"), "{result}");
 }
 
-/// A helper reads its key again, through a pointer into one of two maps.
+/// A helper reads its key a second time, through a pointer into one of two maps.
 #[test]
 fn keys_in_one_of_two_maps_may_change_meanwhile() {
     let Some(clang) = clang() else { return };

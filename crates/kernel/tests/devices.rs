@@ -1,5 +1,5 @@
-//! Tests of `bpf_check_mtu` for the device of test runs. Given the device's MTU and the length of
-//! its header, the interpreter has no open values left.
+//! Tests `bpf_check_mtu` for the device of test runs. If the interpreter knows the MTU of the
+//! device and the length of its header, it has no open values left.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ use support::{kernel, object, path};
 /// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).
 const HEADER: u64 = 14;
 
-/// Returns a packet of this length that contains the arguments `difference` and `given`.
+/// Returns a packet of `length` bytes that contains the arguments `difference` and `given`.
 fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     let mut packet = vec![0; length as usize];
     packet[8..16].copy_from_slice(&difference.to_le_bytes());
@@ -20,7 +20,7 @@ fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     packet
 }
 
-/// Replaces the open values with this name by `value`.
+/// Makes the open values with this name always have the value `value`.
 fn fix_open_value(program: &mut Program, name: &str, value: u64) {
     let mut fixed = 0;
     for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {
@@ -33,7 +33,7 @@ fn fix_open_value(program: &mut Program, name: &str, value: u64) {
     assert!(fixed > 0, "no open value {name}");
 }
 
-/// Returns the MTU that the kernel reports.
+/// Returns the MTU of the device that the kernel reports.
 fn mtu(kernel: &Kernel, number: usize) -> Result<u64, String> {
     let object = object(&path("tests/objects/packet.bpf.o"));
     let loaded = kernel.load(&object, number).map_err(|e| e.to_string())?;

@@ -1,6 +1,6 @@
-//! Tests of the kernel's memory for map elements, and of their number. The action of each program
-//! in `crates/slowpath/tests/objects/elements.bpf.c` shows the result. The test `maps.rs` of
-//! `crates/slowpath` checks slowpath's analysis of the same programs.
+//! Tests the kernel's memory for map elements, and the number of elements. The action of each
+//! program in `crates/slowpath/tests/objects/elements.bpf.c` shows the result. The test `maps.rs`
+//! of `crates/slowpath` checks how slowpath analyses the same programs.
 
 use crate::support;
 
@@ -10,7 +10,8 @@ use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 
-/// A case: program, map, ranges of keys that the map holds, and expected action.
+/// A test case: the program, the map, the ranges of keys that are in the map, and the expected
+/// action.
 type Case = (&'static str, &'static str, &'static [(u32, u32)], u32);
 
 const CASES: [Case; 23] = [
@@ -58,7 +59,7 @@ fn element_programs_have_the_expected_action() {
     }
 }
 
-/// A map never holds more than `max_entries` elements, and rejects further ones when full.
+/// A map never has more than `max_entries` elements. If it is full, it rejects further elements.
 #[test]
 fn full_maps_reject_further_elements() {
     let Some(kernel) = kernel() else { return };
@@ -75,7 +76,8 @@ fn full_maps_reject_further_elements() {
     map.update(&entries.to_le_bytes(), &[0; 8]).expect("there is room again");
 }
 
-/// A case: program, entries of the trie by prefix length and address, and expected action.
+/// A test case: the program, the entries of the trie as prefix length and address, and the expected
+/// action.
 type TrieCase = (&'static str, &'static [(u32, [u8; 4])], u32);
 
 #[test]
@@ -103,7 +105,7 @@ fn tries_find_covering_prefixes() {
     }
 }
 
-/// Queues are empty at first. Each program runs on fresh maps.
+/// Queues are empty at the start. Each program runs on new maps.
 #[test]
 fn queues_are_full_and_empty_when_they_are() {
     let Some(kernel) = kernel() else { return };

@@ -1,5 +1,5 @@
-//! Tests that every example, parsed and linked by the object layer, passes the verifier of the
-//! running kernel and runs there.
+//! Tests that the running kernel's verifier accepts every example as this project parses and links
+//! it, and that the kernel runs it.
 
 use crate::support;
 

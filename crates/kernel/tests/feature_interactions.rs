@@ -1,6 +1,6 @@
-//! Tests of combined features in the kernel. The action of each program in
+//! Tests combinations of features in the kernel. The action of each program in
 //! `crates/slowpath/tests/objects/seams.bpf.c` shows the result. The test `feature_interactions.rs`
-//! of `crates/slowpath` checks slowpath's analysis of the same programs.
+//! of `crates/slowpath` checks how slowpath analyses the same programs.
 
 use crate::support;
 
@@ -10,8 +10,8 @@ use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 
-/// Programs with their expected action. None depends on uninitialised stack, which the kernel
-/// leaves undefined.
+/// Programs with their expected action. No program depends on stack memory that it has not written,
+/// because the kernel leaves its content undefined.
 const CASES: [(&str, u32); 9] = [
     ("old_pointer_returned", DROP),
     ("key_of_the_outer_round", DROP),
@@ -50,8 +50,8 @@ fn combined_features_have_the_expected_action() {
     }
 }
 
-/// Each CPU has its own elements: with two CPUs, a map of one element (`BPF_F_NO_COMMON_LRU`) holds
-/// two.
+/// Each CPU has its own elements. With two CPUs, a map that was created for one element
+/// (`BPF_F_NO_COMMON_LRU`) can have two elements.
 #[test]
 fn elements_of_each_cpu_are_counted_apart() {
     let Some(kernel) = kernel() else { return };
@@ -65,7 +65,7 @@ fn elements_of_each_cpu_are_counted_apart() {
     }
 }
 
-/// A callback that updates the map can visit the same elements again.
+/// A callback that updates the map can be called again for the same elements.
 #[test]
 fn callbacks_visit_elements_that_they_insert() {
     let Some(kernel) = kernel() else { return };

@@ -1,5 +1,5 @@
-//! Tests of giving a program packets of many flows: the distribution of flows, and the content of
-//! each packet.
+//! Tests that a program gets packets of many flows: how often each flow occurs, and what each
+//! packet contains.
 
 use crate::support;
 

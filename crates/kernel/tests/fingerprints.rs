@@ -1,5 +1,5 @@
-//! Tests of fingerprints: the sum over executed blocks shows whether the repetitions of a test run
-//! take the same path, as the kernel restores nothing between them.
+//! Tests fingerprints. The sum over the executed blocks shows whether all repetitions of a test run
+//! take the same path. They may not, because the kernel restores nothing between them.
 
 use crate::support;
 
@@ -31,8 +31,8 @@ fn add(dst: u8, imm: i32) -> Insn {
     Insn::Alu { width: W64, op: AluOp::Add, dst: isa::reg(dst), src: Source::Imm(imm) }
 }
 
-/// Returns a program that prepends 20 bytes to the packet, and drops the packet if there is no
-/// room.
+/// Returns a program that inserts 20 bytes in front of the packet, and drops the packet if there is
+/// no room.
 fn growing() -> Vec<Insn> {
     vec![
         set(2, -20),
@@ -45,7 +45,7 @@ fn growing() -> Vec<Insn> {
     ]
 }
 
-/// Returns a program that counts down the byte at offset 22, and drops the packet when it is 1.
+/// Returns a program that decrements the byte at offset 22, and drops the packet if the byte is 1.
 fn ageing() -> Vec<Insn> {
     let copy = |dst, src| Insn::Alu {
         width: W64,
@@ -70,7 +70,7 @@ fn ageing() -> Vec<Insn> {
     ]
 }
 
-/// Runs a packet `repeat` times on fresh maps, and returns the sums over the executed blocks.
+/// Runs a packet `repeat` times on new maps. Returns the sums over the executed blocks.
 fn tally(kernel: &Kernel, object: &Object, packet: &[u8], repeat: u32) -> Tally {
     let counted = kernel.load_fingerprinted(object, 0, &[]).unwrap_or_else(|e| panic!("{e}"));
     run(&counted, packet, repeat)

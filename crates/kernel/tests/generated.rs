@@ -1,4 +1,4 @@
-//! Tests of random programs. The kernel's verifier accepts every program, and random packets have
+//! Tests random programs. The kernel's verifier must accept every program. Random packets must have
 //! the same results in the kernel and in the concrete interpreter with the lifted program.
 
 use crate::support;
@@ -19,14 +19,14 @@ use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{hex, kernel, packets};
 
-/// Number of programs.
+/// Number of random programs.
 const PROGRAMS: u64 = 600;
-/// Packets for each program.
+/// Number of packets for each program.
 const PACKETS: usize = 40;
 /// Approximate number of statements on the outermost level of a program.
 const SIZE: usize = 10;
 
-/// Statistics of the programs.
+/// Counts of what the programs contain and do.
 #[derive(Default)]
 struct Tally {
     programs: usize,
@@ -67,7 +67,8 @@ impl Tally {
     }
 }
 
-/// Returns a packet of words that programs compare with, in either byte order, and of random words.
+/// Returns a random packet. It consists of words that programs compare with, in either byte order,
+/// and of random words.
 fn edges(rng: &mut StdRng) -> Vec<u8> {
     const EDGES: [u32; 16] = [
         0,
@@ -102,7 +103,7 @@ fn edges(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// Returns the end of the verifier's log if it rejects the program.
+/// Returns the end of the verifier's log if the verifier rejects the program.
 fn log(kernel: &Kernel, object: &Object) -> String {
     match kernel.load(object, 0) {
         Err(LoadError::Rejected { log, .. }) => log,
@@ -110,7 +111,7 @@ fn log(kernel: &Kernel, object: &Object) -> String {
     }
 }
 
-/// Compares runs of packets in the kernel and in the interpreter.
+/// Checks that packets have the same results in the kernel and in the interpreter.
 fn agree(kernel: &Kernel, program: &Generated, seed: u64, tally: &mut Tally) -> Result<(), String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string())?;
     let lifted = ReplayPair::lifted(kernel, &object, 0)?;
@@ -157,7 +158,7 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     Oracle::Kernel.compared(tally.packets, "packets through random programs");
 }
 
-/// Returns the verifier's objection to a program.
+/// Returns the reason why the verifier rejects a program, if it does.
 fn refusal(kernel: &Kernel, program: &Generated) -> Option<String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string());
     match object.map(|object| kernel.load(&object, 0)) {
@@ -202,8 +203,8 @@ fn the_kernel_accepts_what_programs_shrink_to() {
     }
 }
 
-/// Returns the demands of the NFP driver on an instruction's operands: registers, and their maximum
-/// number of bits.
+/// Returns what the NFP driver requires of an instruction's operands: for each register, the
+/// maximum number of bits of its value.
 fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     match *insn {
         Insn::Alu { op: AluOp::Mul, dst, src: Source::Reg(src), .. } => vec![(dst, 32), (src, 32)],
@@ -218,8 +219,9 @@ fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     }
 }
 
-/// Adds checks to a function: they jump to an access that the verifier rejects if a demand is not
-/// met. The stack slot `place` holds the checked register meanwhile; the function must not use it.
+/// Adds checks to a function. If a requirement is not met, they jump to a memory access that the
+/// verifier rejects. The checked register is saved in the stack slot `place`, which the function
+/// must not use.
 fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     let (size, base, offset) = (Size::DW, Register::FRAME, place);
     let width = Width::W64;
@@ -255,7 +257,7 @@ fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     code
 }
 
-/// Sets the target of the jump at a slot.
+/// Makes the jump at the slot `at` lead to the slot `to`.
 fn lead(code: &mut [Insn], at: usize, to: usize) {
     let distance = to as i32 - at as i32 - 1;
     match &mut code[at] {

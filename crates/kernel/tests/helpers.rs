@@ -1,5 +1,5 @@
-//! Tests of every helper and every type of map, on arguments around every limit. The concrete
-//! interpreter leaves some results open; its choices must include the kernel's result.
+//! Tests every helper and every type of map with arguments around every limit. The concrete
+//! interpreter leaves some results open. The kernel's result must be among those that it allows.
 
 use crate::support;
 
@@ -19,16 +19,16 @@ use support::replay_pair::ReplayPair;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
-/// Packets for each program.
+/// Number of packets for each program.
 const PACKETS: usize = 200;
-/// Number of packets after which maps are reset.
+/// Number of packets after which the maps are reset.
 const EPOCH: usize = 100;
 
 fn helpers() -> Object {
     object(&path("tests/objects/helpers.bpf.o"))
 }
 
-/// Returns a packet of 64 bytes of arguments and random data.
+/// Returns a random packet that consists of 64 bytes of arguments and random data.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     /// Arguments around the limits of helpers, for packets of 60 to 200 bytes.
     const NEAR: [i64; 24] = [
@@ -56,7 +56,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// Puts elements into the maps that only user space fills.
+/// Puts elements into those maps that only user space fills.
 fn fill(replay_pair: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
     for layout in replay_pair.lifted.layout.maps.clone() {
         let value = match layout.name.as_str() {
@@ -121,7 +121,7 @@ fn kernel_and_interpreter_agree_on_every_helper() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Returns the first and second column of a table in the support matrix.
+/// Returns the first and the second column of a table in the support matrix.
 fn rows(matrix: &str, header: &str) -> Vec<(String, String)> {
     let table = matrix.split("\n\n").find(|table| table.starts_with(header)).unwrap_or("");
     let cells = |line: &str| {

@@ -1,7 +1,7 @@
-//! Tests of the symbolic executor: the term of every instruction is equal to a formula written down
-//! from RFC 9669. Z3 proves the equality for all operands.
+//! Tests the symbolic executor. The term that it builds for an instruction must be equal to a
+//! formula that was written down from RFC 9669. Z3 proves the equality for all operands.
 //!
-//! This test translates the terms to Z3 itself, independently of the product's solver.
+//! This test itself translates the terms to Z3, without using the product's solver.
 
 use crate::support;
 
@@ -17,7 +17,7 @@ use support::{assemble, isa};
 use z3::ast::{BV, Bool};
 use z3::{Params, SatResult, Solver};
 
-/// Values of `r3`, `r4`, `r0` and the cell on the stack.
+/// The values of `r3`, `r4`, `r0` and of the cell on the stack.
 type Values = [BV; 4];
 
 fn number(value: u64, bits: u32) -> BV {
@@ -39,7 +39,7 @@ fn sign_extended(value: &BV, bits: u32) -> BV {
     value.sign_ext(bits - value.get_size())
 }
 
-/// Reverses the bytes of `value`.
+/// Reverses the order of the bytes of `value`.
 fn swapped(value: &BV) -> BV {
     let byte = |n: u32| value.extract(8 * n + 7, 8 * n);
     (1..value.get_size() / 8).fold(byte(0), |high, n| high.concat(byte(n)))
@@ -93,7 +93,7 @@ fn holds(cond: Condition, a: &BV, b: &BV) -> Bool {
     }
 }
 
-/// Returns the bits of the cell at an offset from the frame pointer.
+/// Returns the `bits` bits of the cell that start at an offset from the frame pointer.
 fn read(cell: &BV, offset: i16, bits: u32) -> BV {
     let start = 8 * u32::from((offset + 8).unsigned_abs());
     cell.extract(start + bits - 1, start)
@@ -123,7 +123,7 @@ fn exchanged(op: AtomicOp, old: &BV, operand: &BV, expected: &BV) -> BV {
     }
 }
 
-/// Returns the values after an instruction; `None` for jumps.
+/// Returns the four values after an instruction. Returns `None` for jumps.
 fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     let r3 = match insn {
         Insn::Alu { width, op, src: Source::Reg(reg), .. } if reg == isa::reg(3) => {
@@ -179,7 +179,7 @@ fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     Some([r3, b, c, cell])
 }
 
-/// Returns the variable for a byte of the packet.
+/// Returns the Z3 variable for a byte of the packet.
 fn byte(offset: u64) -> BV {
     BV::new_const(format!("packet{offset}"), 8)
 }
@@ -188,7 +188,7 @@ fn word(offset: u64) -> BV {
     (1..8).fold(byte(offset), |low, n| byte(offset + n).concat(low))
 }
 
-/// Translates a term to Z3, over bytes of the packet.
+/// Translates a term to Z3. Its variables are the bytes of the packet.
 fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     let mut done: HashMap<TermId, BV> = HashMap::new();
     let mut terms = vec![root];
@@ -239,7 +239,7 @@ fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     done[&root].clone()
 }
 
-/// Returns the condition of the branch at the end of a program's first block.
+/// Returns the condition of the branch at the end of the first block of a program.
 fn condition(insns: &[Insn]) -> Result<BV, String> {
     let object = assemble::object(&[insns]);
     let linked = object.link(0, None).map_err(|e| e.to_string())?;
@@ -254,7 +254,7 @@ fn condition(insns: &[Insn]) -> Result<BV, String> {
     Ok(translated(&executor.pool, executor.array(lifted.layout.packet), condition))
 }
 
-/// Proves that a condition is equivalent to the expected one.
+/// Proves that a condition is equivalent to the expected condition.
 fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     let solver = Solver::new();
     let mut parameters = Params::new();
@@ -269,8 +269,8 @@ fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     }
 }
 
-/// Returns a program whose only block ends with a comparison of a result with 8 bytes of the
-/// packet.
+/// Returns a program that has only one block. The block ends with a comparison of a result with 8
+/// bytes of the packet.
 fn comparing(body: &[Insn], result: usize) -> Vec<Insn> {
     let mut insns = vec![isa::load(Size::W, 6, 1, 0)];
     insns.extend(isa::operands());

@@ -1,5 +1,5 @@
-//! Tests of every instruction: the kernel and the concrete interpreter with the lifted program
-//! agree on edge and random operands. The test also fails if a table here lacks a kind of
+//! Tests every instruction. The kernel and the concrete interpreter with the lifted program must
+//! agree on special and random operands. The test also fails if a table in it lacks a kind of
 //! instruction that the decoder knows.
 
 use crate::support;
@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::replay_pair::ReplayPair;
 use support::{assemble, isa, kernel};
 
-/// Operands at edges of the results.
+/// Operands that are at the limits of value ranges.
 const EDGES: [u64; 14] = [
     0,
     1,
@@ -31,11 +31,11 @@ const EDGES: [u64; 14] = [
     0xffff_ffff_0000_0000,
     u64::MAX,
 ];
-/// Pairs of random operands.
+/// Number of pairs of random operands.
 const RANDOM: usize = 16;
 
-/// Returns the kinds that are tested elsewhere, in programs of several functions or with maps, and
-/// those that are rejected.
+/// Returns kinds of instructions that this test does not cover. They are tested elsewhere, in
+/// programs with several functions or with maps, or they are rejected.
 fn other_kinds() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -52,7 +52,7 @@ fn other_kinds() -> Vec<Insn> {
     kinds
 }
 
-/// Returns the instructions that do not occur in XDP programs of objects, and that are rejected.
+/// Returns instructions that do not occur in XDP programs of objects, and that are rejected.
 fn refused() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -70,7 +70,7 @@ fn refused() -> Vec<Insn> {
     kinds
 }
 
-/// Returns true if an instruction depends on operand `a` only.
+/// Returns true if the result of an instruction depends only on operand `a`.
 fn unary(insn: Insn) -> bool {
     match insn {
         Insn::Alu { src, .. } | Insn::Branch { src, .. } | Insn::Store { src, .. } => {
@@ -129,7 +129,8 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     Oracle::Kernel.compared(compared, "operands of instructions");
 }
 
-/// The lifter folds known operands and drops dead code; the results must be the same.
+/// The lifter computes results of known operands and removes dead code. This must not change the
+/// results.
 #[test]
 fn kernel_and_interpreter_agree_on_known_operands() {
     const OPERANDS: [[u64; 3]; 4] = [

@@ -1,7 +1,7 @@
-//! Tests of bounds with random concurrent programs. A program reads shared memory several times,
-//! partly by atomic instructions, and branches on the values. Meanwhile another CPU runs the same
-//! program or a writer on the same maps. No run executes more instructions than the bound for any
-//! number of CPUs.
+//! Tests bounds with random programs that run at the same time. A program reads shared memory
+//! several times, partly by atomic instructions, and branches on the values. Meanwhile another CPU
+//! runs the same program or a writer on the same maps. No run may execute more instructions than
+//! the bound for any number of CPUs.
 
 use crate::support;
 
@@ -20,11 +20,12 @@ use support::kernel;
 use support::pin::pin;
 use support::tally::setting;
 
-/// Number of programs, unless `SLOWPATH_CPU_PROGRAMS` sets it.
+/// Number of programs, unless the variable `SLOWPATH_CPU_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 8;
-/// Counted runs of each program, alone and with each concurrent program.
+/// Number of counted runs of each program, both alone and with each program on the other CPU.
 const RUNS: usize = 100;
-/// Minimum number of concurrent calls on the other CPU, and runs in one such call.
+/// Minimum number of calls on the other CPU during the counted runs, and number of runs in one such
+/// call.
 const BATCHES: u32 = 10;
 const BATCH: u32 = 300;
 
@@ -44,7 +45,7 @@ volatile u32 word;
 #define PAUSE do { now(); now(); now(); now(); now(); now(); } while (0)
 "#;
 
-/// A program that writes the memory that others read.
+/// A program that writes to the memory that the other programs read.
 const WRITER: &str = r#"
 SEC("xdp") int writer(void *ctx)
 {
@@ -66,7 +67,7 @@ SEC("xdp") int writer(void *ctx)
 }
 "#;
 
-/// Returns a program whose work depends on the values that it reads.
+/// Returns the text of a program whose amount of work depends on the values that it reads.
 fn program(rng: &mut StdRng) -> String {
     const PLACES: [(&str, &str); 6] = [
         ("v->a", "u64"),
@@ -126,7 +127,7 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn (x & 1) + 1;\n}\n" + WRITER
 }
 
-/// Bounds for a run alone and with other CPUs.
+/// Bounds for a run alone, and for a run with other CPUs.
 struct Bounds {
     alone: u64,
     among_others: u64,
@@ -143,8 +144,8 @@ fn bounds(result: &Value) -> Option<Bounds> {
     Some(Bounds { alone, among_others, conditional })
 }
 
-/// Returns the maximum number of instructions of a run while another program runs continuously on
-/// another CPU.
+/// Returns the largest number of instructions that a run executes while another CPU runs another
+/// program again and again.
 fn max_instructions(counted: &CountingProgram, other: Option<&LoadedProgram>) -> u64 {
     let (batches, done) = (AtomicU32::new(0), AtomicBool::new(false));
     // Threads inherit the CPU affinity of their parent, so the parent stays unpinned.
@@ -181,13 +182,13 @@ fn max_instructions(counted: &CountingProgram, other: Option<&LoadedProgram>) ->
 
 #[derive(Default)]
 struct Totals {
-    /// Number of programs with a condition on other CPUs, and of those with an exact bound for any
-    /// number of CPUs.
+    /// Number of programs whose bound has a condition on other CPUs, and number of those with an
+    /// exact bound for any number of CPUs.
     conditional: usize,
     exact: usize,
-    /// Number of programs that exceeded their bound for one CPU.
+    /// Number of programs of which a run exceeded the bound for one CPU.
     beyond: usize,
-    /// Number of programs that reached the bound for any number of CPUs.
+    /// Number of programs of which a run reached the bound for any number of CPUs.
     reached: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Tests that slowpath and the running kernel agree, for each helper, on the need of a
-//! GPL-compatible license.
+//! Tests for each helper that slowpath and the running kernel agree if it needs a license that is
+//! compatible with the GPL.
 
 use crate::support;
 

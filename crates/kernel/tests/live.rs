@@ -1,4 +1,5 @@
-//! Tests of live runs: how many packets arrive, and which runs are refused. None checks a duration.
+//! Tests of live runs: how many packets arrive, and which runs are refused. No test checks a
+//! duration.
 
 use crate::support;
 
@@ -14,8 +15,8 @@ use support::{assemble, features, kernel, load};
 
 const PACKET: [u8; 64] = [0; 64];
 
-/// Creates a namespace for live runs; `None` if the kernel does not support them, and the test is
-/// skipped.
+/// Creates a namespace for live runs. Returns `None` if the kernel does not support them, so that
+/// the test is skipped.
 fn live() -> Option<(Kernel, Live)> {
     let kernel = kernel()?;
     match Live::new(&kernel) {
@@ -31,13 +32,13 @@ fn live() -> Option<(Kernel, Live)> {
     }
 }
 
-/// Returns the number of packets that a receiver's program has sent back.
+/// Returns how many packets the program of a receiver has sent back.
 fn returned(live: &Live, receiver: &Receiver) -> u64 {
     live.namespace().counts(receiver.sender()).expect("are counted").received
 }
 
-/// Loads a program that sends a packet back if its first byte is 1, and sets that byte to 2. It
-/// drops other packets.
+/// Loads a program that sends a packet back if its first byte is 1, and sets this byte to 2. The
+/// program drops all other packets.
 fn only_once(kernel: &Kernel) -> LoadedProgram {
     let [data, end, byte] = [Register::R2, Register::R3, Register::R4];
     let alu = |op, dst, src| Insn::Alu { width: Width::W64, op, dst, src };

@@ -1,7 +1,7 @@
-//! Tests of bounds with variables that loaders set. Random programs in C branch on variables in
-//! `.rodata`, `.data` and `.bss` and use them as loop limits; random values are stated for them.
-//! With these values, some packet in the kernel reaches the bound and none exceeds it. The bound
-//! for any value is at least as large.
+//! Tests bounds with variables that loaders set. Random C programs branch on variables in
+//! `.rodata`, `.data` and `.bss`, and use them as limits of loops. Random values are stated for
+//! these variables. With these values, some packet in the kernel reaches the bound and no packet
+//! exceeds it. The bound for any values is at least as large.
 
 use crate::support;
 
@@ -21,11 +21,11 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless `SLOWPATH_LOADER_PROGRAMS` sets it.
+/// Number of programs, unless the variable `SLOWPATH_LOADER_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 40;
-/// Configurations of each program.
+/// Number of configurations of each program.
 const CONFIGURATIONS: usize = 3;
-/// Packets for each configuration.
+/// Number of packets for each configuration.
 const PACKETS: usize = 12;
 
 const START: &str = r#"
@@ -37,13 +37,14 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A variable, element or field that holds a number, by its name in C and in options.
+/// A variable, element or field that contains a number. It is given by its name in C and in
+/// options.
 struct LoaderVariable {
     name: String,
     kind: &'static str,
 }
 
-/// Returns a program, and the places that a loader may set.
+/// Returns the text of a program, and the variables that a loader may set.
 fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     let (mut text, mut places) = (PRELUDE.to_owned(), Vec::new());
     for number in 0..rng.random_range(2..5) {
@@ -96,7 +97,7 @@ fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     (text + "\treturn (x & 1) + 1;\n}\n", places)
 }
 
-/// Returns a setting for each place: a value, or `any` with probability `open`.
+/// Returns a setting for each variable: a value, or with probability `open` the word `any`.
 fn values(rng: &mut StdRng, places: &[LoaderVariable], open: f64) -> Vec<String> {
     let mut value = |place: &LoaderVariable| {
         let max: u64 = match place.kind {
@@ -121,7 +122,7 @@ fn count(result: &Value) -> Result<u64, (Class, String)> {
     bound.ok_or_else(|| (Class::NoBound, result["error"].to_string()))
 }
 
-/// Returns the maximum number of instructions over random packets.
+/// Returns the largest number of instructions that random packets execute.
 fn max_count(
     kernel: &Kernel,
     object: &Object,
@@ -142,7 +143,7 @@ fn max_count(
     Ok(max)
 }
 
-/// Formats the content of read-only sections for `--maps`.
+/// Formats the content of read-only sections as the option `--maps` expects it.
 fn sections(object: &Object) -> String {
     let mut text = String::new();
     for map in object.maps.iter().filter(|map| map.read_only) {

@@ -1,4 +1,4 @@
-//! Tests of loading: relocations, types, tail calls, contexts, rejections.
+//! Tests of loading programs: relocations, types, tail calls, contexts and rejections.
 
 use crate::support;
 

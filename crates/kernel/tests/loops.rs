@@ -1,7 +1,7 @@
-//! Tests of bounds for loops. Random programs in C count up and down to constants and to bytes of
-//! the packet, with all types and comparisons. Loops are nested, have early exits, and keep
-//! counters on the stack or in callbacks. No packet executes more instructions than the bound. For
-//! each exact bound, some packet reaches it.
+//! Tests bounds for loops. Random C programs count up and down to constants and to bytes of the
+//! packet, with all types and comparisons. Loops are nested, exit early, and keep counters on the
+//! stack or in callbacks. No packet may execute more instructions than the bound. If a bound is
+//! exact, some packet must reach it.
 
 use crate::support;
 
@@ -20,11 +20,12 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless `SLOWPATH_LOOP_PROGRAMS` sets it.
+/// Number of programs, unless the variable `SLOWPATH_LOOP_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 12;
-/// Packets for each program.
+/// Number of packets for each program.
 const PACKETS: usize = 24;
-/// Seconds for the analysis of a program. The bound found by then is valid, too.
+/// Time limit in seconds for the analysis of a program. The bound that is found by then is valid,
+/// too.
 const DEADLINE: f64 = 2.0;
 
 const HEAD: &str = r#"
@@ -42,13 +43,13 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1, buffer[4] = { 0 };
 "#;
 
-/// Maximum number of iterations of a loop at each depth.
+/// Maximum number of iterations of a loop at each depth of nesting.
 const ROUNDS: [u32; 3] = [20, 5, 3];
 
-/// A generator of one program.
+/// Generates the text of one program.
 struct Writer<'a> {
     rng: &'a mut StdRng,
-    /// Text of callbacks and other functions.
+    /// Text of the callbacks and other functions.
     functions: String,
     names: u32,
 }
@@ -71,7 +72,7 @@ impl Writer<'_> {
         format!("WORK({});", self.below(5))
     }
 
-    /// Returns an expression for a number of iterations, constant or read from the packet.
+    /// Returns an expression for a number of iterations, which is constant or read from the packet.
     fn rounds(&mut self, max: u32, packet: bool) -> String {
         let at = self.below(16);
         let mask = [1, 3, 7, 15].into_iter().rfind(|&mask| mask <= max).unwrap_or(1);
@@ -87,7 +88,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns a condition on the packet and a counter.
+    /// Returns a condition that compares bytes of the packet with a counter.
     fn condition(&mut self, counter: &str, packet: bool) -> String {
         let (at, value) = (self.below(16), self.below(8));
         match self.below(if packet { 5 } else { 1 }) {
@@ -99,7 +100,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the statements of one iteration.
+    /// Returns the statements of one iteration of a loop.
     fn body(&mut self, counter: &str, depth: usize, packet: bool) -> String {
         let mut text = self.work();
         for _ in 0..self.below(3) {
@@ -124,7 +125,7 @@ impl Writer<'_> {
         text
     }
 
-    /// Returns a loop that terminates.
+    /// Returns the text of a loop that ends.
     fn a_loop(&mut self, depth: usize, packet: bool) -> String {
         let max = ROUNDS[depth];
         let number = self.name();
@@ -175,7 +176,8 @@ impl Writer<'_> {
         format!("{{ u32 {n} = {rounds}; {head} {{ {barrier} {body} }} }}")
     }
 
-    /// Returns a call of a function with a loop, or of a helper that calls back.
+    /// Returns a call of a function that contains a loop, or of a helper that calls a function
+    /// back.
     fn called(&mut self) -> String {
         let number = self.name();
         if self.rng.random() {
@@ -293,8 +295,9 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     tally.assert_no_faults("programs with loops");
 }
 
-/// Loops whose counter is compared for equality with a limit that does not grow in steps of one, or
-/// that can wrap around: statements, and the number of iterations.
+/// Loops whose end is difficult to find. The counter is compared for equality with a limit that
+/// does not grow in steps of one, or it can wrap around. Each item has the statements and the
+/// number of iterations.
 const ENDS: [(&str, u64); 3] = [
     ("u64 n = (p[3] & 15) ^ 7; LOOP for (u64 i = 0; i <= n; i++) { WORK(0); }", 16),
     (
@@ -324,7 +327,7 @@ fn counters_that_equal_their_end_have_a_limit() {
     assert_eq!(tally.exact, ENDS.len(), "{:?}", tally.faults);
 }
 
-/// A run executes no more instructions than the verifier follows, whatever ends its loops.
+/// No run executes more instructions than the verifier follows, whatever condition ends its loops.
 #[test]
 fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
@@ -348,8 +351,8 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     assert!(stopped.contains("no limit but the verifier's is known for the loop"), "{stopped}");
 }
 
-/// The verifier does not follow each iteration of a loop around an iterator, which can have up to
-/// 2^23.
+/// The verifier does not follow each iteration of a loop around an iterator. Such a loop can have
+/// up to 2^23 iterations.
 #[test]
 fn a_loop_around_an_iterator_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -379,7 +382,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
 
-/// The verifier does not follow each call of a callback: a map whose size the loader sets can have
+/// The verifier does not follow each call of a callback. A map whose size the loader sets can have
 /// any number of elements.
 #[test]
 fn a_walk_has_no_limit_of_the_verifier() {
@@ -403,7 +406,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(max.is_none_or(|max| max > u64::from(u32::MAX)), "{result}");
 }
 
-/// The error contains the verifier's reason, however long its log is.
+/// The error contains the verifier's reason, no matter how long its log is.
 #[test]
 fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };

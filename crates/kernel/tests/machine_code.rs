@@ -1,10 +1,10 @@
-//! Tests of machine code by instruction.
+//! Tests that machine code is assigned to the right instructions.
 
 use crate::support;
 
 use support::{examples, features, kernel, object};
 
-/// Every byte belongs to exactly one instruction.
+/// Every byte of machine code belongs to exactly one instruction.
 #[test]
 fn all_code_is_of_an_instruction() {
     let Some(kernel) = kernel() else { return };
@@ -34,7 +34,7 @@ fn all_code_is_of_an_instruction() {
     }
 }
 
-/// The same instruction has the same machine code everywhere.
+/// If an instruction occurs several times, its machine code is the same everywhere.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn code_is_that_of_the_instruction() {

@@ -1,7 +1,7 @@
-//! Tests that results of map calls are consistent with earlier calls, with the programs of
-//! `crates/slowpath/tests/objects/consistent.bpf.c` in the running kernel. If slowpath finds a slow
-//! path, the program takes it with the maps of the witness. If slowpath rules a slow path out, no
-//! map content leads to it.
+//! Tests that results of map calls are consistent with earlier calls. The programs of
+//! `crates/slowpath/tests/objects/consistent.bpf.c` run in the running kernel. If slowpath finds a
+//! slow path, the program must take it with the maps of the witness. If slowpath rules a slow path
+//! out, no map content may lead to it.
 
 use crate::support;
 
@@ -18,12 +18,12 @@ use slowpath_oracle::{Oracle, random_cases};
 use support::{DROP, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
-/// Minimum number of memory accesses on a slow path.
+/// Minimum number of memory accesses on a path that counts as slow.
 const SLOW: u64 = 120;
-/// Random map contents for each program whose slow path is infeasible.
+/// Number of random map contents for each program whose slow path was ruled out.
 const CONTENTS: u64 = 20;
-/// Maximum number of loads of a program until its maps have the order of elements that a witness
-/// needs: every map has its own random seed.
+/// Maximum number of times that a program is loaded until its maps have the order of elements that
+/// a witness needs. The order varies because every map has its own random seed.
 const LOADS: usize = 200;
 
 fn file() -> std::path::PathBuf {
@@ -55,7 +55,7 @@ fn analyse(program: usize) -> Value {
     }
 }
 
-/// Returns true if a witness's content leads to the slow path in some order of elements.
+/// Returns true if the content of a witness leads to the slow path for some order of elements.
 fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     let object = object(&file());
     (0..LOADS).any(|_| {
@@ -65,7 +65,7 @@ fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     })
 }
 
-/// Fills all maps with keys that the programs look up, and some others.
+/// Fills all maps with the keys that the programs look up, and with some other keys.
 fn fill(loaded: &LoadedProgram, maps: usize, rng: &mut StdRng) {
     for number in 0..maps {
         let Some(map) = loaded.map_by_number(number) else { continue };

@@ -1,4 +1,4 @@
-//! Tests of calls whose callback or program array differs between paths, in the kernel and in the
+//! Tests calls whose callback or program array differs between paths, in the kernel and in the
 //! concrete interpreter. Compilers create such calls when they merge the calls of two branches
 //! (tail merging).
 
@@ -11,10 +11,10 @@ use support::pin::pin;
 use support::words::Words;
 use support::{kernel, object, path};
 
-/// Packets for each program.
+/// Number of packets for each program.
 const PACKETS: usize = 300;
 
-/// Returns a packet of eight words, half of which are small.
+/// Returns a random packet of eight words, half of which are small.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| match rng.random_bool(0.5) {
         true => rng.random(),

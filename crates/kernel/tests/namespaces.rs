@@ -1,4 +1,5 @@
-//! Tests of private network namespaces: their content, their isolation and their removal.
+//! Tests private network namespaces: what they contain, that they are isolated, and that they are
+//! removed.
 
 use crate::support;
 
@@ -14,12 +15,13 @@ use slowpath_kernel::{Device, Kernel, LinkError, Mode, Namespace, NamespaceError
 use slowpath_oracle::Oracle;
 use support::kernel;
 
-/// Timeout for the kernel's cleanup.
+/// Longest time to wait until the kernel has cleaned up.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Environment variable that marks a process of this test as the one to be killed.
+/// Name of the environment variable that is set in the process which a test kills.
 const TO_BE_KILLED: &str = "SLOWPATH_TEST_HOLDS_A_NAMESPACE";
 
-/// Creates a namespace; `None` if the kernel does not allow it, and the test is skipped.
+/// Creates a namespace. Returns `None` if the kernel does not allow it, so that the test is
+/// skipped.
 fn namespace() -> Option<(Kernel, Namespace)> {
     let kernel = kernel()?;
     match Namespace::new() {
@@ -32,7 +34,7 @@ fn namespace() -> Option<(Kernel, Namespace)> {
     }
 }
 
-/// Returns device and inode of a namespace's file.
+/// Returns the device and inode of the file that represents a namespace.
 fn identity(path: &str) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
@@ -49,7 +51,7 @@ fn devices() -> Vec<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Returns true if any process is in the namespace or holds it open.
+/// Returns true if any process is in the namespace, or has an open file of it.
 fn is_held(namespace: (u64, u64)) -> bool {
     let below = |folder: String| {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path().display().to_string())
@@ -196,7 +198,8 @@ fn namespaces_of_killed_processes_are_removed() {
     Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
 }
 
-/// Holds a namespace with attached programs until killed, and prints their identities.
+/// Holds a namespace with attached programs until the process is killed, and prints their
+/// identities.
 fn hold(kernel: &Kernel) -> ! {
     let live = Live::new(kernel).expect("is made");
     let (device, number) = inside(live.namespace());

@@ -1,5 +1,5 @@
-//! Tests of objects that slowpath writes: the running kernel loads them like the compiler's
-//! objects, with the same results. libbpf parses and loads them, too.
+//! Tests objects that slowpath writes. The running kernel must load them like the compiler's
+//! objects, and they must have the same results. libbpf must parse and load them, too.
 
 use crate::support;
 
@@ -11,10 +11,10 @@ use slowpath_kernel::{Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, packets, path};
 
-/// Folder of pinned programs and maps.
+/// Folder in which programs and maps are pinned.
 const PINS: &str = "/sys/fs/bpf";
 
-/// Returns all objects in the source tree that were compiled for the kernel.
+/// Returns all objects in the source tree that were compiled for the Linux kernel.
 fn objects() -> Vec<PathBuf> {
     let folders = [
         "../../examples",
@@ -31,7 +31,7 @@ fn objects() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the programs that the running kernel loads, and removes other programs from the slots of
+/// Returns the programs that the running kernel loads. Removes all other programs from the slots of
 /// program arrays.
 fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, LoadedProgram)> {
     let numbers = 0..object.programs.len();
@@ -60,7 +60,7 @@ fn written(object: &Object, programs: &[(BpfProgram, LoadedProgram)]) -> Vec<u8>
     object.write(&programs).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the content of all readable maps, by name.
+/// Returns the content of all maps that can be read, by name.
 fn contents(loaded: &LoadedProgram, object: &Object) -> Vec<(String, Vec<Vec<Vec<u8>>>)> {
     let maps = object.maps.iter().filter_map(|def| loaded.map(&def.name));
     let content = maps.filter_map(|map| {
@@ -123,8 +123,8 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
     Oracle::Kernel.compared(loads, "programs that were written");
 }
 
-/// Returns true if a program calls helpers whose result differs each time: the time, a CPU, a
-/// random number, a table of the kernel that both programs change.
+/// Returns true if a program calls helpers whose result differs from call to call. Examples are the
+/// time, the CPU, a random number, or a table of the kernel that both programs change.
 fn asks_for_chance(program: &BpfProgram) -> bool {
     use slowpath_bpf::insn::{Call, Insn};
     let changing = [5, 7, 8, 125, 160];
@@ -132,8 +132,8 @@ fn asks_for_chance(program: &BpfProgram) -> bool {
     !program.kfuncs.is_empty() || program.insns.iter().any(is)
 }
 
-/// Returns bpftool, which loads objects with libbpf. If it is missing, reports the reason for
-/// skipping the test.
+/// Returns the command bpftool, which loads objects with libbpf. If it is missing, reports the
+/// reason for skipping the test.
 fn bpftool() -> Option<Command> {
     let names = ["bpftool", "/usr/sbin/bpftool", "/sbin/bpftool"];
     let works = |name: &&str| {
@@ -149,7 +149,7 @@ fn bpftool() -> Option<Command> {
     found
 }
 
-/// Loads all programs of an object with libbpf; fails with its messages.
+/// Loads all programs of an object with libbpf. Returns libbpf's messages if this fails.
 fn load_all(bytes: &[u8]) -> Result<(), String> {
     let own = format!("slowpath-written-{}", std::process::id());
     let (file, pins) = (std::env::temp_dir().join(&own), Path::new(PINS).join(&own));

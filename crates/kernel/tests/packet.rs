@@ -1,5 +1,5 @@
-//! Tests of sequences of calls that move the ends of a packet and copy its bytes, in the kernel and
-//! in the concrete interpreter. Bytes can leave the packet and return to it.
+//! Tests sequences of calls that move the ends of a packet and copy its bytes, in the kernel and in
+//! the concrete interpreter. Bytes can leave the packet and return to it.
 
 use crate::support;
 
@@ -12,12 +12,12 @@ use support::pin::pin;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
-/// Sequences for each program.
+/// Number of sequences for each program.
 const SEQUENCES: usize = 1000;
-/// Number of sequences after which maps are reset.
+/// Number of sequences after which the maps are reset.
 const EPOCH: usize = 250;
 
-/// Returns a packet whose words each select a helper and a distance, followed by random data.
+/// Returns a random packet. Each of its first words selects a helper and a distance.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     /// Distances around the limits of headroom (216 bytes), metadata (252) and the shortest packet
     /// (14), and around the tailroom of packets of 64 bytes (3456).

@@ -1,5 +1,5 @@
-//! Tests of random packets in the kernel and in the concrete interpreter with the lifted program:
-//! same action, same packet and same maps, for empty and for filled maps.
+//! Tests that random packets have the same action, packet and maps in the kernel and in the
+//! concrete interpreter with the lifted program. The maps are empty or filled.
 
 use crate::support;
 
@@ -16,9 +16,9 @@ use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{hex, kernel, object, packets, path};
 
-/// Number of packets.
+/// Number of random packets in total.
 const PACKETS: usize = 105_000;
-/// Number of packets after which a program is reloaded, because its maps would become full.
+/// Number of packets after which a program is loaded again, because its maps would become full.
 const EPOCH: usize = 700;
 
 fn examples() -> Vec<PathBuf> {
@@ -29,8 +29,8 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// Compares runs of packets through the XDP programs of an object. Returns the number of packets,
-/// or the first fault.
+/// Checks that packets have the same results in the kernel and in the interpreter, for each XDP
+/// program of an object. Returns the number of packets, or the first fault.
 fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, String> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let object = object(file);

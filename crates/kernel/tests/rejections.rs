@@ -1,5 +1,5 @@
-//! Tests of broken input: it leads to an error of one line that names section and instruction. The
-//! kernel rejects each of these programs, too.
+//! Tests that broken input leads to an error of one line that names section and instruction. The
+//! kernel must reject each of these programs, too.
 
 use crate::support;
 
@@ -17,7 +17,7 @@ use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_oracle::Oracle;
 use support::{assemble, isa, kernel, path};
 
-/// Parses, links and lifts the first program.
+/// Parses, links and lifts the first program of an object file.
 fn lifted(file: &[u8]) -> Result<(), String> {
     let object = Object::parse(file).map_err(|e| e.to_string())?;
     let linked = object.link(0, None).map_err(|e| e.to_string())?;
@@ -36,7 +36,8 @@ fn ok() -> [Insn; 2] {
     [isa::mov(0, 2), Insn::Exit]
 }
 
-/// Returns programs that are rejected, with the instruction and a part of the reason in the error.
+/// Returns programs that are rejected. Each has the instruction and a part of the reason that the
+/// error must contain.
 fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
     let [pass, exit] = ok();
     let (r10, imm) = (Register::FRAME, Source::Imm);
@@ -218,8 +219,8 @@ fn damaged_files_are_refused() {
     assert_eq!(fault.lines().count(), 1, "{fault}");
 }
 
-/// Returns an object whose program looks up a key in a map of type `kind`, through a relocation of
-/// type `relocation`.
+/// Returns an object with a program that looks up a key in a map. `kind` is the type of the map,
+/// and `relocation` the type of the relocation that refers to it.
 fn with_map(kind: u32, relocation: u32, defined: bool) -> Vec<u8> {
     let mut file = Writer::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let maps = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);

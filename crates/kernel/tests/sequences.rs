@@ -1,10 +1,10 @@
-//! Tests of random programs that call several helpers one after the other, on the same maps and
-//! packet.
+//! Tests random programs that call several helpers one after the other, on the same maps and the
+//! same packet.
 //!
-//! For each program, the kernel and the lifted program have the same results for the same packets.
-//! No packet executes more instructions than the bound. Every witness executes in the kernel
-//! exactly the stated number of instructions, unless it depends on something that neither packet
-//! nor maps determine.
+//! For each program, the kernel and the lifted program must have the same results for the same
+//! packets. No packet may execute more instructions than the bound. For every witness, the kernel
+//! must execute exactly the number of instructions that it states. This does not hold if the path
+//! depends on something other than packet and maps.
 
 use crate::support;
 
@@ -17,16 +17,16 @@ use support::pin::on_every_cpu;
 use support::sequences::{check, features};
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless `SLOWPATH_SEQUENCES` sets it.
+/// Number of programs, unless the variable `SLOWPATH_SEQUENCES` sets another one.
 const PROGRAMS: u64 = 150;
-/// One out of this many programs gets a bound.
+/// A bound is computed for one out of this many programs.
 const BOUND_EVERY: u64 = 2;
-/// Limits of shrinking, in steps and in time. A step can be slow: if no choice has the kernel's
-/// results, the interpreter tries all of them.
+/// Limits for shrinking a program, as a number of steps and a time. A step can be slow: if no
+/// choice of open values has the kernel's results, the interpreter tries all of them.
 const SHRINKING_STEPS: usize = 150;
 const SHRINKING_TIME: Duration = Duration::from_secs(20);
 
-/// Shrinks a program, and returns the smallest one with the same class of fault, and its fault.
+/// Shrinks a program. Returns the smallest one found with the same class of fault, and its fault.
 fn shrink(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
     let mut tree = sequences.tree_from_seed(seed);
     let fault = |sequence: &Sequence| {

@@ -1,4 +1,4 @@
-//! Tests of the effects of timed runs. None checks a duration.
+//! Tests of what timed runs do to packets and maps. No test checks a duration.
 
 use crate::support;
 
@@ -29,7 +29,7 @@ fn empty(kernel: &Kernel, fragments: bool) -> LoadedProgram {
 }
 
 /// Loads a program that calls each helper with the context and a number. It returns `XDP_PASS` if
-/// all succeed, else `XDP_DROP`.
+/// all calls succeed, and `XDP_DROP` if not.
 fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> LoadedProgram {
     let mut insns = vec![set(Register::R6, Source::Reg(Register::R1))];
     for &(helper, by) in calls {
@@ -54,8 +54,8 @@ fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> LoadedProgram {
     load(kernel, &insns, false)
 }
 
-/// Loads a program that returns the two low bits of a byte of the packet, and adds `more` to that
-/// byte.
+/// Loads a program that returns the lowest two bits of a byte of the packet, and adds `more` to
+/// this byte.
 fn reading(kernel: &Kernel, at: i16, more: i32) -> LoadedProgram {
     let byte = |insn: fn(Register, Register, i16) -> Insn| insn(Register::R4, Register::R2, at);
     let insns = [

@@ -1,5 +1,5 @@
-//! Tests of updates and deletions in longest-prefix-match tries, in the kernel and in the concrete
-//! interpreter. The interpreter's choices must include the kernel's result.
+//! Tests updates and deletions in longest-prefix-match tries, in the kernel and in the concrete
+//! interpreter. The kernel's result must be among those that the interpreter allows.
 
 use crate::support;
 
@@ -14,10 +14,10 @@ use support::pin::pin;
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, path};
 
-/// Packets for each program.
+/// Number of packets for each program.
 const PACKETS: usize = 250;
 
-/// Returns a packet of eight words, most of which are small.
+/// Returns a random packet of eight words, most of which are small.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| match rng.random_bool(0.1) {
         true => rng.random(),
@@ -26,14 +26,14 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
 }
 
-/// Returns a key like those in packets.
+/// Returns a random key like those in the packets.
 fn key(rng: &mut StdRng) -> Vec<u8> {
     let length = rng.random_range(0..32u32);
     let address = [rng.random_range(0..4u8), rng.random_range(0..4u8)];
     [&length.to_le_bytes()[..], &address, &[0; 6]].concat()
 }
 
-/// Runs each packet on a trie of its own. Returns the set of results that the kernel gave.
+/// Runs each packet on a new trie. Returns all different results that the kernel gave.
 fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
     let object = object(&path(file));
     let lifted = ReplayPair::lifted(kernel, &object, number)?;

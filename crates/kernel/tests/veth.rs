@@ -1,7 +1,7 @@
-//! Tests of bounds for devices. Random programs with questions about the packet's layout run on
-//! virtual Ethernet, in the driver and in generic mode, after sending processes and after
-//! redirects. No run executes more instructions than the bound for any device, or than the bound
-//! for the device used.
+//! Tests bounds for devices. Random programs that depend on the packet's layout run on virtual
+//! Ethernet, in the driver and in generic code. Their packets come from sending processes and from
+//! redirects. No run may execute more instructions than the bound for any device, or than the bound
+//! for the device that is used.
 
 use crate::support;
 
@@ -20,13 +20,14 @@ use support::bounds::analyse_with;
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
-/// Number of programs, unless `SLOWPATH_VETH_PROGRAMS` sets it.
+/// Number of programs, unless the variable `SLOWPATH_VETH_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 12;
-/// Frames for each program, mode and route.
+/// Number of frames for each program, mode and route.
 const FRAMES: usize = 6;
-/// Lengths of frames that are chosen often; others are random.
+/// Lengths of frames that are chosen often. All other lengths are random.
 const LENGTHS: [usize; 9] = [14, 15, 59, 60, 61, 64, 341, 1001, 1514];
-/// Number of polls of the counter before a frame counts as lost, a tenth of a millisecond apart.
+/// Number of times that the counter is read before a frame counts as lost, at intervals of a tenth
+/// of a millisecond.
 const LOOKS: u32 = 300;
 
 const HEAD: &str = r#"
@@ -41,8 +42,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A sender program: moves the start of a frame and of its metadata as a map states, and redirects
-/// it.
+/// A program that sends frames. It moves the start of a frame and of its metadata as a map states,
+/// and redirects the frame.
 const REDIRECT: &str = r#"
 typedef unsigned int u32;
 #define SEC(name) __attribute__((section(name), used))
@@ -65,7 +66,7 @@ SEC("xdp") int sender(void *ctx)
 }
 "#;
 
-/// Returns a program whose amount of work depends on the layout of the packet.
+/// Returns the text of a program whose amount of work depends on the layout of the packet.
 fn program(rng: &mut StdRng) -> String {
     let mut text = format!("{PRELUDE}{HEAD}");
     for _ in 0..rng.random_range(2..7) {
@@ -90,7 +91,7 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn 1;\n}\n"
 }
 
-/// Devices that lead to the one that programs are attached to.
+/// Devices that send frames to the device to which programs are attached.
 struct Devices {
     namespace: Namespace,
     near: slowpath_kernel::Device,
@@ -127,7 +128,7 @@ impl Devices {
         }
     }
 
-    /// Sets the offsets by which the sender moves the start of the frame and of its metadata.
+    /// Sets by how many bytes the sender moves the start of the frame and of its metadata.
     fn set_offsets(&self, head: i32, meta: i32) {
         let mut offsets = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
         offsets.extend(self.far.to_ne_bytes());
@@ -136,7 +137,8 @@ impl Devices {
     }
 }
 
-/// Returns the number of instructions executed for a frame; `None` if it does not arrive.
+/// Returns the number of instructions that are executed for a frame. Returns `None` if it does not
+/// arrive.
 fn executed(counted: &CountingProgram, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
     let count = |loaded: &slowpath_kernel::LoadedProgram| {
         let bytes = loaded.map("slowpath.count")?.lookup(&0u32.to_ne_bytes()).ok()??;
@@ -170,14 +172,14 @@ fn bound(data: &[u8], receive: Option<&str>) -> u64 {
 struct Totals {
     arrived: usize,
     lost: usize,
-    /// Number of bounds for the device that some frame reaches.
+    /// Number of bounds for the device that were reached by some frame.
     reached: usize,
-    /// Number of bounds for packets in a page of their own that some frame exceeds.
+    /// Number of bounds for packets in a page of their own that were exceeded by some frame.
     beyond: usize,
 }
 
-/// Runs frames through a program on a device. The bounds are those for any device, for this device,
-/// and for packets in a page of their own.
+/// Runs frames through a program on a device. Compares them with three bounds: for any device, for
+/// this device, and for packets in a page of their own.
 fn check(
     (kernel, devices): (&Kernel, &Devices),
     (text, object): (&str, &Object),

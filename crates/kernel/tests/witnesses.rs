@@ -1,6 +1,6 @@
-//! Tests of the witnesses of every example in the running kernel, with their map content installed.
-//! The packet has the same results as in the lifted program and takes the witness's path, and the
-//! kernel counts the same number of instructions.
+//! Tests the witnesses of every example in the running kernel, with their map content installed.
+//! The packet must have the same results as in the lifted program, and must take the path of the
+//! witness. The kernel must count the same number of instructions.
 
 use crate::support;
 
@@ -17,10 +17,10 @@ use support::replay_pair::ReplayPair;
 
 use support::{examples, kernel, object};
 
-/// Number of slowest paths of each program.
+/// Number of slowest paths that are checked for each program.
 const PATHS: u64 = 12;
 
-/// Analyses a program, and returns the result as JSON.
+/// Analyses a program of an object file. Returns the result as JSON.
 fn analyse(file: &Path, program: usize) -> Value {
     let name = file.display().to_string();
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -49,19 +49,19 @@ fn analyse(file: &Path, program: usize) -> Value {
     }
 }
 
-/// Results of the comparisons.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Tally {
     replayed: usize,
-    /// Witnesses for which the kernel counted the expected number of instructions.
+    /// Number of witnesses for which the kernel counted the expected number of instructions.
     counted: usize,
-    /// Witnesses whose path depends on values that packet and maps do not determine.
+    /// Number of witnesses whose path depends on something other than packet and maps.
     open: usize,
     faults: Vec<String>,
 }
 
-/// Counts the instructions that the kernel executes for a witness. Results that a test run cannot
-/// reproduce are substituted in the program.
+/// Counts the instructions that the kernel executes for a witness. Calls whose results a test run
+/// cannot reproduce are replaced in the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
     let counted = kernel
         .load_counted_with_answers(object, program, &answers(witness))

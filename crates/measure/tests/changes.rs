@@ -1,5 +1,5 @@
-//! Paths that change lasting state: each repetition takes the path of the first run, and the path
-//! is repeated, restored, drained or refused as expected.
+//! Tests paths that change the packet or maps. Each repetition must take the path of the first run.
+//! The path must be repeated, restored, drained or refused as expected.
 
 use crate::support;
 
@@ -30,7 +30,8 @@ impl Changes {
         prepare(&self.timing_thread, &self.kernel, program, witness(&[0; 60], maps, unknowns))
     }
 
-    /// Returns arrangement, draining and action of a path, after checking the action of timed runs.
+    /// Checks the return value of timed runs. Returns the arrangement of a path, whether its ring
+    /// buffers are drained, and the return value.
     fn outcome(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
         let case = self.prepare(name, &maps, &unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);
@@ -50,7 +51,7 @@ fn expected(arrangement: &str, drained: bool, action: u32) -> (String, bool, u32
     (arrangement.to_owned(), drained, action)
 }
 
-/// Returns the unknowns of a witness whose only unknown is this result of a call.
+/// Returns the field `unknowns` of a witness whose only unknown is this result of a call.
 fn unknown(call: &str, result: &str, value: u64, meaning: &str) -> Value {
     json!([{
         "instruction": 0, "call": call, "result": result, "value": value, "meaning": meaning,

@@ -1,5 +1,5 @@
-//! Paths of packets after the first one, which find its changes in the maps: the counts of the
-//! kernel equal those of the interpreter. Times are not tested.
+//! Tests the paths of packets after the first one, which find the changes that it made to the maps.
+//! The kernel must count as many instructions as the interpreter. Times are not tested.
 
 use crate::support;
 
@@ -31,7 +31,7 @@ fn prepare(
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the kernel's instruction counts and results of successive fresh packets.
+/// Runs successive new packets. Returns the kernel's instruction count and return value for each.
 fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> Vec<(u64, u32)> {
     let counted = kernel.load_counted(object, 0).expect("loads");
     let _installed = witness::install(counted.loaded(), &witness_of(packet)).expect("installs");
@@ -43,7 +43,8 @@ fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> V
     (0..packets).map(run).collect()
 }
 
-/// Passes packets and counts them while the counter is below a limit; then drops them.
+/// Builds a program that counts packets and passes them while the count is below a limit. Then it
+/// drops them.
 fn limiter(limit: i32) -> Arc<Object> {
     counter(&[
         insn(0x35, 1, 0, 4, limit),
@@ -56,7 +57,7 @@ fn limiter(limit: i32) -> Arc<Object> {
     ])
 }
 
-/// Passes every other packet, and drops the ones in between.
+/// Builds a program that passes every second packet and drops the others.
 fn toggle() -> Arc<Object> {
     counter(&[
         insn(0xa7, 1, 0, 0, 1),
@@ -69,7 +70,8 @@ fn toggle() -> Arc<Object> {
     ])
 }
 
-/// Passes the first packet unchanged. Changes further ones, and passes those not changed before.
+/// Builds a program that passes the first packet unchanged. It changes all further packets, and
+/// passes those that were not changed before.
 fn change_later_packets() -> Arc<Object> {
     counter(&[
         insn(0x55, 1, 0, 4, 0),
@@ -86,8 +88,8 @@ fn change_later_packets() -> Arc<Object> {
     ])
 }
 
-/// Drops packets with the same number as the one before, and renumbers others. A packet that is not
-/// restored would therefore pass again.
+/// Builds a program that drops a packet if it has the same number as the previous one. It gives
+/// other packets a new number, so a packet that is not restored would pass again.
 fn renumber() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -102,7 +104,8 @@ fn renumber() -> Arc<Object> {
     ])
 }
 
-/// Changes packets, and passes those that were not changed before; the counter is not changed.
+/// Builds a program that changes packets, and passes those that were not changed before. It does
+/// not change the counter.
 fn change_packet() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -114,7 +117,7 @@ fn change_packet() -> Arc<Object> {
     ])
 }
 
-/// Checks that further packets take one common path in the kernel, in the interpreter and in each
+/// Checks that all further packets take the same path in the kernel, in the interpreter and in each
 /// repetition.
 fn steady(
     (timing_thread, kernel): (&TimingThread, &Arc<Kernel>),

@@ -1,5 +1,5 @@
-//! Paths on live packets: all packets are accounted for, and unsuitable paths are refused. Times
-//! are not tested.
+//! Tests paths on live packets. All packets must be accounted for, and unsuitable paths must be
+//! refused. Times are not tested.
 
 use crate::support;
 
@@ -17,14 +17,14 @@ use support::{REDIRECT, changes, features, program_number, witness};
 
 const FRAMES: u32 = 5000;
 
-/// Returns the timing thread and the kernel; without them, the test is skipped.
+/// Returns the timing thread and the kernel. If one of them is not available, the test is skipped.
 fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let (timing_thread, kernel) = support::timing_thread()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((timing_thread, kernel))
 }
 
-/// Prepares the path of a packet of zeros with these maps.
+/// Prepares the path that a packet of zeros takes with this map content.
 fn prepare(
     timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,

@@ -1,4 +1,4 @@
-//! Tests of timed paths, in a single program that is linked once.
+//! Tests of timing paths. They are in a single program, so that it is linked only once.
 
 mod support;
 

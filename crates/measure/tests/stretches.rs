@@ -1,4 +1,4 @@
-//! Paths end where they are cut, confirmed by the kernel's counts; stretches add up to the path.
+//! Tests that the kernel ends a path where it is cut, and that the stretches add up to the path.
 
 use crate::support;
 
@@ -19,15 +19,15 @@ fn packet() -> Vec<u8> {
     support::packet(17, [12345, 53], 124)
 }
 
-/// Returns the slots of the executed instructions, from the interpreter, which agrees with the
-/// kernel.
+/// Returns the slots of the instructions that the interpreter executes. The kernel executes the
+/// same instructions.
 fn trace(kernel: &Kernel, object: &Object, number: usize) -> Vec<usize> {
     let mut replay = Replay::new(kernel, object, number).expect("loads");
     let step = replay.run(&packet(), &Context::default()).unwrap_or_else(|e| panic!("{e}"));
     step.run.costs.iter().map(|cost| cost.insn.index()).collect()
 }
 
-/// Counts the instructions of a program that can end at these places, and ends at one of them.
+/// Counts the instructions of a program that can end at these places, and that ends at one of them.
 fn counted(
     kernel: &Kernel,
     (object, number): (&Object, usize),
@@ -41,7 +41,8 @@ fn counted(
     Ok((tally.instructions, run.return_value))
 }
 
-/// Returns the places that the path passes once, each after the number of instructions before it.
+/// Returns the places that the path passes exactly once, each with the number of instructions
+/// before it.
 fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
     let places = exit_points(program);
     let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;

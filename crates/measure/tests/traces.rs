@@ -1,5 +1,5 @@
-//! Traces with initial map content: kernel and interpreter agree on packets that find it, and
-//! errors name content that cannot be installed.
+//! Tests traces with initial map content. Kernel and interpreter must agree on packets that find
+//! this content. Errors must name content that cannot be installed.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ use slowpath_measure::{MeasureError, Trace, TraceReport};
 use slowpath_oracle::Oracle;
 use support::{DROP, PASS, REDIRECT, kernel, object, program_number};
 
-/// Writes packets to a new capture file; its name is unique, because tests run in parallel.
+/// Writes packets to a new capture file. Its name is unique, because tests run in parallel.
 fn capture(packets: &[Vec<u8>]) -> PathBuf {
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{}.pcap", FILES.fetch_add(1, Ordering::Relaxed));
@@ -32,7 +32,7 @@ fn capture(packets: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Runs packets through the program with a name, with initial map content.
+/// Runs packets through the program with this name. Its maps have initial content.
 fn run(
     kernel: &Arc<Kernel>,
     (object, program): (&Arc<Object>, &str),
@@ -55,7 +55,7 @@ fn packet(port: u16) -> Vec<u8> {
     support::packet(6, [port, 443], 64)
 }
 
-/// Returns the key of this packet's flow in the firewall's rules.
+/// Returns the key that a packet's flow has in the rules of the firewall.
 fn flow(port: u16) -> String {
     let mapped = "00000000000000000000ffff";
     format!("{mapped}0a000001{mapped}0a000002{port:04x}01bb06000000")
@@ -90,8 +90,8 @@ fn packets_find_the_initial_map_content() {
     Oracle::Kernel.compared(2 * packets.len(), "packets of a trace");
 }
 
-/// Runs a trace of packets of zeros through a program of a test object, with map content in the
-/// format of `--maps`.
+/// Runs a trace of packets of zeros through a program of a test object. `maps` is the initial map
+/// content in the format of the option `--maps`.
 fn run_features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
     let object = support::features();
     let file = capture(&vec![vec![0; 64]; 3]);

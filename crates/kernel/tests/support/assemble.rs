@@ -1,4 +1,4 @@
-//! Creation of objects from lists of instructions.
+//! Makes objects from lists of instructions.
 
 use object::write::{Object, Symbol, SymbolSection};
 use object::{
@@ -6,14 +6,14 @@ use object::{
 };
 use slowpath_bpf::insn::{Insn, encode};
 
-/// Returns the file of an object. Its program `test`, in section `xdp`, consists of these
-/// functions; the first one is the entry.
+/// Returns the file of an object. It contains the program `test` in section `xdp`, which consists
+/// of these functions. The first function is the entry.
 pub fn file(functions: &[&[Insn]]) -> Vec<u8> {
     let code: Vec<Vec<u8>> = functions.iter().map(|insns| encode(insns)).collect();
     file_of_code(&code)
 }
 
-/// As [`file`], but from encoded instructions.
+/// Like [`file`], but takes encoded instructions.
 pub fn file_of_code(functions: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let section = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
@@ -36,7 +36,7 @@ pub fn file_of_code(functions: &[Vec<u8>]) -> Vec<u8> {
     file.write().unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the parsed object of these functions.
+/// Returns an object with a program that consists of these functions.
 pub fn object(functions: &[&[Insn]]) -> slowpath_bpf::Object {
     let bytes = file(functions);
     slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}"))

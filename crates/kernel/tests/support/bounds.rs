@@ -1,5 +1,5 @@
-//! Comparison of bounds with the kernel: no packet exceeds the bound, and every witness executes
-//! exactly the stated number of instructions.
+//! Compares bounds with the kernel. No packet may exceed the bound, and for every witness the
+//! kernel must execute exactly the number of instructions that it states.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,19 @@ use slowpath_kernel::witness::{bytes, context, install, open_dependencies};
 
 use super::tally::{Class, Tally};
 
-/// Number of witnesses for each program.
+/// Number of witnesses that are checked for each program.
 const PATHS: u64 = 2;
-/// Seconds for the analysis of a program. The bound found by then is valid, too, and is compared.
+/// Time limit in seconds for the analysis of a program. The bound that is found by then is valid,
+/// too, and is compared.
 const DEADLINE: f64 = 10.0;
 
-/// Analyses the first program of an object. Returns the result as JSON; null if there is none.
+/// Analyses the first program of an object. Returns the result as JSON, or null if there is none.
 pub fn analyse(data: Vec<u8>) -> Value {
     analyse_with(&data, Options::default())
 }
 
-/// As [`analyse`], but with the given options. Target and paths are fixed, and the deadline has a
-/// default.
+/// Like [`analyse`], but with the given options. The target and the number of paths are fixed, and
+/// the deadline has a default.
 pub fn analyse_with(data: &[u8], options: Options) -> Value {
     let Ok(object) = ProgramFile::read(data) else { return Value::Null };
     let request = ProgramRequest {
@@ -49,7 +50,7 @@ pub fn analyse_with(data: &[u8], options: Options) -> Value {
     }
 }
 
-/// Counts the instructions that the kernel executes with the content of a witness.
+/// Counts how many instructions the kernel executes with the packet and the maps of a witness.
 fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u64, String> {
     let object = as_witnessed(original, witness);
     let mut witness = witness.clone();
@@ -62,7 +63,7 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
     run.map(|(_, count)| count).map_err(|e| e.to_string())
 }
 
-/// Lists values that the path depends on and that were not set in the kernel.
+/// Lists the values that the path depends on and that could not be set in the kernel.
 fn unknown_dependencies(result: &Value, witness: &Value) -> String {
     let mut dependencies: Vec<String> = open_dependencies(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());
@@ -70,8 +71,8 @@ fn unknown_dependencies(result: &Value, witness: &Value) -> String {
     dependencies.join(", ")
 }
 
-/// Checks the bound and the witnesses of the only program of an object. `max` is the maximum
-/// number of instructions that some packet executed.
+/// Checks the bound and the witnesses of the only program of an object. `max` is the largest number
+/// of instructions that a packet executed.
 pub fn bound_holds(
     kernel: &Kernel,
     data: Vec<u8>,
@@ -82,8 +83,8 @@ pub fn bound_holds(
     result_holds(kernel, &Arc::new(object), &analyse(data), max, tally)
 }
 
-/// As [`bound_holds`], but with the result of an earlier analysis. The variables of `object` are
-/// set as in that analysis.
+/// Like [`bound_holds`], but takes the result of an earlier analysis. The variables of `object`
+/// must be set as in that analysis.
 pub fn result_holds(
     kernel: &Kernel,
     object: &Arc<Object>,

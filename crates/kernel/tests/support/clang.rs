@@ -1,4 +1,4 @@
-//! Access to a compiler for BPF, if there is one.
+//! Runs a compiler for BPF, if there is one.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use slowpath_oracle::Oracle;
 const FINDER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 
-/// Start of random programs in C. `WORK(n)` executes a number of instructions that grows with `n`.
+/// Start of random C programs. `WORK(n)` executes a number of instructions that grows with `n`.
 pub const PRELUDE: &str = r#"
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
 typedef unsigned long long u64; typedef int s32; typedef long long s64;
@@ -20,7 +20,7 @@ struct xdp_md { u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, 
 char _license[] SEC("license") = "GPL";
 "#;
 
-/// The compiler, as the words of a command.
+/// The command that runs the compiler, as a list of words.
 pub struct Clang(Vec<String>);
 
 /// Returns the compiler. If there is none, reports the reason for skipping the test.
@@ -34,7 +34,7 @@ pub fn clang() -> Option<Clang> {
     }
 }
 
-/// Returns the compiler that the script finds, or the reason for its absence.
+/// Returns the compiler that the script finds, or the reason why there is none.
 fn found() -> Result<Clang, String> {
     let run = Command::new("python3").arg(FINDER).output().map_err(|e| format!("python3: {e}"))?;
     if !run.status.success() {
@@ -46,10 +46,10 @@ fn found() -> Result<Clang, String> {
 }
 
 impl Clang {
-    /// Compiles a program in C to an object, optimised and with types.
+    /// Compiles a C program to an object, with optimisation and with types.
     ///
     /// # Errors
-    /// The compiler's messages.
+    /// The messages of the compiler.
     pub fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
         const FLAGS: [&str; 11] =
             ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-x", "c", "-c", "-o", "-"];

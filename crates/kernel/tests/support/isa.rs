@@ -1,8 +1,9 @@
-//! Every instruction of RFC 9669 and of CPU version 4, each in a small program of the same shape.
+//! Lists every instruction of RFC 9669 and of CPU version 4, each in a small program of the same
+//! shape.
 //!
-//! A case is a body that starts with `r3` = a, `r4` = b, `r0` = c and an 8-byte stack cell = a. It
-//! leaves results in these four places. Operands are read from the packet, and results are written
-//! to it.
+//! Each case is a piece of code. It starts with `r3` = a, `r4` = b, `r0` = c, and with an 8-byte
+//! cell on the stack that contains a. It leaves its results in these four places. Operands are read
+//! from the packet, and results are written to it.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +11,10 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, decode,
 };
 
-/// Value of `r3` if a conditional jump is not taken.
+/// Value that `r3` gets if a conditional jump is not taken.
 pub const NOT_TAKEN: i32 = 0x77;
-/// Offset of the results in the packet, in bytes: `r3`, `r4`, `r0` and the stack, 8 bytes each.
+/// Offset in bytes of the results in the packet. These are `r3`, `r4`, `r0` and the stack cell,
+/// with 8 bytes each.
 pub const RESULTS: i16 = 24;
 /// Length of the packet in bytes.
 pub const PACKET: usize = 128;
@@ -55,7 +57,7 @@ pub fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::R0)
 }
 
-/// Returns the immediates to test.
+/// Returns the immediate operands with which an operation is tested.
 fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     match op {
         Some(AluOp::Lsh | AluOp::Rsh | AluOp::Arsh) => vec![0, 1, 7, i32::from(width.bits()) - 1],
@@ -66,7 +68,7 @@ fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     }
 }
 
-/// Returns the instructions to test, one for each body.
+/// Returns all instructions that are tested.
 pub fn instructions() -> Vec<Insn> {
     let (a, b, frame) = (reg(3), reg(4), Register::FRAME);
     let mut all = Vec::new();
@@ -128,7 +130,7 @@ fn atomics() -> Vec<AtomicOp> {
     all
 }
 
-/// Returns an instruction, with code that turns its effect into a value.
+/// Returns an instruction, together with code that turns its effect into a value.
 pub fn body(insn: Insn) -> Vec<Insn> {
     let mut body = Vec::new();
     if let Insn::Jump { .. } = insn {
@@ -160,7 +162,7 @@ pub fn store(base: u8, offset: i16, src: u8) -> Insn {
     Insn::Store { size: Size::DW, base: reg(base), offset, src: Source::Reg(reg(src)) }
 }
 
-/// Loads operands from the packet, whose address is in `r6`.
+/// Returns code that loads the operands from the packet, whose address is in `r6`.
 pub fn operands() -> Vec<Insn> {
     vec![
         load(Size::DW, 3, 6, 0),
@@ -170,7 +172,7 @@ pub fn operands() -> Vec<Insn> {
     ]
 }
 
-/// Sets operands to constants.
+/// Returns code that sets the operands to constants.
 pub fn constants(values: [u64; 3]) -> Vec<Insn> {
     let mut insns = Vec::new();
     for (number, value) in [3, 4, 0].into_iter().zip(values) {
@@ -181,8 +183,8 @@ pub fn constants(values: [u64; 3]) -> Vec<Insn> {
     insns
 }
 
-/// Returns a program that the kernel accepts. It writes the results of a body to the packet, after
-/// the operands.
+/// Returns a program that the kernel accepts. It sets the operands, runs a body, and then writes
+/// its results to the packet.
 pub fn program(operands: &[Insn], body: &[Insn]) -> Vec<Insn> {
     let copy =
         Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: reg(2), src: Source::Reg(reg(6)) };
@@ -218,7 +220,7 @@ pub fn program(operands: &[Insn], body: &[Insn]) -> Vec<Insn> {
     insns
 }
 
-/// Returns the kind of an instruction: its text without operands.
+/// Returns the kind of an instruction, which is its text without operands.
 pub fn kind(insn: Insn) -> String {
     let zero = Register::R0;
     let source = |src| match src {
@@ -278,7 +280,7 @@ pub fn kind(insn: Insn) -> String {
     format!("{plain:?}")
 }
 
-/// Returns every kind of instruction that the decoder knows, with a decoded example.
+/// Returns every kind of instruction that the decoder knows, each with a decoded example.
 pub fn decoded_kinds() -> BTreeMap<String, Insn> {
     let mut kinds = BTreeMap::new();
     for code in 0..=u8::MAX {

@@ -1,4 +1,4 @@
-//! Shared code of this crate's tests: access to the kernel, objects, packets.
+//! Code that the tests of this crate share: it provides the kernel, objects and packets.
 
 // Each test file uses a part of this module.
 
@@ -47,7 +47,7 @@ pub fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the object with one program for each feature of loading.
+/// Returns the object that contains one program for each feature of loading.
 pub fn features() -> Object {
     object(&path("tests/objects/features.bpf.o"))
 }
@@ -65,7 +65,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns packets of common kinds, with names.
+/// Returns packets of common kinds, each with a name.
 pub fn packets() -> Vec<(&'static str, Vec<u8>)> {
     let ipv4 = |protocol: u8, payload: &[u8]| {
         let total = 20 + payload.len() as u16;

@@ -1,10 +1,10 @@
-//! Pinning of threads to CPUs: per-CPU maps have a value for each CPU, and tests compare one of
-//! them.
+//! Pins threads to CPUs. This is necessary because per-CPU maps have a value for each CPU, and
+//! tests compare only one of them.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one of its allowed CPUs, chosen by `number` modulo their count. Does
-/// nothing if the system forbids it.
+/// Pins the calling thread to one of the CPUs that it may use. `number` modulo the number of these
+/// CPUs selects the CPU. Does nothing if the operating system does not allow it.
 pub fn pin(number: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -13,8 +13,8 @@ pub fn pin(number: usize) {
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Runs a job on all CPUs at the same time, each on a pinned thread, and returns the results. The
-/// job receives its number and the number of threads.
+/// Runs a job on all CPUs at the same time, each time on a thread that is pinned to the CPU. The
+/// job is called with its number and the number of threads. Returns all results.
 pub fn on_every_cpu<T: Send>(job: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Random packets and map contents.
+//! Generates random packets and random map content.
 
 mod layers;
 
@@ -13,7 +13,7 @@ use slowpath_replay::Entry;
 /// Maximum number of elements that are put into a map.
 const ENTRIES: usize = 24;
 
-/// Returns a packet of a common kind with some bytes changed, longer or shorter.
+/// Returns a packet of a common kind in which some bytes or the length were changed.
 pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut packet = match rng.random_range(0..4) {
         0 => layers::packet(rng),
@@ -42,7 +42,7 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
     packet
 }
 
-/// Fills the maps with elements that packets similar to `seeds` look up.
+/// Fills the maps with elements that are looked up for packets similar to `seeds`.
 pub fn fill(
     replay_pair: &mut ReplayPair,
     rng: &mut StdRng,
@@ -90,7 +90,7 @@ pub fn fill(
     Ok(())
 }
 
-/// Returns a value of random bytes, or of small 4-byte numbers.
+/// Returns a random value of an element. It consists of random bytes or of small 4-byte numbers.
 fn value(rng: &mut StdRng, layout: &MapLayout) -> Vec<u8> {
     let mut value = vec![0; layout.value_size as usize];
     if rng.random_bool(0.3) {

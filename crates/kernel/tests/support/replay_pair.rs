@@ -1,5 +1,5 @@
-//! A program in the kernel and in the concrete interpreter ([`Replay`]), with faults as text and a
-//! record of the installed elements.
+//! Runs a program in the kernel and in the concrete interpreter ([`Replay`]). Describes faults as
+//! text, and remembers the elements that were installed.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use slowpath_kernel::witness::{bytes, context};
 use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_replay::{Entry, PathRecord, Replay, ReplayError, Step};
 
-/// The two programs.
+/// A program in the kernel and in the interpreter.
 pub struct ReplayPair {
     pub replay: Replay,
     pub lifted: Arc<Lifted>,
-    /// Elements put into maps, by the map's name.
+    /// Elements that were put into maps, with the name of the map.
     pub installed: Vec<(String, Entry)>,
-    /// True if the last comparison found no choice of open values with the kernel's results, but
-    /// has not tried all.
+    /// True if no tried choice of open values had the kernel's results in the last comparison, but
+    /// not all choices were tried.
     pub undecided: bool,
 }
 
@@ -27,17 +27,17 @@ fn text(fault: ReplayError) -> String {
 }
 
 impl ReplayPair {
-    /// Loads and lifts the program with this number, with fresh maps.
+    /// Loads and lifts the program with this number. Its maps are new.
     pub fn new(kernel: &Kernel, object: &Object, number: usize) -> Result<ReplayPair, String> {
         ReplayPair::of(kernel, object, number, ReplayPair::lifted(kernel, object, number)?)
     }
 
-    /// Lifts the program with this number.
+    /// Lifts the program with this number, without loading it.
     pub fn lifted(kernel: &Kernel, object: &Object, number: usize) -> Result<Lifted, String> {
         Replay::lift(kernel, object, number).map_err(text)
     }
 
-    /// Loads the program with fresh maps, and uses an earlier result of lifting.
+    /// Loads a program that is already lifted. Its maps are new.
     pub fn of(
         kernel: &Kernel,
         object: &Object,
@@ -50,8 +50,8 @@ impl ReplayPair {
         Ok(ReplayPair { replay, lifted, installed: Vec::new(), undecided: false })
     }
 
-    /// States that the first `path_bytes` bytes of the map `out` identify the path. The interpreter
-    /// then has to take the kernel's path, whatever values it assumes for open ones.
+    /// Declares that the first `path_bytes` bytes of the map `out` identify the path. From then on,
+    /// the interpreter must take the kernel's path, whatever open values it has to choose for this.
     pub fn report_path(&mut self, path_bytes: u64) {
         self.replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes });
     }
@@ -60,7 +60,7 @@ impl ReplayPair {
         self.replay.loaded()
     }
 
-    /// Puts an element into a map of both.
+    /// Puts an element into a map, in kernel and interpreter.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry) -> Result<(), String> {
         if self.loaded().map(&layout.name).is_none() {
             return Ok(());
@@ -70,7 +70,8 @@ impl ReplayPair {
         Ok(())
     }
 
-    /// Puts an element into an inner map of both; `name` is the inner map's name.
+    /// Puts an element into an inner map, in kernel and interpreter. `name` is the name of the
+    /// inner map.
     pub fn install_inner(
         &mut self,
         layout: &MapLayout,
@@ -86,7 +87,7 @@ impl ReplayPair {
         Ok(())
     }
 
-    /// Puts an element into a queue or stack of both.
+    /// Puts an element into a queue or stack, in kernel and interpreter.
     pub fn enqueue(&mut self, layout: &MapLayout, value: &[u8]) -> Result<(), String> {
         if self.loaded().map(&layout.name).is_none() {
             return Ok(());
@@ -95,25 +96,25 @@ impl ReplayPair {
         self.replay.put(&layout.name, &entry).map_err(text)
     }
 
-    /// Returns the keys that the program looks up in a map for a packet, of those to which the
-    /// interpreter assigns numbers.
+    /// Returns the keys that a packet makes the program look up in a map, if the interpreter
+    /// assigns numbers to the keys of this map.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.replay.keys(layout, packet)
     }
 
-    /// Runs a packet in both, and compares the results.
+    /// Runs a packet in kernel and interpreter, and compares the results.
     pub fn compare(&mut self, packet: &[u8]) -> Result<Run, String> {
         let step = self.replay.run(packet, &Context::default());
         self.undecided = matches!(step, Err(ReplayError::Undecided(_)));
         step.map(|step| step.run).map_err(text)
     }
 
-    /// Returns the differences between the maps of both, one sentence for each.
+    /// Describes the differences between the maps of kernel and interpreter, in one sentence each.
     pub fn differing_maps(&self) -> Vec<String> {
         self.replay.differing_maps()
     }
 
-    /// Installs a witness's map content and runs its packet in both.
+    /// Installs the map content of a witness, and runs its packet in kernel and interpreter.
     pub fn replay(&mut self, witness: &Value) -> Result<Step, String> {
         self.replay.install(witness).map_err(text)?;
         self.replay.run(&bytes(&witness["packet"]), &context(witness)).map_err(text)

@@ -1,5 +1,5 @@
-//! Comparison of sequences of calls with the kernel: generation of packets and map content, and the
-//! checks.
+//! Compares sequences of calls with the kernel. Generates packets and map content, and checks the
+//! results.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,20 +14,20 @@ use super::replay_pair::ReplayPair;
 use super::tally::{Class, Tally};
 use slowpath_replay::Entry;
 
-/// Packets for each program.
+/// Number of packets for each program.
 pub const PACKETS: usize = 12;
-/// Packets in a row that run on the same maps, without a reset.
+/// Number of successive packets that run on the same maps before the maps are reset.
 const EPOCH: usize = 4;
-/// Number of keys that map content is generated for.
+/// Number of different keys for which map content is generated.
 const KEYS: u64 = 4;
 
-/// Returns the features that programs may use. Features that the engine does not support correctly
-/// are disabled here, with the reason.
+/// Returns the features that programs may use. If the engine does not support a feature correctly,
+/// it is switched off here, with the reason.
 pub fn features() -> SequenceFeatures {
     SequenceFeatures::default()
 }
 
-/// Returns a packet with small arguments, which often coincide.
+/// Returns a random packet with small arguments, so that arguments are often equal.
 pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     let length = match rng.random_range(0..12) {
         0 => rng.random_range(14..ARGUMENT_BYTES.end),
@@ -50,7 +50,7 @@ pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// Returns the object of a sequence, with its maps of maps filled.
+/// Returns the object of a sequence. Its maps of maps contain maps.
 pub fn object_of(sequence: &Sequence) -> Result<Object, String> {
     let mut object = Object::parse(&sequence.object()).map_err(|e| e.to_string())?;
     for (name, shape) in sequence.maps().filter(|(_, shape)| shape.kind.holds_maps()) {
@@ -74,7 +74,7 @@ fn key(layout: &MapLayout, kind: MapKind, n: u64) -> Vec<u8> {
     n.to_le_bytes()[..layout.key_size.min(8) as usize].to_vec()
 }
 
-/// Puts elements into the maps of both.
+/// Puts elements into the maps of kernel and interpreter.
 fn fill(replay_pair: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
     let layouts = replay_pair.lifted.layout.maps.clone();
     for (name, shape) in sequence.maps() {
@@ -102,7 +102,7 @@ fn fill(replay_pair: &mut ReplayPair, sequence: &Sequence, rng: &mut StdRng) -> 
     Ok(())
 }
 
-/// Returns elements for a map of this type, no more than it can hold.
+/// Returns random elements for a map of this type, at most as many as it can hold.
 fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -> Vec<Entry> {
     let array = matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::DEVMAP);
     let max = u64::from(shape.entries);
@@ -125,15 +125,15 @@ fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -
     keys.into_iter().map(&mut entry).collect()
 }
 
-/// Returns the number of instructions that the last run executed.
+/// Computes how many instructions the last run executed, from the path that the program recorded.
 fn executed(sequence: &Sequence, loaded: &LoadedProgram, packet: &[u8]) -> u64 {
     let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
     let path = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
     sequence.executed_instructions(if packet.len() < ARGUMENT_BYTES.end { 0 } else { path })
 }
 
-/// Compares runs of packets in the kernel and in the interpreter. Returns the maximum number of
-/// executed instructions.
+/// Checks that packets have the same results in the kernel and in the interpreter. Returns the
+/// largest number of instructions that a packet executed.
 fn packets_agree(
     kernel: &Kernel,
     sequence: &Sequence,
@@ -184,7 +184,7 @@ fn packets_agree(
     Ok(max)
 }
 
-/// Compares all results of a program, including its bound if `bound` is set.
+/// Compares all results of a program. Includes its bound if `bound` is set.
 pub fn check(
     kernel: &Kernel,
     sequence: &Sequence,

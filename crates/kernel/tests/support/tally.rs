@@ -1,11 +1,11 @@
-//! Counts of comparisons with the kernel, and the faults found.
+//! Counts comparisons with the kernel, and collects the faults that they find.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use slowpath_oracle::Oracle;
 
-/// A class of faults of a program.
+/// The kind of a fault that a test found in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// The compiler rejects the program: a fault of the generator.
@@ -26,38 +26,39 @@ pub enum Class {
     Witness,
 }
 
-/// Counts of comparisons.
+/// Counts of what was compared, and the faults that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub programs: usize,
     pub packets: usize,
-    /// Packets for which no tried choice of open values had the kernel's results, but not all
-    /// choices were tried.
+    /// Number of packets for which no tried choice of open values had the kernel's results, but not
+    /// all choices were tried.
     pub undecided: usize,
-    /// Compared bounds: all, the exact ones, and those under conditions.
+    /// Numbers of bounds that were compared: all bounds, exact ones, and bounds under conditions.
     pub bounds: usize,
     pub exact: usize,
     pub conditional: usize,
-    /// Witnesses: those replayed with exactly their instructions, and those that took another path,
-    /// by the open values that their path depends on.
+    /// Numbers of witnesses: those with exactly the stated number of instructions, and those that
+    /// took another path. The latter are counted by the open values that their path depends on.
     pub replayed: usize,
     pub open: BTreeMap<String, usize>,
-    /// Descriptions of the faults, by class.
+    /// Descriptions of the faults, by their class.
     pub faults: BTreeMap<Class, Vec<String>>,
 }
 
-/// Returns a number from an environment variable, or the default.
+/// Returns the number in an environment variable, or the default if it is not set.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 impl Tally {
-    /// Records a fault.
+    /// Records a fault of a program.
     pub fn fault(&mut self, class: Class, fault: String) {
         self.faults.entry(class).or_default().push(fault);
     }
 
-    /// Records the verdict on a bound. Returns true if some packet reaches the bound.
+    /// Records the verdict that an analysis gives on a bound. Returns true if some packet reaches
+    /// the bound.
     pub fn bound(&mut self, guarantee: &Value) -> bool {
         self.bounds += 1;
         self.exact += usize::from(guarantee["verdict"] == "exact");
@@ -65,7 +66,7 @@ impl Tally {
         guarantee["verdict"] != "bound"
     }
 
-    /// Prints the counts, and some faults of each class.
+    /// Prints the counts and some faults of each class.
     pub fn report(&self, subject: &str) {
         let Tally { programs, packets, bounds, exact, conditional, replayed, open, .. } = self;
         let depend: usize = open.values().sum();
@@ -85,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// Fails if there are faults, or nothing was compared.
+    /// Panics if there are faults, or if nothing was compared.
     pub fn assert_no_faults(&self, subject: &str) {
         assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
         let few = 500 * self.undecided <= self.packets.max(500);

@@ -1,4 +1,4 @@
-//! Comparison of programs that read their arguments from the first words of the packet
+//! Compares programs that read their arguments from the first words of the packet
 //! (`objects/words.h`), in the kernel and in the concrete interpreter.
 
 use std::collections::BTreeSet;
@@ -10,26 +10,27 @@ use slowpath_kernel::Kernel;
 
 use super::replay_pair::ReplayPair;
 
-/// Generators of packets and map content for such programs.
+/// Says how packets and map content for such programs are generated.
 pub struct Words {
-    /// Packets for each program.
+    /// Number of packets for each program.
     pub packets: usize,
-    /// Number of packets after which maps are reset.
+    /// Number of packets after which the maps are reset.
     pub epoch: usize,
     pub packet: fn(&mut StdRng) -> Vec<u8>,
-    /// Puts elements into maps, after each reset but not at the start.
+    /// Puts elements into the maps. It is called after each reset of the maps, but not at the
+    /// start.
     pub fill: fn(&mut ReplayPair, &mut StdRng) -> Result<(), String>,
 }
 
-/// Counts of a comparison.
+/// Counts of what was compared.
 pub struct Compared {
     pub packets: usize,
-    /// Executed blocks of the program, and all blocks.
+    /// Numbers of the program's blocks: those that were executed, and all blocks.
     pub covered: usize,
     pub blocks: usize,
 }
 
-/// Formats the arguments in a packet.
+/// Formats the arguments that a packet contains.
 fn format_arguments(packet: &[u8]) -> String {
     let word = |word: &[u8]| {
         let mut bytes = [0; 8];
@@ -41,7 +42,7 @@ fn format_arguments(packet: &[u8]) -> String {
 }
 
 impl Words {
-    /// Compares runs of packets in the kernel and in the interpreter.
+    /// Checks that packets have the same results in the kernel and in the interpreter.
     pub fn compare(
         &self,
         kernel: &Kernel,

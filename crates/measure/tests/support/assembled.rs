@@ -1,4 +1,4 @@
-//! Assembler of test programs with one map, often an array with one counter.
+//! Assembles test programs that use one map, which is often an array with one counter.
 
 use std::sync::Arc;
 
@@ -11,19 +11,20 @@ use object::{
 /// `dst += imm`.
 pub const ADD: u8 = 0x07;
 pub const EXIT: [u8; 8] = insn(0x95, 0, 0, 0, 0);
-/// An instruction (RFC 9669, section 3.1).
+/// Encodes an instruction (RFC 9669, section 3.1).
 pub const fn insn(code: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] {
     let (offset, imm) = (offset.to_le_bytes(), imm.to_le_bytes());
     [code, dst | src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
 }
 
-/// Sets `r0` to the return value.
+/// Returns the instruction that sets `r0` to the return value.
 pub fn result(action: u32) -> [u8; 8] {
     insn(0xb7, 0, 0, 0, i32::try_from(action).expect("is small"))
 }
 
-/// Builds an object from instructions; its 64-bit loads get the map's address. `map` is the type of
-/// the map, its key and value sizes, and its number of elements.
+/// Builds an object from instructions. The 64-bit loads among them get the address of the map.
+/// `map` contains the type of the map, the sizes of its keys and values, and its number of
+/// elements.
 pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let code = insns.concat();
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
@@ -58,11 +59,11 @@ pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     Arc::new(slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Stores `r1` into the counter of [`counter`].
+/// Instruction that stores `r1` into the counter of [`counter`].
 pub const PUT_COUNTER: [u8; 8] = insn(0x7b, 7, 1, 0, 0);
 
-/// Builds a program from a body that starts with the counter in `r1`, its address in `r7`, and 64
-/// bytes of the packet at `r8`.
+/// Builds a program that runs `body`. The body starts with the counter in `r1`, the address of the
+/// counter in `r7`, and 64 bytes of the packet at `r8`.
 pub fn counter(body: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let before = [
         insn(0x61, 8, 1, 0, 0),

@@ -1,4 +1,4 @@
-//! Shared code of these tests: access to the kernel, objects, packets and cases.
+//! Code that these tests share: it provides the kernel, objects, packets and cases.
 
 pub mod assembled;
 
@@ -17,19 +17,19 @@ pub const PASS: u32 = 2;
 pub const TX: u32 = 3;
 pub const REDIRECT: u32 = 4;
 
-/// Returns the running kernel. Without it, the test is skipped.
+/// Returns the running kernel. If it is not available, the test is skipped.
 pub fn kernel() -> Option<Arc<Kernel>> {
     Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// Returns a timing thread and the kernel. Without them, the test is skipped.
+/// Returns a timing thread and the kernel. If one of them is not available, the test is skipped.
 pub fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = kernel()?;
     let thread = TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((thread, kernel))
 }
 
-/// Reads an object by its path in the repository.
+/// Reads the object at this path in the repository.
 pub fn object(below: &str) -> Arc<Object> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -40,7 +40,8 @@ pub fn example(name: &str) -> Arc<Object> {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Returns the objects with one program for each feature of loading, and for each change of state.
+/// Returns the object with one program for each feature of loading. `changes` returns the one with
+/// a program for each change of state.
 pub fn features() -> Arc<Object> {
     object("crates/kernel/tests/objects/features.bpf.o")
 }
@@ -49,13 +50,13 @@ pub fn changes() -> Arc<Object> {
     object("crates/measure/tests/objects/changes.bpf.o")
 }
 
-/// Returns the number of the program with this name.
+/// Returns the number of the program that has this name.
 pub fn program_number(object: &Object, name: &str) -> usize {
     let number = object.programs.iter().position(|program| program.name == name);
     number.unwrap_or_else(|| panic!("no program {name}"))
 }
 
-/// Builds a packet over IPv4, from 10.0.0.1 to 10.0.0.2. The last bytes are zeros.
+/// Builds an IPv4 packet from 10.0.0.1 to 10.0.0.2. Its last bytes are zeros.
 pub fn packet(protocol: u8, ports: [u16; 2], length: usize) -> Vec<u8> {
     let mut packet = vec![2; 12];
     packet.extend([8, 0, 0x45, 0]);
@@ -67,13 +68,13 @@ pub fn packet(protocol: u8, ports: [u16; 2], length: usize) -> Vec<u8> {
     packet
 }
 
-/// Builds a witness of a packet with this map content.
+/// Builds a witness with this packet and this map content.
 pub fn witness(packet: &[u8], maps: &Value, unknowns: &Value) -> Value {
     let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({ "packet": digits, "maps": maps, "unknowns": unknowns, "environment": [] })
 }
 
-/// Prepares the path of a witness for timing.
+/// Prepares the path of a witness, so that it can be timed.
 pub fn prepare(
     timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,

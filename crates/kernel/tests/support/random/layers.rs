@@ -1,5 +1,5 @@
-//! Random packets of many layers, and connection requests like those of operating systems and
-//! attack tools.
+//! Generates random packets with many layers, and requests for connections like those that
+//! operating systems and attack tools send.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -9,7 +9,7 @@ const IPV6: u16 = 0x86dd;
 const MPLS: u16 = 0x8847;
 const ETHERNET: u16 = 0x6558;
 
-/// Returns an Ethernet packet with tags, labels, tunnels and a transport header.
+/// Returns a random Ethernet packet with tags, labels, tunnels and a transport header.
 pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
     ethernet(rng, &mut packet, 2);
@@ -70,7 +70,7 @@ fn ip(rng: &mut StdRng, packet: &mut Vec<u8>, network: u16, tunnels: u8) {
     }
 }
 
-/// Returns a TCP packet that opens a connection.
+/// Returns a random TCP packet that opens a connection.
 pub fn syn(rng: &mut StdRng) -> Vec<u8> {
     const MSS: [u8; 4] = [2, 4, 5, 0xb4];
     const TIMESTAMP: [u8; 10] = [8, 10, 0, 0, 0, 1, 0, 0, 0, 0];
