@@ -1,4 +1,4 @@
-//! Errors of reading capture files. Each is printed as one line.
+//! Errors of reading capture files. Each message is one line.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub struct CaptureError {
 /// The reason why a capture file cannot be read.
 #[derive(Debug, Error)]
 pub enum Problem {
-    /// The file cannot be opened or read.
+    /// The file could not be opened or read.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file is neither pcap nor pcapng.
@@ -41,10 +41,10 @@ pub enum Problem {
     /// A block violates the format.
     #[error("it is damaged: no packet or block can be read")]
     Damaged,
-    /// A block exceeds the maximum size.
+    /// A block is longer than this crate accepts.
     #[error("it is damaged: a block has more than {most} bytes")]
     TooLarge {
-        /// Maximum size in bytes.
+        /// Maximum length of a block in bytes.
         most: usize,
     },
     /// Packets are not Ethernet frames.
@@ -55,7 +55,7 @@ pub enum Problem {
         /// Number of the interface; `None` for pcap files, which have only one.
         interface: Option<u32>,
     },
-    /// A packet belongs to an interface that the file does not describe.
+    /// A packet refers to an interface that the file does not describe.
     #[error("it is damaged: a packet is of interface {interface}, which is not described")]
     NoInterface {
         /// Number of the interface.

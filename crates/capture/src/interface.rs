@@ -12,7 +12,7 @@ use crate::link;
 const HAS_FCS_LENGTH: u32 = 1 << 26;
 /// Option of pcapng files for the length of frame check sequences, in bits (`if_fcslen`).
 const FCS_LENGTH: OptionCode = OptionCode(13);
-/// Type of interface description blocks.
+/// Number that marks a block of a pcapng file as the description of an interface.
 const INTERFACE: u32 = 1;
 const SECOND: u128 = 1_000_000_000;
 
@@ -23,11 +23,11 @@ pub struct Interface {
     /// Length in bytes of the frame check sequence at the end of each packet, which the receiver
     /// removes.
     fcs_length: usize,
-    /// Maximum number of captured bytes of a packet.
+    /// Maximum number of bytes that are captured of a packet.
     snaplen: usize,
-    /// Time units per second; 0 if the file's unit is invalid.
+    /// Number of time units per second; 0 if the unit that the file states is invalid.
     pub units: u128,
-    /// Seconds to add to the times.
+    /// Number of seconds that is added to the packets' times.
     offset: i64,
 }
 
@@ -64,7 +64,8 @@ impl Interface {
         Interface { link, fcs_length: usize::from(bits / 8), snaplen, units, offset }
     }
 
-    /// Converts a time to nanoseconds; `None` if it is out of range.
+    /// Converts a time from the file's unit to nanoseconds. Returns `None` if the result is out of
+    /// range.
     pub fn nanoseconds(&self, ticks: u128) -> Option<u64> {
         let since = i128::try_from((ticks * SECOND).checked_div(self.units)?).ok()?;
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()

@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header in bytes.
 const ETHERNET: usize = 14;
 const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// Smallest EtherType. Smaller numbers in its field are lengths (IEEE 802.3, clause 3.2.6).
+/// Smallest EtherType. Smaller numbers in its field of the header are lengths (IEEE 802.3, clause
+/// 3.2.6).
 const LEAST_TYPE: u16 = 0x600;
 
 const NULL: u16 = 0;
@@ -97,7 +98,8 @@ fn internet(first: u8) -> Option<[u8; 2]> {
     }
 }
 
-/// Returns the EtherType in the protocol field of a cooked header; `None` for other values.
+/// Returns the EtherType in the protocol field of a Linux cooked header. Returns `None` if the
+/// field contains something else.
 fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
     let field: [u8; 2] = field.try_into().ok()?;
     (u16::from_be_bytes(field) >= LEAST_TYPE).then_some(field)

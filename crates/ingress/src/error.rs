@@ -7,10 +7,10 @@ use thiserror::Error;
 /// An error that prevents a program from running with its traffic.
 #[derive(Debug, Error)]
 pub enum IngressError {
-    /// The kernel does not load the program.
+    /// The kernel did not load the program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The kernel does not run the program.
+    /// The kernel did not run the program.
     #[error(transparent)]
     Run(#[from] TimingError),
     /// A parameter of the traffic is out of range.
@@ -20,24 +20,25 @@ pub enum IngressError {
         what: &'static str,
         /// Value of the parameter.
         value: u64,
-        /// Minimum.
+        /// Smallest allowed value of the parameter.
         least: u64,
-        /// Maximum.
+        /// Largest allowed value of the parameter.
         most: u64,
     },
-    /// Packets of different flows grow by different lengths, so no common steps restore them.
+    /// Packets of different flows grow by different lengths, so the same steps cannot restore all
+    /// of them.
     #[error(
         "it makes packets of one flow longer by {one} bytes and those of another by {other}: one \
          buffer for all of them cannot be put back between runs"
     )]
     Growth {
-        /// Growth of the first packet in bytes.
+        /// Number of bytes by which the first packet grows.
         one: i64,
-        /// Growth of another packet in bytes.
+        /// Number of bytes by which another packet grows.
         other: i64,
     },
-    /// Runs leave different packets than a single run, although the packet is restored between
-    /// them.
+    /// Many runs leave another packet than a single run, although the packet is restored before
+    /// each run.
     #[error(
         "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
          packets before it): one buffer for all packets cannot be put back between runs"

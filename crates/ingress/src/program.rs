@@ -15,7 +15,7 @@ const BURST: u32 = 2048;
 /// Average number of warm-up packets for each flow. With 1,000 flows, only about 2 flows get no
 /// packet.
 const WARM_UPS: u64 = 6;
-/// Maximum number of warm-up packets.
+/// Maximum number of warm-up packets for all flows together.
 const MAX_WARM_UPS: u64 = 20_000_000;
 
 /// An XDP program that is loaded into the running kernel and receives traffic.

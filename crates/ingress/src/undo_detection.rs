@@ -5,12 +5,12 @@ use slowpath_kernel::{Kernel, LoadedProgram};
 
 use crate::error::IngressError;
 
-/// Number of packets whose changes are inspected.
+/// Number of packets that are run to find out how the program changes them.
 const PACKETS: usize = 64;
 
-/// Returns candidates for the steps that undo a run's changes to the packet. A packet can grow or
-/// shrink at its start or at its end, and the kernel does not report the end. Therefore there can
-/// be one candidate for each end, and the caller has to try them.
+/// Returns possible ways to undo a run's changes to the packet. A packet can grow or shrink at its
+/// start or at its end, and the kernel does not report at which. Therefore there can be one
+/// candidate for each end, and the caller has to try them.
 ///
 /// # Errors
 /// If packets grow by different lengths, or the kernel does not run them.

@@ -37,14 +37,15 @@ pub struct Tally {
     /// Number of instructions in all repetitions. It is counted modulo 2^32 if the program was
     /// loaded for fingerprints.
     pub instructions: u64,
-    /// Sum of the pseudo-random numbers of all executed blocks, modulo 2^64. Each execution of a
-    /// block adds the block's number once.
+    /// Sum of the pseudo-random numbers of all executed blocks, modulo 2^64. A block that is
+    /// executed several times counts several times.
     pub fingerprint: u64,
 }
 
 impl Tally {
-    /// Returns true if this is the tally of `times` runs that each execute the same blocks as
-    /// `first`, in any order. Other runs are accepted with a probability of about 2^-32.
+    /// Returns true if this can be the tally of `times` runs that each execute the same blocks as
+    /// `first`. The order of the blocks does not matter. Runs that execute other blocks are
+    /// accepted with a probability of about 2^-32.
     pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
         self.fingerprint == first.fingerprint.wrapping_mul(times.into())
     }

@@ -93,7 +93,7 @@ impl Kernel {
         self.load_sharing(object, program, reachable, &[], &shared)
     }
 
-    /// Loads a minimal program, which passes every packet.
+    /// Loads a minimal program that passes every packet.
     pub fn load_pass(&self) -> Result<LoadedProgram, LoadError> {
         probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })
     }

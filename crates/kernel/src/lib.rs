@@ -1,5 +1,4 @@
-//! Loads the BPF programs of an object into the running Linux kernel, and runs packets through
-//! them.
+//! Loads the BPF programs of an object into the running Linux kernel, and runs them on packets.
 //!
 //! [`Kernel::available`] checks that this machine can do so. [`Kernel::load`] creates a program's
 //! maps and loads the program, [`LoadedProgram::run`] runs a packet, and [`LoadedProgram::map`]

@@ -23,7 +23,7 @@ use crate::{Kernel, btf, reachable};
 /// The machine code of a program, with the part that belongs to each instruction.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
-    /// The BPF instructions as passed to the kernel, by slot.
+    /// The BPF instructions that were passed to the kernel, by slot.
     pub insns: Vec<Insn>,
     /// The machine code of all functions, one after the other.
     pub bytes: Vec<u8>,

@@ -37,7 +37,7 @@ const MAX_READS: u32 = 500;
 /// Number of times that the record is read without a pause. Most frames arrive before the call that
 /// sends them returns.
 const EAGER_READS: u32 = 20;
-/// Pause between later reads.
+/// Pause between the reads that follow.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A virtual Ethernet device that runs a chain of programs on each frame.
@@ -165,7 +165,7 @@ impl VethChain {
         Ok(None)
     }
 
-    /// Reads the current record.
+    /// Reads the value of the map that contains the record.
     fn value(&self) -> Result<Vec<u8>, WireError> {
         let value = self.record.lookup(&KEY);
         value.map_err(|cause| WireError::Record { action: "read", cause })

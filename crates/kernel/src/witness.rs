@@ -150,7 +150,7 @@ fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef
     free.take(count as usize).collect()
 }
 
-/// Returns true if a key is an index beyond the end of an array.
+/// Returns true if the map is an array and the key is an index beyond its end.
 pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     let definition = map.definition();
     let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);

@@ -31,7 +31,7 @@ pub enum MeasureError {
     /// The trace is not a capture file.
     #[error("trace: {0}")]
     Capture(#[from] CaptureError),
-    /// The sequence of instructions of the path is unknown.
+    /// It is unknown which instructions the path executes in which order.
     #[error(
         "which instructions it takes in which order is not known: it depends on what packet and \
          maps do not determine{}",
@@ -90,7 +90,7 @@ pub enum MeasureError {
         /// Return value of the last timed run.
         returned: u32,
     },
-    /// Packets could not be run live.
+    /// The kernel did not run the program on live packets.
     #[error(transparent)]
     Live(#[from] LiveError),
     /// Live packets take another path, or it cannot be verified that they take this one.

@@ -23,7 +23,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// All references; their numbers are -1 and -2.
+    /// All references. Callers refer to them by the numbers -1 and -2.
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 

@@ -16,7 +16,7 @@ const ENOUGH: usize = 10;
 pub struct CuttablePath<'a> {
     program: &'a BpfProgram,
     trace: &'a [usize],
-    /// For each instruction of the trace, true if the path can end in front of it.
+    /// For each instruction of the path, true if the path can be cut in front of it.
     possible: Vec<bool>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> CuttablePath<'a> {
     }
 }
 
-/// Returns at most `most` of the points, evenly spaced.
+/// Returns at most `most` of the points. They are spaced evenly.
 fn evenly(points: &[usize], most: usize) -> Vec<usize> {
     if points.len() <= most {
         return points.to_vec();

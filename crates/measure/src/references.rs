@@ -48,7 +48,7 @@ pub struct AttachedProgram {
 }
 
 impl AttachedProgram {
-    /// Loads and attaches a program.
+    /// Loads a program and attaches it.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         name: &str,
@@ -59,7 +59,7 @@ impl AttachedProgram {
         Ok(AttachedProgram { program, _attached: attached })
     }
 
-    /// Times one call of `repeat` runs.
+    /// Times one call with `repeat` runs.
     pub fn sample(&self, repeat: u32) -> Result<Sample, MeasureError> {
         let subject = Subject { program: &self.program, wrapper: None };
         Ok(subject.sample(&PACKET, &Context::default(), repeat)?)

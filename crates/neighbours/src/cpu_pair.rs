@@ -47,7 +47,7 @@ pub struct CpuPairObservation {
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Observes two CPUs for some milliseconds.
+/// Measures for some milliseconds how two CPUs affect each other.
 ///
 /// # Errors
 /// If a thread cannot be started or pinned to its CPU.
@@ -112,7 +112,7 @@ fn round_trip_time(line: &Line) -> Option<f64> {
     least
 }
 
-/// Answers each odd number with the next even number.
+/// Waits for odd numbers, and answers each of them with the next even number.
 fn answer(line: &Line, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let at = line.0.load(Ordering::Acquire);

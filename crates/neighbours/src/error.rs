@@ -5,7 +5,7 @@ use thiserror::Error;
 /// An error that prevents functions and competitors from running together.
 #[derive(Debug, Error)]
 pub enum NeighbourError {
-    /// The process may use fewer CPUs than the mix needs.
+    /// The process may use fewer CPUs than are needed.
     #[error(
         "it takes {needed} CPUs ({}), and this process may use {}; let it use more \
          (`taskset`, the CPUs of its control group), or leave something out",

@@ -29,7 +29,8 @@ impl Random {
     }
 }
 
-/// Mixes the bits of a number. This is a bijection, and each result bit depends on all input bits.
+/// Mixes the bits of a number. Different numbers have different results, and each bit of the result
+/// depends on all bits of the number.
 #[inline]
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -52,7 +52,7 @@ struct Work<'a> {
     calls: Calls,
     /// Answers for the calls of both programs until the next reload.
     answers: Answers,
-    /// Number of reloads.
+    /// Number of times that the programs were reloaded.
     epochs: u64,
     stop: &'a Stop,
     loaded_chain: LoadedChain<'a>,
@@ -62,13 +62,13 @@ struct Work<'a> {
     bytes: usize,
     /// Time at which the last reload ended.
     started: Instant,
-    /// Duration of the last reload.
+    /// Time that the last reload took.
     loading: Duration,
     /// Number of packets in `history` when the last comparison of maps found no difference.
     equal_until: usize,
     /// Time at which the last comparison of maps ended.
     maps_compared: Instant,
-    /// Duration of the last comparison of maps.
+    /// Time that the last comparison of maps took.
     comparing: Duration,
     /// Signatures of the paths that the original took: the field `way` of [`Comparison::Ran`].
     ways: HashSet<(u32, i64, u64)>,
@@ -76,7 +76,7 @@ struct Work<'a> {
     refused: Option<String>,
     /// Number of frames that were sent but reached none of the programs.
     lost: u32,
-    /// Lengths of the shortest and the longest packet that both programs ran.
+    /// Lengths in bytes of the shortest and the longest packet that both programs ran.
     lengths: Option<(usize, usize)>,
     rehearsal: Rehearsal,
 }

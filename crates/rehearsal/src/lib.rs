@@ -68,8 +68,8 @@ pub use options::{Cover, Devices, Install, Options, Role, Stage, Subject};
 pub use outcome::{Covered, Found, OnDevice, Rate, Rehearsal};
 pub use packets::Packets;
 
-/// Runs packets through a chain with two versions of its last program, in test runs and on virtual
-/// devices ([`Devices`]), and times both versions.
+/// Runs packets through a chain with two versions of its last program, and compares the results.
+/// Uses test runs and virtual devices ([`Devices`]), and also times both versions.
 ///
 /// `packets` arrive at the start of the chain. `install` is called for each loaded program to fill
 /// its maps; the original and the rewritten program must get the same content. All runs are on a

@@ -25,7 +25,7 @@ pub struct Stage {
 /// The two programs to compare, and their upstream programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The upstream programs, in order. They share no maps.
+    /// The upstream programs, in the order in which packets pass them. They do not share maps.
     pub upstream: &'a [Stage],
     /// The original program: its object, and its number in [`Object::programs`].
     pub original: (&'a Object, usize),

@@ -1,4 +1,4 @@
-//! Random numbers for generating packets.
+//! Generates the random numbers from which packets are made.
 
 /// A generator of pseudo-random numbers. The same seed gives the same numbers.
 #[derive(Clone, Debug)]

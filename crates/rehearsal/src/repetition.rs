@@ -24,7 +24,7 @@ pub enum Repeated {
     AfterPacket(usize, Difference),
     /// The maps differ after the last packet. The packet that causes the difference is unknown.
     Somewhere(Difference),
-    /// The difference does not recur, or the original is not deterministic.
+    /// The difference did not occur again, or two copies of the original gave different results.
     No,
 }
 

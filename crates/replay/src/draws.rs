@@ -11,7 +11,7 @@ use crate::pair::Pair;
 /// small.
 const FEW: u64 = 4096;
 
-/// Name of the open value that stands for the key that the kernel passes to a callback.
+/// Name of the open value for the key that the kernel passes to a callback.
 const KEY: &str = "the element's key";
 
 /// An open value that a run used.
@@ -19,11 +19,11 @@ const KEY: &str = "the element's key";
 pub struct Drawn {
     /// The operation of the lifted program that needs the value.
     pub draw: DrawId,
-    /// Smallest possible value.
+    /// Smallest value that is possible.
     pub min: u64,
-    /// Largest possible value.
+    /// Largest value that is possible.
     pub max: u64,
-    /// True if the value is the key of an element that the kernel iterates over.
+    /// True if the value is the key of a map element that the kernel passes to a callback.
     pub is_key: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct Effects {
     pub packet: Vec<PacketChange>,
     /// Distances by which the start and the end of the packet moved.
     pub moved: Moved,
-    /// Map elements whose value changed.
+    /// Map elements that were changed, inserted or deleted.
     pub maps: Vec<MapChange>,
     /// Changes that the run made or may have made, but that cannot be read back from the kernel.
     pub unreadable: Vec<Unreadable>,
@@ -36,10 +36,10 @@ impl Effects {
 pub struct PacketChange {
     /// Offset of the first byte from the start of the original packet.
     pub offset: usize,
-    /// Original bytes.
+    /// Content of these bytes before the run.
     #[serde(serialize_with = "digits")]
     pub before: Vec<u8>,
-    /// New bytes.
+    /// Content of these bytes after the run.
     #[serde(serialize_with = "digits")]
     pub after: Vec<u8>,
 }
@@ -50,16 +50,16 @@ pub struct PacketChange {
 pub struct MapChange {
     /// Name of the map; for a map inside a map of maps, `OUTER.inner`.
     pub map: String,
-    /// Number of a map inside a map of maps, see
+    /// Number of the inner map that was changed, if it is inside a map of maps. See
     /// [`Replay::changed_map`](crate::Replay::changed_map).
     pub inner: Option<usize>,
     /// Key of the element.
     #[serde(serialize_with = "digits")]
     pub key: Vec<u8>,
-    /// Value before the run, if the element existed.
+    /// Value before the run; `None` if the element did not exist.
     #[serde(serialize_with = "optional_digits")]
     pub before: Option<Vec<u8>>,
-    /// Value after the run, if the element exists.
+    /// Value after the run; `None` if the element does not exist.
     #[serde(serialize_with = "optional_digits")]
     pub after: Option<Vec<u8>>,
 }
@@ -155,7 +155,8 @@ impl Pair {
         changes
     }
 
-    /// Returns the changes that cannot be read back, derived from the cost classes of the run.
+    /// Returns the changes that cannot be read back. They follow from the helpers that the run
+    /// called.
     fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
         let lifted = &self.lifted;
         let classes: BTreeSet<_> = agreed.run.costs.iter().map(|event| event.class.0).collect();

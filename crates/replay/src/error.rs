@@ -11,7 +11,7 @@ use crate::disagreement::Disagreement;
 /// An error that prevents the replay of a program or packet.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// The object could not be linked.
+    /// The object of the program could not be linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
     /// The program could not be lifted.
@@ -29,7 +29,7 @@ pub enum ReplayError {
     /// The kernel did not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The map does not exist.
+    /// The program does not have a map with this name.
     #[error("program {program} has no map {map}")]
     NoMap {
         /// Name of the program.
@@ -63,7 +63,7 @@ pub enum ReplayError {
     GivenUp {
         /// Name of the program.
         program: String,
-        /// Reason.
+        /// Reason why the interpreter stopped.
         cause: ConcreteError,
     },
     /// Kernel and interpreter give different results for the packet.

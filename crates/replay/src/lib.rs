@@ -1,22 +1,22 @@
-//! Runs a program in the kernel and in the concrete interpreter. Each packet runs in both, on equal
-//! map content; then action, packet and map content are compared.
+//! Runs a program in the kernel and in the concrete interpreter, and compares the results. Each
+//! packet runs in both with equal map content. Then action, packet and map content must be equal.
 //!
 //! [`Replay::new`] loads and lifts a program, [`Replay::install`] fills the maps of both from a
-//! witness, and [`Replay::run`] runs a packet. The result ([`Step`]) has the path of the packet,
-//! the number of instructions, and the changes.
+//! witness, and [`Replay::run`] runs a packet. The result ([`Step`]) contains the path of the
+//! packet, the number of instructions, and the changes that the run made.
 //!
-//! Some values are open for the interpreter, such as the time or the room left in a map; the kernel
-//! decides them. The two agree if some choice of open values reproduces the kernel's behaviour.
-//! Bytes that depend on an open value with a large range (clock, random number) can have any value.
-//! If no choice reproduces the kernel's behaviour, the model of BPF is wrong: a [`Disagreement`]
-//! has all data to reproduce this.
+//! The interpreter cannot compute some values that the kernel uses, such as the time or the room
+//! left in a map. These values are called open. Kernel and interpreter agree if some choice of open
+//! values reproduces the kernel's results. Bytes that depend on an open value with a large range
+//! (clock, random number) can have any value. If no choice reproduces the kernel's results, the
+//! model of BPF is wrong. Then a [`Disagreement`] contains all data to reproduce this.
 //!
 //! From the bottom up: `entry` and `tries` write map elements into the interpreter's memory. `pair`
-//! has the program in the kernel, the program in the interpreter, and their common state. Its
-//! methods are in modules by subject: `install` (map content), `run_preparation`, `interpret` (runs
-//! of the interpreter), `lookup` (elements that a run looks up), `outcome` and `elements` (effects
-//! of runs), `draws` and `choices` (open values), `commit` (state that persists), `sync_maps`,
-//! `effects`, `disagreement`. `replay` is the public interface.
+//! contains the program in the kernel, the program in the interpreter, and the state that both
+//! share. Its methods are divided by subject: `install` (map content), `run_preparation`,
+//! `interpret` (runs of the interpreter), `lookup` (elements that a run looks up), `outcome` and
+//! `elements` (effects of runs), `draws` and `choices` (open values), `commit` (state that
+//! persists), `sync_maps`, `effects`, `disagreement`. `replay` is the public interface.
 
 mod choices;
 mod clock;

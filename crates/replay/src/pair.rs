@@ -27,7 +27,7 @@ pub struct PathRecord {
     pub path_bytes: u64,
 }
 
-/// A program in kernel and interpreter.
+/// A program in the kernel and in the interpreter, with the state that both share.
 #[derive(Debug)]
 pub struct Pair {
     pub loaded: LoadedProgram,
@@ -51,7 +51,8 @@ pub struct Pair {
     pub inner: Vec<(usize, String)>,
     /// Number of maps of the object.
     pub object_maps: usize,
-    /// True if the numbers of elements of maps must be read from the kernel before the next run.
+    /// True if it must be read from the kernel before the next run how many elements the maps
+    /// contain.
     pub recount: bool,
     /// Inputs that contain a time, with the name of the helper that returns the time.
     pub clocks: Vec<(InputId, String)>,

@@ -22,12 +22,12 @@ use crate::outcome::Outcome;
 use crate::pair::{Pair, PathRecord, is_queue};
 use crate::path::PathId;
 
-/// Result of a packet on which kernel and interpreter agree.
+/// Result of running a packet on which kernel and interpreter agree.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Return value and packet that the kernel's run left.
     pub outcome: Outcome,
-    /// Number of executed instructions; a 64-bit immediate load counts as one.
+    /// Number of instructions that the program executed. A 64-bit immediate load counts as one.
     pub instructions: u64,
     /// Number that identifies the path which the packet took.
     pub path: PathId,
@@ -121,7 +121,8 @@ impl Replay {
         self.pair.path_record = Some(path_record);
     }
 
-    /// Fills the maps of kernel and interpreter from a witness; see [`slowpath_kernel::witness`].
+    /// Fills the maps of kernel and interpreter with the content of a witness. See
+    /// [`slowpath_kernel::witness`].
     ///
     /// # Errors
     /// [`ReplayError`] if the kernel rejects the content.

@@ -29,7 +29,7 @@ pub enum Reason {
     Memory,
 }
 
-/// Limits on time and memory.
+/// Limits on the time and memory that work may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Maximum time, which starts when the [`Stop`] is created.
@@ -42,8 +42,8 @@ pub struct Limits {
     pub polls: Option<u64>,
 }
 
-/// A handle that work polls to know when it must end. Clones share their state, and any thread can
-/// poll.
+/// A handle that work asks at intervals whether it must end. Clones share their state, and any
+/// thread can use them.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
@@ -51,7 +51,7 @@ pub struct Stop {
     until: Option<Instant>,
 }
 
-/// Minimum time between two checks of the memory.
+/// Minimum time between two checks of the memory that the process uses.
 const PERIOD: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]

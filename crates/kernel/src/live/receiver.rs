@@ -32,7 +32,7 @@ pub struct Receiver {
 /// Counts of the packets that were sent to a [`Receiver`], and the time that they took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverRun {
-    /// Number of sent packets.
+    /// Number of packets that were sent.
     pub frames: u32,
     /// Wall time until the last packet was sent, by `CLOCK_MONOTONIC_RAW`. It includes the time for
     /// receiving all packets that have arrived by then.
