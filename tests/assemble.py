@@ -1,10 +1,10 @@
-"""Assembler of BPF objects, for programs of any size that no compiler would generate."""
+"""Assembles BPF objects for tests, for programs of any size that no compiler would generate."""
 
 import struct
 from collections.abc import Mapping
 
 ADD, SUB, MUL, AND, LSH, RSH, XOR = 0x00, 0x10, 0x20, 0x50, 0x60, 0x70, 0xA0
-"""Operations of `alu` (RFC 9669, section 4.1)."""
+"""Codes of operations, to be passed to `alu` (RFC 9669, section 4.1)."""
 _BYTES = {1: 0x71, 2: 0x69, 4: 0x61, 8: 0x79}
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -44,19 +44,22 @@ def load(size: int, dst: int, src: int, offset: int) -> bytes:
 
 
 def unless_equal(register: int, value: int, count: int) -> bytes:
-    """Encode a jump over `count` instructions that is taken unless the register has the value."""
+    """Encode a jump over `count` instructions. It is taken unless the register has the value."""
     return insn(0x55, register, off=count, imm=value)
 
 
 def with_packet(length: int, body: bytes) -> bytes:
-    """Return a program that runs `body` with the packet at `r6`; short packets return 1."""
+    """Return a program that loads the packet's address into `r6` and runs `body`.
+
+    For short packets, it returns 1 instead.
+    """
     ends = load(4, 6, 1, 0) + load(4, 7, 1, 4)
     checked = copy(2, 6) + alu(ADD, 2, length) + insn(0xBD, 2, 7, 2) + mov(0, 1) + EXIT
     return ends + checked + body
 
 
 def shifts(count: int) -> bytes:
-    """Return a program that compares a hash of `count` shifts and XORs with a number."""
+    """Return a program that compares a hash with a number; it hashes by `count` shifts and XORs."""
     body = load(8, 0, 6, 0)
     for step in range(count):
         shift = alu(LSH if step % 2 else RSH, 1, 1 + step % 13)
@@ -80,7 +83,10 @@ def straight(count: int) -> bytes:
 
 
 def rounds(count: int) -> bytes:
-    """Return a program with a loop of `count` iterations, each of which tests a packet byte."""
+    """Return a program with a loop of `count` iterations.
+
+    Each iteration tests a byte of the packet.
+    """
     body = mov(8, 0) + mov(9, 0) + copy(1, 6) + copy(2, 8) + alu(AND, 2, 63) + combine(ADD, 1, 2)
     body += load(1, 3, 1, 0) + insn(0x45, 3, off=1, imm=1) + alu(ADD, 9, 1) + alu(ADD, 8, 1)
     return with_packet(64, body + insn(0xA5, 8, off=-9, imm=count) + copy(0, 9) + EXIT)
@@ -92,7 +98,7 @@ def small() -> bytes:
 
 
 def write_object(functions: Mapping[str, bytes], section: str = "xdp") -> bytes:
-    """Return an object (ELF, 64 bits, little-endian) with these functions in one section."""
+    """Return an object file (ELF, 64 bits, little-endian) with these functions in one section."""
     names = b"\0"
 
     def name(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Inspection of HTML pages in a browser, at widths of phones and of desktop screens."""
+"""Inspects HTML pages in a browser, at the widths of phones and of desktop screens."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ next(0);
 
 
 def find_chromium() -> str:
-    """Return the command of Chromium; skip the test if it is not installed."""
+    """Return the command that starts Chromium. Skip the test if Chromium is not installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if found is None:

@@ -25,7 +25,7 @@ LIMITS = Limits(0.05, 0.3, None)
 
 
 def bed_of(name: str) -> TestBed:
-    """Return the test bed with a name."""
+    """Return the test bed with this name."""
     bed: TestBed = load(TESTBEDS[name])
     return bed
 
@@ -43,7 +43,7 @@ def calibrated(
 
 
 def prepared(folder: Path, program: XdpProgram, maps: str) -> kernel.Case:
-    """Run a program once in the kernel, and return its path as a case that can be timed."""
+    """Run a program once in the kernel. Return its path in a form that can be timed."""
     file = folder / "program.bpf.c"
     file.write_text(program.text)
     found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
@@ -65,7 +65,7 @@ def _station() -> kernel.Station:
 
 
 def fewest_samples(folder: Path, name: str) -> int:
-    """Return the smallest number of samples, with outliers, of any point of an experiment."""
+    """Return the smallest number of samples at any point of an experiment, including outliers."""
     samples = RunFolder(folder).of(name).samples()
     return min(Counter(one.value for one in samples).values())
 

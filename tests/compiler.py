@@ -7,7 +7,7 @@ from slowpath.core.programs.compilers import NEWEST, OLDEST, CompilerError, find
 
 
 def needs_clang() -> list[str]:
-    """Return the command of clang; skip the test if no suitable clang is installed."""
+    """Return the command that starts clang. Skip the test if no suitable clang is installed."""
     try:
         return list(find_compiler().command)
     except CompilerError as problem:

@@ -46,7 +46,7 @@ def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let the processes of a session share the outputs that `support.remembered` stores."""
+    """Let all processes of a test session share the outputs that `support.remembered` stores."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
     folder.mkdir(exist_ok=True)
@@ -61,7 +61,10 @@ def with_clang() -> None:
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """Yield the address of a cluster of two workers with one thread; dead ones are replaced."""
+    """Yield the address of a cluster of two workers with one thread each.
+
+    Dead workers are replaced.
+    """
     path = os.pathsep.join(one for one in sys.path if one)  # workers import modules of tests
     with subprocess.Popen(
         [sys.executable, str(ROOT / "tests/dask_cluster.py")],

@@ -1,4 +1,4 @@
-"""Tests of the Python interface: its results, options and errors are those of the command."""
+"""Tests that the Python interface has the results, options and errors of the command."""
 
 import doctest
 import inspect
@@ -21,7 +21,7 @@ LOOP = ROOT / "examples/path_explosion.bpf.o"
 
 
 def timeless(document: str) -> object:
-    """Return a document of results without its times and statistics."""
+    """Return a document of results without times and statistics, which differ between runs."""
     read = json.loads(document)
     for result in read["results"]:
         del result["stats"]

@@ -1,4 +1,4 @@
-"""Tests of `slowpath bound` on the examples: requirements, packet files, interrupts, options."""
+"""Tests `slowpath bound` on the examples: required rates, packet files, interrupts and options."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tests of many programs on several targets: results are the same alone and in process pools."""
+"""Tests that results of many programs are the same in one process and in process pools."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
 
 @cache
 def of_all() -> subprocess.CompletedProcess[str]:
-    """Analyse all programs on all targets, one at a time."""
+    """Analyse all programs on all targets, one at a time, and return the completed run."""
     return bound(*OBJECTS, *ALL, *JSON)
 
 
@@ -83,7 +83,7 @@ class Begun:
         self._head = self.process.stdout.readline() + self.process.stdout.readline()
 
     def ended(self) -> subprocess.CompletedProcess[str]:
-        """Wait for the end of the command and return the completed run."""
+        """Wait until the command ends, and return the completed run."""
         assert self.process.stdout is not None
         out = self._head + self.process.stdout.read()
         self.process.stdout.close()
@@ -197,7 +197,7 @@ def test_one_program_has_a_full_report_anywhere(scheduler: str) -> None:
 
 
 def test_workers_need_no_files(scheduler: str, tmp_path: Path) -> None:
-    """Options name files relative to the command's folder, which workers do not have."""
+    """Workers get the content of files that options name. They run in another folder."""
     needs_clang()
     (tmp_path / "count.bpf.c").write_bytes((ROOT / "examples/count_min.bpf.c").read_bytes())
     for header in (ROOT / "examples").glob("*.h"):
@@ -303,7 +303,7 @@ def test_jobs_and_scheduler_exclude_each_other() -> None:
 
 
 class FakePool(Pool):
-    """A pool that returns given answers."""
+    """A process pool that returns answers which the test chose."""
 
     concurrency = 1
 

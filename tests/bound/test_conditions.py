@@ -1,4 +1,4 @@
-"""Tests of guarantees that depend on assumptions: all outputs and gates state the assumptions."""
+"""Tests that all outputs and gates state the assumptions on which a guarantee depends."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def conditional(*assumptions: str) -> Result:
 
 
 def place() -> str:
-    """Return the location of the transcoder's loop."""
+    """Return the location of the loop in the transcoder."""
     shown = json.loads(slowpath("show", TRANSCODER, "--format", "json").stdout)
     (loop,) = shown["objects"][0]["programs"][0]["loops"]
     return f"{Path(loop['file']).name}:{loop['line']}"

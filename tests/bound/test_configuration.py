@@ -1,4 +1,4 @@
-"""Tests of variables that loaders set: `--set`, read-only sections in `--maps`, conditions."""
+"""Tests variables that loaders set: `--set`, read-only sections in `--maps`, and conditions."""
 
 import json
 import random
@@ -33,7 +33,7 @@ SEC("xdp") int rodata(struct xdp_md *ctx) {
 
 
 def compiled(folder: Path, text: str, name: str = "program") -> Path:
-    """Compile a program without its includes and its license; return the object."""
+    """Compile a program to which includes and a license are added, and return the object."""
     source = folder / f"{name}.bpf.c"
     source.write_text(_START + text + _END)
     made = folder / f"{name}.bpf.o"
@@ -183,7 +183,7 @@ if (first + 1 > (unsigned char *)(long)ctx->data_end) return 1;
 
 
 def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
-    """Draw a program; return its text and its variables.
+    """Generate a random program; return its text and its variables.
 
     A variable is a name, a declaration with `@` for the value, and two values.
     """
@@ -215,7 +215,7 @@ def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configurations(tmp_path: Path, seed: int) -> None:
-    """Values of `--set` have the same effect as compiled values, and as in the kernel."""
+    """Values of `--set` have the same effect as values in the source, and as in the kernel."""
     needs_kernel()
     text, known = _drawn(random.Random(seed))  # noqa: S311 - for tests
 

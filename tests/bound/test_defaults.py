@@ -1,4 +1,4 @@
-"""Tests of the default target: the server for objects, the card for listings."""
+"""Tests the default target: the server for objects, and the card for listings."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def targets(words: Sequence[str | Path], code: int = 0) -> list[str]:
 
 
 def only(key: str, *words: str | Path) -> dict[str, Any]:
-    """Return the only entry of a list in a command's JSON document."""
+    """Return the single entry of a list in a command's JSON document."""
     run = command(*words, "--format", "json")
     assert run.returncode == 0, run.stderr
     (entry,) = json.loads(run.stdout)[key]
@@ -70,7 +70,7 @@ def test_one_target_for_all_files(
 
 
 def test_a_listing_is_known_below_a_long_head(tmp_path: Path) -> None:
-    """Listings are recognised by their content, even after comments, not by their names."""
+    """A listing is recognised by its content, even below long comments, and not by its name."""
     file = tmp_path / "program.o"
     file.write_text("; a line of what it is\n" * 1000 + (ROOT / LISTING).read_text())
     assert default_target([str(file)]) == CARD

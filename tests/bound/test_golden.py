@@ -1,4 +1,4 @@
-"""Tests of outputs for the examples against `tests/golden`; `make bless` renews these files."""
+"""Compares outputs for the examples with the files in `tests/golden`, which `make bless` renews."""
 
 import json
 import re
@@ -15,7 +15,7 @@ CORES = ("--cores", "5")  # on all cores of the card, its MAC is the bottleneck 
 
 
 def without_times(text: str) -> str:
-    """Replace seconds, which differ between runs, by zero."""
+    """Replace times in seconds by zero, because they differ between runs."""
     return re.sub(r"\d+\.\d+ s\b", "0.00 s", text)
 
 

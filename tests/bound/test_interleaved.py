@@ -1,4 +1,4 @@
-"""Tests of guarantees for any number of CPUs, in requirements and in reports."""
+"""Tests guarantees that hold for any number of CPUs, in requirements and in reports."""
 
 import csv
 

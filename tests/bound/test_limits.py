@@ -1,4 +1,4 @@
-"""Tests of limits on time and memory, and of signals: analyses end with their results so far.
+"""Tests that analyses end with their results so far at limits on time or memory, and at signals.
 
 No test measures time: an analysis that exceeds its limits fails at a distant timeout.
 """
@@ -128,7 +128,7 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
 
 
 def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
-    """The system's limit (`ulimit -v`) is reached before that of `--memory`."""
+    """The system's memory limit (`ulimit -v`) is reached before that of `--memory`."""
     files = [save(tmp_path, "shifts", shifts(100_000)), save(tmp_path, "small", small())]
     most = 1_200 << 20
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
@@ -168,7 +168,7 @@ def test_many_programs_of_one_object(tmp_path: Path) -> None:
 
 
 def start(*arguments: str) -> "subprocess.Popen[str]":
-    """Start `slowpath bound` with a default handler of SIGINT."""
+    """Start `slowpath bound` with the default handling of SIGINT."""
     return subprocess.Popen(
         [sys.executable, "-m", "slowpath", "bound", *arguments],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Tests of `slowpath bound` on BPF objects: selection, counts, maps, assumptions."""
+"""Tests `slowpath bound` on BPF objects: selected programs, counts, maps and assumptions."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def refuse(*arguments: str | Path) -> str:
-    """Run `slowpath bound` with wrong usage and return its message."""
+    """Run `slowpath bound` with wrong arguments, and return its error message."""
     run = slowpath("bound", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
     return " ".join(run.stderr.split())
@@ -47,7 +47,7 @@ def test_full_report(name: str, target: tuple[str, str]) -> None:
 
 
 def test_what_the_card_cannot_run() -> None:
-    """For each example that the card cannot run, one line has the reason and a remedy."""
+    """For each example that the card cannot run, one line states the reason and a remedy."""
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
     run = slowpath("bound", *examples, *CARD)
     assert run.returncode == 3
@@ -60,7 +60,7 @@ def test_what_the_card_cannot_run() -> None:
 
 
 def test_all_that_the_card_lacks_is_listed() -> None:
-    """Every command lists all reasons at once, each of them once."""
+    """Every command lists all reasons at once, and each reason only once."""
     run = slowpath("bound", FILTER, *CARD, "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     reasons = [refusal["reason"] for refusal in result["refusals"]]
@@ -202,7 +202,7 @@ def test_wrong_map_content_names_file_map_and_entry(tmp_path: Path) -> None:
 
 
 def test_helpers_can_be_assumed(tmp_path: Path) -> None:
-    """The test replaces the helper that reads the clock by an unsupported one."""
+    """The object's call of the helper that reads the clock is replaced by an unsupported helper."""
     call = b"\x85\0\0\0%c\0\0\0"
     changed = tmp_path / "changed.bpf.o"
     changed.write_bytes(Path(ROOT / MONITOR).read_bytes().replace(call % 5, call % 122))

@@ -1,4 +1,4 @@
-"""Tests of the conversion of written options into requests, or errors that name the option."""
+"""Tests that options are converted into requests, and that errors name the wrong option."""
 
 import time
 from pathlib import Path
@@ -124,7 +124,10 @@ def test_reproduction_states_the_defaults() -> None:
 
 
 def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
-    """The engine takes the target's maximum; commands that repeat an analysis state it."""
+    """Without the option, the engine uses the target's maximum length.
+
+    Commands that repeat an analysis state it.
+    """
     file = tmp_path / "long.toml"
     text = targets.target_text("agilio-cx-2x40") or ""
     file.write_text(text.replace("max_size_bytes = 1500", "max_size_bytes = 9000"))
@@ -136,7 +139,7 @@ def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
 
 
 def test_every_option_is_carried() -> None:
-    """Every option of an analysis is a field of `WrittenOptions` and reaches the engine."""
+    """Every option of an analysis is a field of `WrittenOptions`, and the engine receives it."""
     names = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
     own = {"--format", "--pcap", "--verbose", "--jobs", "--scheduler"}
     selection = {"--section", "--prog-name"}

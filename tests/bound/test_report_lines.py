@@ -1,4 +1,4 @@
-"""Tests of paths in reports, as source lines and as instruction ranges: repetitions are folded."""
+"""Tests paths in reports, as source lines and as instruction ranges. Repeated parts appear once."""
 
 from itertools import chain
 

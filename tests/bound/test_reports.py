@@ -1,4 +1,4 @@
-"""Tests of reports on sample results in every format."""
+"""Tests the reports of sample results in every format."""
 
 import csv
 import json
@@ -104,7 +104,7 @@ def test_text(name: str, text: str) -> None:
 
 
 def test_words() -> None:
-    """Reports of a model use `guaranteed` and `predicted`, never `measured`."""
+    """Reports of a model say `guaranteed` and `predicted`, but never `measured`."""
     assert "measured" not in text_of(make_result(), verbose=True)
     assert "guaranteed" in text_of(make_result())
 

@@ -1,4 +1,4 @@
-"""Tests of required rates and counts: decisions, sentences, exit codes."""
+"""Tests required rates and counts: the decision, the sentence that states it, and the exit code."""
 
 import shlex
 

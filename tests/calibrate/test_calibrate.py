@@ -1,4 +1,4 @@
-"""`slowpath calibrate`: resumed and evaluated runs, and errors."""
+"""Tests `slowpath calibrate`: resumed runs, evaluated runs, and errors."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ from test_schema import check
 
 ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
 FITTING = "fitting models to experiments\n"
-"""Line for the stage after the experiments, without a terminal."""
+"""Line that reports the stage after the experiments, without a terminal."""
 
 
 def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":

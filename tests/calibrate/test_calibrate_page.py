@@ -1,4 +1,4 @@
-"""The HTML page of a run: figures, data, texts, and layout in browser windows."""
+"""Tests the HTML page of a calibration run: figures, data, texts, and layout in browser windows."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ PARSER = ("--component", "parser-headers")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the directory of a run of two experiments, and the page of the run."""
+    """Return a folder with a run of two experiments and the page about this run."""
     folder = tmp_path_factory.mktemp("page")
     made = slowpath("calibrate", *ADD, *PARSER, "-o", "run", "--html", "page.html", cwd=folder)
     assert made.returncode == 0, made.stderr
@@ -43,7 +43,7 @@ def sections(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
 
 
 def data(root: ElementTree.Element) -> dict[str, list[dict[str, str]]]:
-    """Return the CSV files in the links of a page, by their names."""
+    """Return the rows of the CSV files that a page contains as links, by file name."""
     links = [one for one in root.iter("a") if "download" in one.attrib]
     head = "data:text/csv;charset=utf-8,"
     assert all(one.attrib["href"].startswith(head) for one in links)
@@ -103,7 +103,7 @@ def test_it_needs_nothing_and_runs_nothing(run: Path) -> None:
 
 
 def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: Path) -> None:
-    """The run is turned into a measured one, with varying samples and a record of the machine."""
+    """The test turns the run into a measured one. Samples vary, and the machine is described."""
     shutil.copytree(run / "run", tmp_path / "run")
     into = ExperimentFolder(tmp_path / "run/arithmetic-add")
     measurement, samples = into.measurement(), into.samples()

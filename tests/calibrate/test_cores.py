@@ -1,4 +1,4 @@
-"""Fit of the core model to programs, and its estimates for other programs."""
+"""Tests that the core model is fitted to programs, and estimates other programs."""
 
 import json
 import random
@@ -40,7 +40,7 @@ def chain(work: str, count: int, *, dependent: bool) -> targets.Flow:
 
 
 def mixed(luck: random.Random) -> targets.Flow:
-    """Return a path of random instructions and calls."""
+    """Return a path with random instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
     for _ in range(luck.randrange(20, 200)):
@@ -71,7 +71,10 @@ def flows() -> Iterator[tuple[str, targets.Flow]]:
 
 @pytest.fixture(scope="module")
 def truth() -> targets.Target:
-    """Return the core to find, whose parameters differ from the start of the search."""
+    """Return the core that the fit must find.
+
+    Its parameters differ from those at which the search starts.
+    """
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
         name: value if PARAMETERS[name].fixed else clipped(name, value * luck.uniform(0.7, 1.5))
@@ -121,7 +124,7 @@ def test_a_path_that_is_none_is_refused() -> None:
 
 
 def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
-    """Write the directory of an experiment with these samples."""
+    """Write the folder of an experiment with these samples."""
     into = ExperimentFolder(folder)
     into.begin(shipped_experiment("arithmetic-add"))
     measurement: Measurement = {
@@ -144,7 +147,10 @@ def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> Experime
 
 
 def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
-    """The core is shared in half of the samples; a mean of 15 ns would describe neither state."""
+    """In half of the samples, another CPU shares the core.
+
+    A mean of 15 ns would be wrong with and without it.
+    """
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(3)),
         *(Sample(8, number, 20.0, 13.0, 1) for number in range(3, 6)),
@@ -161,7 +167,7 @@ def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_component_that_is_disturbed_alone_does_not_count(tmp_path: Path) -> None:
-    """All baselines are undisturbed, but the component took twice its time in most samples."""
+    """The baselines are undisturbed, but most samples with the component took twice the time."""
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(2)),
         *(Sample(8, number, 20.0, 8.0, 1) for number in range(2, 8)),

@@ -1,4 +1,4 @@
-"""Estimates of times in reports, comparisons with measurements, and machines of calibrations."""
+"""Tests estimated times in reports, comparisons with measurements, and calibrated machines."""
 
 import csv
 import json
@@ -103,7 +103,7 @@ def test_differences_are_told_in_time() -> None:
 
 
 def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
-    """Calibrations of different machines have the same target name."""
+    """Calibrations of two machines have the same target name, but are told apart."""
     saved = tmp_path / "old.json"
     saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
     gate = ("--fail-on", "estimated_ns_pct > 5")

@@ -1,4 +1,4 @@
-"""Programs of an experiment that stay in memory between blocks, or are prepared again."""
+"""Tests that programs of an experiment stay in memory between blocks, or are prepared again."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ from slowpath.core.engine import kernel, objects, targets
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Replace the preparation of cases; count it for each program."""
+    """Replace the preparation of programs, and count how often each program is prepared."""
     preparations = Counter[str]()
 
     def prepare(_station: object, subject: objects.Subject, witness: str, _known: None) -> str:

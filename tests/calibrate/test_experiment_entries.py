@@ -1,4 +1,4 @@
-"""Table entries of experiments: packets find the intended entry only."""
+"""Tests table entries of experiments: each packet finds only the intended entry."""
 
 import json
 from pathlib import Path
@@ -76,13 +76,13 @@ TABLES = [
         ]
     ),
 ]
-"""Components with fixed parameters; those with the parameter `hit` are also run with misses."""
+"""Components with their fixed parameters. Those with the parameter `hit` also run with misses."""
 PASS, ABORTED = 2, 0
 
 
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)
 def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: Path) -> None:
-    """Programs abort if the intended entry is missing in any of their tables."""
+    """Each program aborts if one of its tables lacks the intended entry."""
     needs_kernel()
     text = SPECIFICATION.replace("KIND", kind).replace("FIXED", fixed)
     program = xdp_program(read_experiment("x.yaml", text), 5, component=True)

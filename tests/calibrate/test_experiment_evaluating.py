@@ -1,4 +1,4 @@
-"""Evaluation of many experiments in several processes yields the same bytes as in one."""
+"""Tests that evaluating experiments in several processes yields the same bytes as in one."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FILES = ("model.json", "points.csv", "plot.svg")
 
 
 def measured(path: Path, factor: float) -> ExperimentFolder:
-    """Write an experiment whose cost is `factor` for each call."""
+    """Write an experiment in which each call costs `factor`."""
     experiment, folder = shipped_experiment("calls"), ExperimentFolder(path)
     folder.begin(experiment)
     samples = [

@@ -27,7 +27,7 @@ from support import GOLDEN, check_golden
 
 
 class Parameters(dict[str, Any]):
-    """Parameters of a component as attributes; 0 for parameters that it lacks."""
+    """Parameters of a component as attributes. A parameter that the component lacks is 0."""
 
     def __getattr__(self, name: str) -> Any:
         """Return the value of a parameter."""
@@ -35,11 +35,13 @@ class Parameters(dict[str, Any]):
 
 
 Counts = dict[str, int | tuple[int, int]]
-"""Number of occurrences of each pattern, and in pairs also the number of different captures."""
+"""For each pattern, the number of its occurrences; a pair also contains the number of different
+captures.
+"""
 
 
 def xdp_counts(p: Parameters) -> dict[str, Counts]:
-    """Return what each component adds to an XDP program."""
+    """Return the patterns that each component adds to an XDP program, with their numbers."""
     words, others, looks = p.header_bytes // 4, p.key_bytes // 4 - 1, p.tables * p.repeats
     size = 2 * p.entries + 1024 if "lru" in str(p.map) else p.entries
     looked_up: Counts = {
@@ -94,7 +96,7 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def p4_counts(p: Parameters) -> dict[str, Counts]:
-    """Return what each component adds to a P4 program."""
+    """Return the patterns that each component adds to a P4 program, with their numbers."""
     read, write = p.operation != "write", p.operation != "read"
 
     def tables(match: str, key: str) -> Counts:
@@ -133,7 +135,7 @@ def p4_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def swx_counts(p: Parameters) -> dict[str, Counts]:
-    """Return what each component adds to a pipeline of SWX."""
+    """Return the patterns that each component adds to an SWX pipeline, with their numbers."""
     tables: Counts = {
         r"^table table(\d+) \{": (p.tables, p.tables),
         r"^\ttable table(\d+)$": (p.tables * p.repeats, p.tables),
@@ -195,7 +197,7 @@ BEDS: dict[str, tuple[Callable[..., str], Callable[[Parameters], dict[str, Count
 
 
 def shipped(bed: str) -> list[str]:
-    """Return the names of the shipped experiments for a test bed."""
+    """Return the names of the built-in experiments for a test bed."""
     return [name for name in shipped_names() if bed in shipped_experiment(name)["testbeds"]]
 
 
@@ -227,7 +229,10 @@ def test_components_are_repeated_as_often_as_parameters_say(bed: str, name: str)
 
 @pytest.mark.parametrize(("bed", "name"), EACH)
 def test_programs_of_a_sweep_consist_of_the_same_lines(bed: str, name: str) -> None:
-    """Numbers and repetitions are ignored; programs at the ends of a sweep may lack some lines."""
+    """Lines are compared without numbers and repetitions.
+
+    The first and last program may lack some lines.
+    """
     if name.startswith(("mixture", "helper-trace")):
         return  # random lines, or lines whose length depends on the value
     experiment, (expanded, _) = shipped_experiment(name), BEDS[bed]
@@ -269,7 +274,7 @@ def test_programs_that_time_themselves_differ_in_their_values_only(bed: str, nam
 
 
 def matching(entries: list[str], key: bytes) -> list[int]:
-    """Return the numbers of the entries in commands of P4 that a key matches."""
+    """Return the positions of the entries in P4 commands that a key matches."""
     found, width = [], 8 * len(key)
     for number, entry in enumerate(entries):
         value, _, prefix, mask = re.fullmatch(
@@ -313,7 +318,7 @@ def test_packets_find_the_entry_of_p4_tables_that_is_meant(name: str) -> None:
     "name", ["table-lpm-entries", "table-lpm-ipv6-prefix-bits", "recirculation"]
 )
 def test_stages_in_p4_that_compute(name: str) -> None:
-    """Compare with expected texts, because no test runs P4 programs."""
+    """The texts are compared with expected ones, because no test can run P4 programs."""
     program = p4_program(shipped_experiment(name), 48 if "ipv6" in name else 3, component=True)
     ingress = program.text[program.text.index("control Ingress") : program.text.index("control V")]
     check_golden(GOLDEN / f"experiments/p4/{name}.p4", ingress)

@@ -1,4 +1,4 @@
-"""Random instructions: their number, and the kinds in their mixture."""
+"""Tests random instructions in experiments: their number, and the kinds that occur."""
 
 import pytest
 

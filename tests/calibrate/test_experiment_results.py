@@ -1,4 +1,4 @@
-"""The directory of a run: written data are read again, and equal data yield equal models."""
+"""Tests the directory of a run: data are read as written, and equal data give equal models."""
 
 import json
 import random
@@ -78,7 +78,7 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """The machine is slower for both points in six of ten observations."""
+    """In six of ten observations, the machine is slower for both points."""
     slow = [0.0] * 4 + [1.0] * 6
     samples = [
         Sample(value, number, value * (10.0 + late), 0.0)
@@ -93,7 +93,7 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
 
 
 def test_blocks_of_time_are_the_blocks() -> None:
-    """The second block is slower and has more observations than the others."""
+    """The second block is slower than the others and has more observations."""
     counts = {1: 2, 2: 6, 3: 2}
     samples = [
         Sample(1, number, 10.0 + (block == 2), 0.0, block)
@@ -142,7 +142,7 @@ def test_few_observations_are_blocks_by_themselves() -> None:
 
 
 def measured(folder: Path) -> ExperimentFolder:
-    """Write the directory of an experiment with made-up samples: 3 ns, and 2 ns for each header."""
+    """Write the directory of an experiment with made-up samples: 3 ns, and 2 ns per header."""
     experiment = shipped_experiment("parser-headers")
     values = swept_values(experiment)
     run = RunFolder(folder)

@@ -1,4 +1,4 @@
-"""Specifications of experiments: reading, and errors with their place."""
+"""Tests that specifications of experiments are read, and that errors name the wrong place."""
 
 import json
 import re

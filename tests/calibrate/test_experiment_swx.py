@@ -1,4 +1,4 @@
-"""The test bed dpdk-swx: pipelines, runs on DPDK, and detection of wrong pipelines."""
+"""Tests the test bed dpdk-swx: its pipelines, runs on DPDK, and wrong pipelines."""
 
 import re
 import shutil
@@ -63,7 +63,7 @@ def test_every_component_of_p4_has_a_pipeline() -> None:
 
 
 def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
-    """DPDK's reader accepts the first and the last pipeline of each sweep."""
+    """DPDK's own reader accepts the first and the last pipeline of each sweep."""
     needs_dpdk()
     files = []
     for name in SWX:
@@ -85,7 +85,7 @@ def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
 
 
 def read_by_dpdk(folder: Path) -> Path:
-    """Compile a program that passes files to DPDK's reader of pipelines."""
+    """Compile a program that reads pipeline files with DPDK's own reader, and return it."""
     command = ["pkg-config", "--cflags", "--libs", "libdpdk"]
     flags = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     source, binary = Path(__file__).parent / "swx_parser.c", folder / "reader"
@@ -127,14 +127,14 @@ MEASURED = (
     "table-ternary-acl-tables",
     "table-ternary-acl-value-bytes",
 )
-"""At least one experiment for each component."""
+"""Experiments to be measured: at least one for each component."""
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     tmp_path: Path, name: str
 ) -> None:
-    """The generated program compares each packet with the result of `expected_packet`."""
+    """The generated program compares each packet with the packet that `expected_packet` returns."""
     needs_dpdk()
     sweep = shipped_experiment(name)["component"]["sweep"]
     experiment = with_range(shipped_experiment(name), None, min(sweep["last"], 2000), 3)
@@ -176,7 +176,9 @@ MISTAKES = [
     ("state-atomic-adds", "regadd state0", "regwr state0", "state0: the sum of its words is 1"),
     ("state-reads", "regrd m.value state1", "regrd m.value state0", None),
 ]
-"""Experiment, part of its pipelines, wrong replacement, and error (None: no difference)."""
+"""Each entry has an experiment, a part of its pipelines, a wrong text for this part, and the error.
+None means that no packet differs.
+"""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")
@@ -248,7 +250,10 @@ def test_unsupported_experiments_are_errors(name: str, old: str, new: str, messa
 
 
 def test_results_of_components_worked_out_by_hand() -> None:
-    """Arithmetic adds 0x020000000003 twice; XOR with the other three sums leaves one of them."""
+    """The arithmetic component adds 0x020000000003 twice.
+
+    XOR with three equal sums leaves one of them.
+    """
     experiment = shipped_experiment("arithmetic-add")
     packet = swx_pipelines(experiment, 2).packet
     out = expected_packet(experiment, settings_at(experiment, 2), packet, component=True)

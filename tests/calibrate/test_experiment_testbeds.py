@@ -1,4 +1,7 @@
-"""Test beds: exact computed costs, and measurements; no test depends on measured times."""
+"""Tests the test beds: computed costs are exact, and measurements run.
+
+No test depends on measured times.
+"""
 
 import re
 import shutil
@@ -163,7 +166,7 @@ DPDK = (
     "table-ternary-acl-tables",
     "table-ternary-acl-value-bytes",
 )
-"""At least one experiment for each component."""
+"""Experiments to be measured: at least one for each component."""
 
 
 @pytest.mark.parametrize("name", DPDK)
@@ -202,7 +205,9 @@ DPDK_MISTAKES = [
     ("table-ternary-acl-key-bytes", "last ? 0 : ~0U", "~0U", None),
     ("table-ternary-acl-tables", "last ? 0 : 1U", "last ? 1U << 31 : 1U", "finds entry 0, not 100"),
 ]
-"""Experiment, part of its program, wrong replacement, and error (None: no difference)."""
+"""Each entry has an experiment, a part of its program, a wrong text for this part, and the error.
+None means that no result differs.
+"""
 
 
 @pytest.mark.parametrize("mistake", DPDK_MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")

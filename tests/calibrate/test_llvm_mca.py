@@ -1,4 +1,4 @@
-"""Input and output of llvm-mca in `bench/llvm_mca.py`."""
+"""Tests the input and output of llvm-mca in `bench/llvm_mca.py`."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_what_is_told_is_read_by_its_number() -> None:
 
 
 def needs_llvm_mca() -> None:
-    """Skip the test if llvm-mca is not installed, and name the package."""
+    """Skip the test if llvm-mca is not installed. The reason names the package to install."""
     try:
         llvm_mca.tool("llvm-mca")
     except llvm_mca.MissingError as missing:

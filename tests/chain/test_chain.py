@@ -1,4 +1,4 @@
-"""`slowpath chain bound`: a chain compared with each of its programs alone."""
+"""Tests `slowpath chain bound`: bounds of a chain are compared with those of single programs."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def counted(*words: str | Path) -> dict[str, Any]:
-    """Return the result of a command on target ebpf, after checking that it is exact."""
+    """Run a command on target ebpf and return its result, which must be exact."""
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
@@ -50,7 +50,7 @@ def instructions(result: dict[str, Any]) -> int:
 
 
 def failure(chain: Path, text: str) -> str:
-    """Return the error message for a chain that cannot be analysed."""
+    """Return the error message of `chain bound` for a chain that cannot be analysed."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain)
     assert (run.returncode, run.stdout) == (3, "")
@@ -182,7 +182,10 @@ def test_chains_run_on_targets_with_bpf_instructions() -> None:
 
 
 def on_devices(**network: Any) -> str:
-    """Describe the chain with its programs on two devices; `network` connects them, if given."""
+    """Describe the chain with its two programs on different devices.
+
+    `network` describes the connection between them, if any.
+    """
     text = json.loads(described(*PASS))
     for program, device in zip(text["programs"], ("edge", "server"), strict=True):
         program["device"] = device
@@ -192,7 +195,7 @@ def on_devices(**network: Any) -> str:
 
 
 def on_each_device(chain: Path, text: str) -> dict[str, int]:
-    """Return the guaranteed number of instructions on each device."""
+    """Return the guaranteed maximum number of instructions per packet on each device."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")

@@ -1,4 +1,4 @@
-"""Chains over devices with different targets: a card before or after a host."""
+"""Tests chains over devices with different targets: a card before or after a host."""
 
 import json
 from pathlib import Path

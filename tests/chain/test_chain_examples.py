@@ -1,4 +1,4 @@
-"""The figures in `examples/README.md` for the programs in `examples/chain`."""
+"""Tests that the figures in `examples/README.md` are right for the programs in `examples/chain`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`slowpath chain optimize --target`: guarantees of programs before and after rewriting."""
+"""Tests guarantees of programs before and after `slowpath chain optimize --target`."""
 
 import json
 from pathlib import Path

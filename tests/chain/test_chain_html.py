@@ -1,4 +1,4 @@
-"""HTML pages of `slowpath chain facts` and `slowpath chain optimize`."""
+"""Tests the HTML pages of `slowpath chain facts` and `slowpath chain optimize`."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
 
 @pytest.fixture(scope="module")
 def optimized(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return report, page and file of the page of the example chain, rewritten with guards."""
+    """Return the report, the page and its file for the example chain, rewritten with guards."""
     folder = tmp_path_factory.mktemp("page")
     return *made(folder, "optimize", CHAIN, "--packets", "0"), folder / "page.html"
 
@@ -56,7 +56,7 @@ def kind(block: Element) -> str:
 
 
 def size(block: Element) -> int:
-    """Return the number of slots in the heading of a block."""
+    """Return the number of slots that the heading of a block states."""
     count = re.search(r"([0-9,]+) instructions?", texts(block))
     assert count is not None
     return int(count[1].replace(",", ""))
@@ -182,7 +182,7 @@ def test_the_report_is_the_same_with_a_page(optimized: Made) -> None:
 
 
 def hostile() -> tuple[ChainReport, Graphs]:
-    """Return the report and graphs of a chain in which all texts are hostile."""
+    """Return a report and graphs in which all texts contain hostile characters."""
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
@@ -292,7 +292,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return report, page and file of the page of an example with known configuration."""
+    """Return the report, the page and its file for an example with a known configuration."""
     folder = tmp_path_factory.mktemp("configured")
     words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
     words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]

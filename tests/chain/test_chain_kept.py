@@ -1,4 +1,4 @@
-"""Results of `slowpath chain optimize` if its worker process hangs and is killed."""
+"""Tests that results of `slowpath chain optimize` remain if its worker hangs and is killed."""
 
 import json
 import time
@@ -22,7 +22,10 @@ NOT_YET = "there was no time to rewrite it"
 def report_until_killed(
     messages: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, object]:
-    """Return the report on the load balancer if rewriting hangs after a number of messages."""
+    """Return the report on the load balancer.
+
+    Its rewriting hangs after a given number of messages and is then killed.
+    """
     rewrite = chains.rewrite_messages
 
     def hang(

@@ -1,4 +1,4 @@
-"""`slowpath chain optimize --maps` and `--assume`: programs rewritten for a known configuration."""
+"""Tests `chain optimize --maps` and `--assume`, which rewrite programs for a configuration."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ QUICK = ("--packets", "0")
 
 
 def optimized(name: str, *words: str | Path) -> dict[str, Any]:
-    """Return the report on an example program, rewritten alone."""
+    """Rewrite an example program without a chain, and return the report on it."""
     run = slowpath("chain", "optimize", EXAMPLES / f"{name}.bpf.o", *words, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     (program,) = json.loads(run.stdout)["programs"]
@@ -138,7 +138,7 @@ def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: st
 
 
 def in_words(fact: dict[str, Any]) -> str:
-    """Return a fact in the notation of `slowpath chain facts`, with all digits of its value."""
+    """Return a fact as `slowpath chain facts` writes it, but with all digits of its value."""
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"
@@ -186,7 +186,10 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
 
 
 def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
-    """Write a chain of two copies of a program; packets reach the second after action `on`."""
+    """Write a chain with two copies of a program.
+
+    Packets reach the second after the action `on`.
+    """
     programs = [
         {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
     ]
@@ -197,7 +200,10 @@ def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
 
 
 def of_first(tmp_path: Path, action: str = "03000000") -> Path:
-    """Write two TCP rules of the first firewall; `action` is XDP_TX in hexadecimal by default."""
+    """Write two TCP rules for the first firewall.
+
+    Their action is XDP_TX by default, in hexadecimal.
+    """
     keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
     rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
     maps = tmp_path / "first.json"
@@ -206,7 +212,7 @@ def of_first(tmp_path: Path, action: str = "03000000") -> Path:
 
 
 def of_chain(*words: str | Path) -> dict[str, Any]:
-    """Return the report on the second program."""
+    """Run `chain optimize`, and return the report on the second program."""
     run = slowpath("chain", *words, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]

@@ -1,4 +1,4 @@
-"""Properties of loaded chains: maps that are pinned by name, licenses; comparison of objects."""
+"""Tests maps that are pinned by name and licenses in loaded chains, and compared objects."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`slowpath chain plan`: variants of programs on the paths of a network, and cached results."""
+"""Tests `slowpath chain plan`: variants of programs on a network's paths, and the cache."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    """Return the plan of a topology; with a cache, if given."""
+    """Return the plan of a topology. If a cache is given, the command uses it."""
     kept = ("--no-cache",) if cache is None else ("--cache", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
@@ -31,7 +31,7 @@ def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> d
 
 
 def at(found: dict[str, Any], node: str) -> list[dict[str, Any]]:
-    """Return the variants at a node."""
+    """Return the variants of the program at a node."""
     return [spot for spot in found["hot_spots"] if spot["node"] == node]
 
 
@@ -41,7 +41,7 @@ def described(
     nodes: dict[str, str | None],
     paths: list[list[Hop]],
 ) -> Path:
-    """Write a topology: objects of programs, the program of each node, and the hops of paths."""
+    """Write a topology. It has an object per program, a program per node, and nodes per path."""
     topology = {
         "schema": 1,
         "programs": [{"name": name, "object": str(file)} for name, file in programs.items()],
@@ -65,7 +65,10 @@ def copied(folder: Path, *names: str) -> dict[str, Path]:
 
 
 def line(folder: Path) -> tuple[Path, dict[str, Path]]:
-    """Write a topology with firewall, counter and load balancer on one path, and their objects."""
+    """Write a topology with firewall, counter and load balancer on one path.
+
+    Return the topology and the copied objects.
+    """
     programs = copied(folder, "firewall", "counter", "load_balancer")
     nodes: dict[str, str | None] = {"a": "firewall", "b": "counter", "c": "load_balancer"}
     hops: list[Hop] = [{"node": "a"} | PASSED, {"node": "b"} | PASSED, {"node": "c"}]
@@ -107,7 +110,8 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
 
 
 def test_costs_are_those_of_the_chain(tmp_path: Path) -> None:
-    """The costs equal those of `chain bound`, which analyses the chain without facts."""
+    """The costs equal those of `chain bound`, which analyses the chain without facts about packets.
+    """
     file, _ = line(tmp_path)
 
     def bound(balancer: Path) -> int:

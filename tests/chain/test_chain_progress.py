@@ -1,4 +1,4 @@
-"""Progress on standard error during work on a chain, and interrupts."""
+"""Tests progress messages on standard error during work on a chain, and interrupts."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from support import ROOT
 
 PROVING = StageProgress("balancer", "proving that it does the same", 12, "pairs of paths")
 LONG = "examples/chain/load_balancer.bpf.o"
-"""A program whose proof without facts about packets takes far longer than the test."""
+"""A program that takes very long to prove without facts about packets, far longer than the test."""
 
 
 class Screen(StringIO):

@@ -1,4 +1,4 @@
-"""`slowpath chain facts` and `optimize`: facts about packets, and programs rewritten for them."""
+"""Tests `slowpath chain facts`, and `optimize`, which rewrites programs with these facts."""
 
 import json
 from itertools import pairwise
@@ -22,7 +22,10 @@ CHAIN = EXAMPLES / "chain.yaml"
 
 
 def report(*words: str | Path) -> dict[str, Any]:
-    """Return the JSON report of a command, without rehearsals unless `words` ask for them."""
+    """Return the JSON report of a command.
+
+    Programs do not run in the kernel unless `words` ask for it.
+    """
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
@@ -37,7 +40,7 @@ def program(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
-    """Write a chain of example programs, each of which passes packets on with action `on`."""
+    """Write a chain of example programs. Each passes packets to the next by returning `on`."""
     programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
     edges = [{"from": a, "on": [on], "to": b} for a, b in pairwise(names)]
     file = folder / "written.yaml"

@@ -1,4 +1,4 @@
-"""`slowpath chain verify --chain`: comparison of two replacements for a program of a chain."""
+"""Tests `chain verify --chain`, which compares two replacements for a program of a chain."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ SEC("xdp") int behind(struct xdp_md *ctx)
 }
 """
 UNCHECKED = CHECKS.replace("return 0", "return 1")
-"""Like `CHECKS`, but with another result for packets that the first program drops."""
+"""Like `CHECKS`, but returns another result for packets that the first program drops."""
 TAIL_BELIEVES = TRAILER.replace("if (adjust_tail(ctx, 100)) {", "if (adjust_tail(ctx, 100) && 0) {")
 """Like `TRAILER`, but assumes that `adjust_tail` succeeds."""
 

@@ -1,4 +1,4 @@
-"""Invalid descriptions of chains and topologies, and invalid objects: an error of one line each."""
+"""Tests that invalid chains, topologies and objects cause an error of one line."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cac
 
 
 def described(kind: str) -> str:
-    """Return the example description of a kind, with absolute paths of objects."""
+    """Return the example description of a chain or topology, with absolute paths of objects."""
     text = (EXAMPLES / f"{kind}.yaml").read_text()
     return text.replace("object: ", f"object: {EXAMPLES}/")
 

@@ -1,4 +1,4 @@
-"""Comparison of a rewritten program with the original in the running kernel."""
+"""Tests that a rewritten program is compared with the original in the running kernel."""
 
 import pytest
 

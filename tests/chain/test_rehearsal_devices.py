@@ -1,4 +1,4 @@
-"""Comparison of rewritten programs with their originals on virtual Ethernet."""
+"""Tests that rewritten programs are compared with the originals on virtual Ethernet devices."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ SEC("xdp") int trailer(struct xdp_md *ctx)
 	return 3;
 }
 """
-"""A program that adds a trailer of 100 bytes, or passes the packet unchanged without tail room."""
+"""A program that adds a trailer of 100 bytes. Without room for it, the packet passes unchanged."""
 SEED = bytes(range(60))
 UNPRIVILEGED = """
 import json, sys
@@ -73,7 +73,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def optimized(chain: Path, *words: str | Path) -> dict[str, Any]:
-    """Return the report on the second program, rewritten without a guard."""
+    """Rewrite the second program without a guard, and return the report on it."""
     options = ("--trust", "--packets", "1000", "--format", "json")
     run = slowpath("chain", "optimize", chain, *options, *words)
     assert run.returncode == 0, run.stderr
@@ -86,7 +86,10 @@ def program(file: Path) -> objects.Object:
 
 
 def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
-    """Compare a rewritten `TRAILER` with the original after `FRONT`, on all kinds of devices."""
+    """Compare a rewritten `TRAILER` with the original on all kinds of devices.
+
+    `FRONT` runs first.
+    """
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
     stages = [rehearsals.Stage(front, 0, [2])]
     both = rehearsals.Rehearsed(stages, (trailer, 0), rewritten, [SEED])

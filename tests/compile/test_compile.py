@@ -1,4 +1,4 @@
-"""Tests of `slowpath compile`: listings with sources, refusals, results of `--verify`."""
+"""Tests `slowpath compile`: listings with sources, rejected programs, and results of `--verify`."""
 
 import json
 import os
@@ -163,7 +163,7 @@ def test_a_target_description(tmp_path: Path) -> None:
 
 
 def make_verification(**changes: Any) -> Verification:
-    """Return the verification of a program that was proved equal."""
+    """Return the verification result of a program that was proved equal to its source."""
     verification: Verification = {
         "proved": True,
         "paths_proved": 14,

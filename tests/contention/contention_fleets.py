@@ -1,4 +1,4 @@
-"""Fleets for tests."""
+"""Builds fleets for tests of placement."""
 
 from collections.abc import Sequence
 

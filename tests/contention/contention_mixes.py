@@ -1,4 +1,4 @@
-"""Mixes for tests: a function with competitors for memory, an accelerator, or both."""
+"""Builds mixes for tests: a function with competitors for memory, an accelerator, or both."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from slowpath.contention.composition import Pattern
 Floats = NDArray[np.float64]
 
 MEMORY_MTBR = 300.0
-"""Match ratio of memory rows."""
+"""Match ratio of the function in rows about memory."""
 MTBR, QUEUED = 500.0, 0.0006
 REMARKS = {"function": "nf", "device": "nic", "unit throughput": "kpps"}
 CLIENT = ("client_queues", "client_request_time", "client_rate")
@@ -19,12 +19,12 @@ HEADER = ("row", *MEMORY[:-1], "mtbr", *CLIENT, "inverse_throughput_sum", "alone
 
 
 def own_time(mtbr: float) -> float:
-    """Return the time of a request of the function."""
+    """Return the time that a request of the function takes at this match ratio."""
     return 0.0002 + 0.000002 * mtbr
 
 
 def without_competitors(of: dict[str, Floats]) -> dict[str, Floats]:
-    """Replace competitors by ones with negligible accesses; the traffic stays."""
+    """Replace the competitors by ones that hardly access memory. The function's traffic stays."""
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 

@@ -1,4 +1,4 @@
-"""Models of functions for tests: learnt from formulas, with their own contention."""
+"""Builds models of functions for tests. They learn from formulas instead of measurements."""
 
 import numpy as np
 
@@ -36,5 +36,5 @@ def model(
 
 
 def kind(of: FunctionModel, name: str = "nf.json", mtbr: float | None = MTBR) -> Kind:
-    """Return a function with default traffic."""
+    """Return a function of a fleet with default traffic."""
     return Kind(name, of, FLOWS, SIZE, mtbr if of.request_time is not None else None)

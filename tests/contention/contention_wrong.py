@@ -1,4 +1,4 @@
-"""Valid files for `slowpath contention`, which tests damage, and its messages."""
+"""Writes valid files for `slowpath contention`, which tests then damage, and reads its messages."""
 
 import contextlib
 import io
@@ -35,7 +35,7 @@ TRUTH = (
 
 
 def run_command(words: str) -> tuple[int, str, str]:
-    """Run `slowpath contention` in this process; return exit code, output and errors."""
+    """Run `slowpath contention` in this process. Return its exit code, output and errors."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -46,7 +46,7 @@ def run_command(words: str) -> tuple[int, str, str]:
 
 
 def error_of(words: str, code: int) -> str:
-    """Return the one-line message of `slowpath contention`, checked to exit with this code."""
+    """Return the one-line error message of `slowpath contention`. The exit code must be `code`."""
     found, out, errors = run_command(words)
     assert found == code, f"{words}: {found}: {errors}"
     if code:

@@ -1,4 +1,4 @@
-"""Predictions and evaluations of `slowpath contention` for tables; its errors for wrong input."""
+"""Tests predictions and evaluations of `slowpath contention`, and errors for wrong tables."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about boun
 
 
 class Tables:
-    """Files of a function, and of a query for other rows."""
+    """Files that describe a function, and a query about other rows."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,7 +65,10 @@ class Tables:
 
 @cache
 def _model() -> str:
-    """Train a model on the tables, only once, as they are the same for all tests."""
+    """Return a model trained on the tables.
+
+    It is trained only once, because all tests use the same.
+    """
     with TemporaryDirectory() as folder:
         tables, file = Tables(Path(folder)), Path(folder, "nf.model.json")
         names = [tables.memory, tables.regex, tables.own]
@@ -128,7 +131,7 @@ def test_a_query_without_rows(tables: Tables) -> None:
 
 
 def test_ten_rows_are_enough(tables: Tables) -> None:
-    """With rows of one competitor only, predictions beyond them are uncertain, but finite."""
+    """With rows of only one competitor, predictions for others are uncertain, but finite."""
     lines = Path(tables.memory).read_text().splitlines()[:11]
     cells = [line.split(",") for line in lines]
     place = cells[0].index("ipc")

@@ -1,4 +1,4 @@
-"""Models of accelerators, compared with a simulation of round-robin queues and the paper."""
+"""Compares models of accelerators with a simulation of round-robin queues, and with the paper."""
 
 from collections.abc import Sequence
 
@@ -77,7 +77,7 @@ def test_throughputs_are_those_of_a_simulation(
 
 
 def test_the_simulation_tells_other_rules_apart() -> None:
-    """Shares by client or by time differ much from the simulated ones."""
+    """Shares by client, or by time, would differ much from the simulated ones."""
     clients = [(3, 1.0, np.inf), (1, 4.0, np.inf), (1, 1.0, 0.02)]
     found = simulated(clients, 20000)
     assert found == pytest.approx(throughputs(*columns(clients)), rel=0.01)

@@ -1,4 +1,4 @@
-"""Intervals with clients of the accelerator: as wide as the mixes of the profile require."""
+"""Tests that intervals with accelerator clients are as wide as the profile's mixes require."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ NOISY, CONFIDENCE = 0.15, 0.9
 
 
 def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes]:
-    """Return the model of a profile with these mixes, and the mixes."""
+    """Return the mixes, and a model trained on a profile with them."""
     write_folder(folder, rows)
     assert run_command(f"train {folder} {FAST} --pattern {COMPLETION} -o {folder}/nf.json")[0] == 0
     model = saved.read(f"{folder}/nf.json")
@@ -33,7 +33,7 @@ def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[FunctionModel, Mixes]:
-    """Return model and mixes of a function whose throughput scatters with clients."""
+    """Return the model and the mixes of a function. Its throughput varies randomly with clients."""
     folder = tmp_path_factory.mktemp("noisy") / "p"
     return learnt(folder, mixes(COMPLETION, count=25, noise=NOISY))
 

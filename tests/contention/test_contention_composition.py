@@ -1,4 +1,4 @@
-"""Composition of resources: the paper's equations, baselines, and the detection of patterns."""
+"""Tests how drops by several resources combine, and the detection of execution patterns."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
 
 
 def test_run_to_completion_adds_times() -> None:
-    """A packet takes 2 + 3 units alone; contention adds 1 and 4."""
+    """Alone, a packet takes 2 + 3 units of time; contention adds 1 and 4."""
     parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
     assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
     assert least(parts, np.array([1 / 5])) == pytest.approx([1 / 9])
@@ -52,7 +52,7 @@ def test_one_resource_is_no_composition(share: float, solo: float) -> None:
 
 
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """Detect the pattern from the errors of both equations."""
+    """Detect the execution pattern from the errors of both equations."""
     predicted = (least(parts, solo), run_to_completion(parts, solo))
     return better_of(*(np.abs(one / measured - 1) for one in predicted))
 

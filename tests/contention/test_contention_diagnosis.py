@@ -1,4 +1,4 @@
-"""Bottlenecks, their margins and changes along attributes, and the effect of changed settings."""
+"""Tests named bottlenecks, how they change along attributes, and the effect of settings."""
 
 import csv
 import io
@@ -61,7 +61,10 @@ def test_one_resource_has_no_margin() -> None:
 
 
 def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottleneck() -> None:
-    """By Eq. 4, only the time that the other resource adds remains."""
+    """By Eq. 4, only the time that the other resource adds remains.
+
+    The throughput is computed by hand.
+    """
     adds = model(0, 3e-4, pattern="run-to-completion")
     (found,) = diagnose([Setting(kind(adds), SETTING.others)], 0.9)
     (alone,) = diagnose([Setting(kind(adds), (kind(FIRST, "first"),))], 0.9)
@@ -76,7 +79,10 @@ def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottle
 
 
 def test_the_crossing_along_matches_is_where_both_stages_are_equal() -> None:
-    """The accelerator's stage falls with matches, memory does not; the crossing is by hand."""
+    """More matches slow down the accelerator, not memory.
+
+    Where both are equally slow is computed by hand.
+    """
     alone = Setting(kind(TARGET), ())
     found = sweep(alone, Swept("mtbr", 0.0, 5000.0, 11), 0.9)
     (crossing,) = found["crossings"]
@@ -114,7 +120,10 @@ def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last
     st.integers(2, 60),
 )
 def test_whole_numbers_are_located_exactly(places: list[int], count: int) -> None:
-    """Sampled names change at known places; two changes between samples cancel out."""
+    """The name of the bottleneck changes at known numbers.
+
+    Two changes between samples cancel out.
+    """
 
     def ask(values: object) -> list[str]:
         return ["AB"[sum(one >= place for place in places) % 2] for one in values]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Profiles of this machine: blocks, scores, CPUs and written files; tests never look at speed."""
+"""Tests profiles of this machine: blocks, scores, CPUs and files. No test depends on speed."""
 
 import csv
 import itertools
@@ -56,7 +56,7 @@ EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
 
 
 def reading(items: int, share: float = 1.0) -> Reading:
-    """Return the reading of a thread that had its CPU for a share of a second."""
+    """Return the reading of a thread that had its CPU for this share of one second."""
     done = {"items": items, "bytes": 0, "results": 0, "nanoseconds": 0}
     found: Reading = {
         "of": 0,
@@ -71,7 +71,7 @@ def reading(items: int, share: float = 1.0) -> Reading:
 
 
 class Bench:
-    """A machine whose blocks, alone and with competitors, have listed readings."""
+    """A fake machine. Its blocks, alone and with competitors, have the listed readings."""
 
     def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
         self._sides = {False: alone, True: beside}
@@ -136,7 +136,7 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A processor with listed times of quiet."""
+    """A fake processor with listed times in which nothing else runs."""
 
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)
@@ -169,7 +169,7 @@ ONE_CORE = observed(27e-9, 38e-6, 38e-6)
 
 
 def monitor_of(*observations: Surroundings, limit: float = 0.0) -> CpuMonitor:
-    """Return a monitor that makes these observations, the last one repeatedly."""
+    """Return a CPU monitor that makes these observations; the last one is repeated."""
     following = itertools.chain(observations, itertools.repeat(observations[-1]))
     return CpuMonitor((0, 1), limit, lambda _one, _other: next(following), patience=0)
 
@@ -212,7 +212,10 @@ def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
 
 
 def test_one_core_is_no_place_though_others_hide_it_now_and_then() -> None:
-    """Others can slow down a loop alone, too; such an observation does not show a shared core."""
+    """Other work can slow down a loop that runs alone.
+
+    Such an observation does not show a shared core.
+    """
     hidden = observed(27e-9, 38e-6, 38e-6, alone=33e-6)
     monitor = monitor_of(*[NEAR] * 60, *[ONE_CORE, ONE_CORE, hidden] * 30, NEAR)
     assert [monitor.quiet() for _ in range(91)] == [False] * 90 + [True]

@@ -1,4 +1,4 @@
-"""Measured mixes as a replacement of predictions, and suggestions of mixes to measure."""
+"""Tests measured mixes that replace predictions, and suggestions of mixes to measure."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ MIXES = possible_mixes(FLEET)
 
 
 def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
-    """Return measurements without noise: functions do 1000 alone, and these shares in mixes."""
+    """Return measurements without noise: 1000 for a function alone, and shares of it in mixes."""
     alone: Rows = {(at,): {at: [1000.0] * times} for at in range(3)}
     others: Rows = {
         mix: {at: [1000.0 * one] * times for at, one in of.items()} for mix, of in shares.items()
@@ -76,7 +76,7 @@ def test_noise_is_that_of_all_repetitions_together() -> None:
 
 
 def test_sure_shares_are_kept_that_often() -> None:
-    """Lower ends hold for 90 % of drawn measurements of a true share of 0.9."""
+    """If the true share is 0.9, the lower end is below it in 90 % of random measurements."""
     draw = np.random.default_rng(3)
     kept = []
     for _ in range(2000):
@@ -194,7 +194,10 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    """Each neighbour costs a tenth more than predicted, in measured and in other mixes."""
+    """Each neighbour costs a tenth more than predicted.
+
+    Corrected predictions of other mixes show this.
+    """
     fleet = fleet_of((1, 1, 1, 1))
     plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
     some = several[::2]
@@ -310,7 +313,7 @@ def truth_of(shares: Callable[[Mix], dict[int, float]], mixes: Sequence[Mix]) ->
 
 
 def as_predicted(mix: Mix) -> dict[int, float]:
-    """Return shares slightly larger than predicted."""
+    """Return shares that are slightly larger than the predicted ones."""
     plain = PredictedShares(FLEET)
     (at,) = plain.rows([mix])
     return {of: float(min(plain.shares.kept[at, of] * 1.01, 1.0)) for of in set(mix)}
@@ -329,7 +332,7 @@ def test_suggestions_are_mixes_that_save_nics_and_nobody_measured() -> None:
 
 
 def test_measuring_what_is_suggested_ends() -> None:
-    """If predictions are true, all mixes of the trusting plan are soon measured."""
+    """If predictions are true, all mixes of a plan that relies on predictions are soon measured."""
     rows = truth_of(as_predicted, [(0,), (1,), (2,)])
     for _ in range(12):
         plan = suggest(FLEET, 4, 0.9, measured("m.csv", rows, None))

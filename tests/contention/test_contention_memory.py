@@ -1,4 +1,4 @@
-"""Models of the memory subsystem: held-out rows, learners, intervals, and the training range."""
+"""Tests models of memory contention: held-out rows, learners, intervals and training range."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,10 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """Recipes beat the constant by a quarter; SLOMO cannot, as it ignores the traffic."""
+    """The error is a quarter below that of a constant.
+
+    SLOMO cannot reach this, as it ignores the traffic.
+    """
     trained_on = profile(40)
     stage = fit_stage(RECIPES[name], rows_of(trained_on))
     new = columns(30, seed=7)
@@ -117,7 +120,10 @@ def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
 
 
 def test_tables_that_double_are_seen() -> None:
-    """A step where flows reach a power of two is predicted between rows on either side."""
+    """Throughput has a step where the number of flows reaches a power of two.
+
+    Models predict the step.
+    """
     here = profile(60, noise=0.0)
     flows = np.linspace(10000, 30000, 60)
     step = np.where(flows >= 16384, 600.0, 800.0)
@@ -159,7 +165,7 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
 
 
 def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
-    """Clearly worse recipes are dropped early; the others keep their scores."""
+    """Recipes that are clearly worse are dropped early. The scores of the others stay the same."""
     here = rows_of(profile(30))
     names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
     tried = [RECIPES[name] for name in names]
@@ -173,7 +179,7 @@ def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
 
 
 def test_members_that_see_the_same_learn_once() -> None:
-    """A score replaces all sets of counters, so they have the same training data."""
+    """A score replaces all counters. So members that differ only in counters learn the same."""
     counted = rows_of(profile(12))
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
     scored = counted._replace(columns={**of, "score": np.arange(12.0)})
@@ -225,7 +231,10 @@ def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int
 
 
 def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
-    """Far from all rows, a process is less certain; linear models do not know their distance."""
+    """Far from all rows, a Gaussian process is less certain.
+
+    Linear models do not know their distance.
+    """
     here = profile(40)
     near = columns(30, 1000)
     widths = {}

@@ -1,4 +1,4 @@
-"""Prediction methods: `sum`, `min` and SLOMO compared with ours."""
+"""Compares the prediction methods `sum`, `min` and SLOMO with the default method."""
 
 import contextlib
 import csv
@@ -31,7 +31,7 @@ BASELINES: tuple[Method, ...] = ("sum", "min", "slomo")
 
 
 def query(of: FunctionModel, rows: int = 6, queued: float = 3e-3) -> Query:
-    """Return a query with contention for all resources of a model."""
+    """Return a query in which the function has contention for all resources of its model."""
     columns = profile(rows, seed=9).columns
     if of.request_time is None:
         return Query("q.csv", tuple("abcdef"), columns, None, None)
@@ -151,7 +151,7 @@ def test_of_a_pipeline_the_stage_that_limits_it_alone_is_what_was_measured(
 
 
 def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryProfile:
-    """Return the profile with additional rows without competitors."""
+    """Return a profile with additional rows in which the function runs without competitors."""
     count = len(throughput)
     solo = {name: np.zeros(count) for name in of.columns}
     solo |= {"flow_count": np.full(count, 1e4), "packet_size_bytes": np.full(count, 1500.0)}

@@ -1,4 +1,4 @@
-"""Predictions for many mixes, compared with predictions one by one, in any order and batch."""
+"""Tests that predictions for many mixes do not depend on their order and on batches."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_the_order_of_functions_does_not_matter(order: list[int]) -> None:
 
 
 def test_each_function_has_its_own_traffic() -> None:
-    """More flows slow the function that has them, and no other function."""
+    """A larger number of flows slows down only the function that has these flows."""
     busy = KINDS[1]._replace(flows=100 * FLOWS)
     before = predict_mixes(KINDS, [(1, 3)], 0.9)
     after = predict_mixes((KINDS[0], busy, *KINDS[2:]), [(1, 3)], 0.9)

@@ -1,4 +1,4 @@
-"""Tables as Parquet: equal to CSV as input and output; errors name row and column."""
+"""Tests Parquet files as tables. They are read and written like CSV, with the same errors."""
 
 import builtins
 import csv

@@ -1,4 +1,4 @@
-"""Execution pattern of a model: given, detected, declared or assumed; and its report."""
+"""Tests the execution pattern of a model: given, detected, declared or assumed."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures and pages of `slowpath contention`: their content; equal data give equal files."""
+"""Tests pictures and pages of `slowpath contention`. Equal data must give equal files."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Placements, compared with the enumeration of all, and with the definitions of policies."""
+"""Compares placements with the enumeration of all, and with the definitions of policies."""
 
 import csv
 import io
@@ -65,7 +65,7 @@ ARRIVALS = st.lists(
 
 
 def partitions(count: int) -> Iterator[list[list[int]]]:
-    """Yield all ways to put arrivals on equal NICs."""
+    """Yield all ways to distribute arrivals over NICs that are all alike."""
     if not count:
         yield []
         return
@@ -76,7 +76,7 @@ def partitions(count: int) -> Iterator[list[list[int]]]:
 
 
 def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
-    """Return true if a NIC has the cores for its arrivals, and keeps all their promises."""
+    """Return true if a NIC has enough cores for its arrivals, and keeps all their promises."""
     mix = tuple(sorted(int(arrivals.function[at]) for at in nic))
     if sum(fleet.sizes[at] for at in mix) > fleet.cores or shares.missing([mix]):
         return False
@@ -85,7 +85,7 @@ def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) 
 
 
 def by_enumeration(arrivals: Arrivals, fleet: Fleet, shares: Shares) -> int | None:
-    """Return the fewest NICs of all placements; None if no placement keeps all promises."""
+    """Return the smallest number of NICs of any placement, or None if none keeps all promises."""
     return min(
         (
             len(nics)
@@ -204,7 +204,7 @@ def test_who_finds_no_nic_is_turned_away() -> None:
 
 
 def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
-    """In the table, f0 keeps 0.9 with one other function, and 0.8 with two."""
+    """In the table, f0 keeps a share of 0.9 next to one other function, and 0.8 next to two."""
     known: dict[Mix, dict[int, float]] = {
         (0,): {0: 100.0},
         (1,): {1: 50.0},
@@ -441,23 +441,23 @@ def test_who_has_to_be_sure_counts_on_less() -> None:
 
 
 NO_NICS = np.zeros(0, dtype=np.intp)
-"""Mixes of NICs in use: none."""
+"""The mixes of the NICs in use, if there are no NICs."""
 
 # --- prices ---------------------------------------------------------------------------------------
 
 
 class KnownShares(PredictedShares):
-    """Shares that need no predictions."""
+    """Shares that are all known, so that no predictions are needed."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: object = None) -> None:
-        """Do nothing, as all shares are known."""
+        """Do nothing, because all shares are known."""
 
 
 def alike(kept: Sequence[float]) -> KnownShares:
-    """Return the shares of one function, by the number of its instances on a NIC."""
+    """Return the shares of a function, given by the number of its instances on a NIC."""
     shares = Shares(1)
     for count, share in enumerate(kept, 1):
         shares.add((0,) * count, np.array([share]), np.array([share]))
@@ -465,13 +465,16 @@ def alike(kept: Sequence[float]) -> KnownShares:
 
 
 def promising(*sla: float) -> Fleet:
-    """Return a fleet of one function with these promises."""
+    """Return a fleet with one function, whose arrivals have these promised shares."""
     fleet = fleet_of((1,))
     return fleet._replace(functions=(fleet.functions[0]._replace(sla=sla),))
 
 
 def test_prices_are_those_of_the_linear_program() -> None:
-    """Two functions with 95 %, or four with 80 %, fill a NIC: a place costs 1/2 or 1/4."""
+    """Two functions with 95 %, or four with 80 %, fill a NIC.
+
+    So a place costs 1/2 or 1/4 of a NIC.
+    """
     fleet = promising(0.8, 0.95)
     shares = alike((1.0, 0.95, 0.9, 0.8))
     prices = Prices(shares.shares, possible_mixes(fleet))
@@ -486,7 +489,7 @@ def test_prices_are_those_of_the_linear_program() -> None:
 @settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
-    """Prices are feasible for the dual program; a mix in the plan is worth one NIC."""
+    """Prices are feasible in the dual linear program. A mix that the plan uses is worth one NIC."""
     draw = np.random.default_rng(seed)
     shares, mixes = Shares(3), possible_mixes(FLEET)
     for mix in mixes:
@@ -504,7 +507,7 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
 
 @pytest.mark.parametrize(("policy", "most"), [("contention-aware", 41), ("bid-price", 32)])
 def test_prices_keep_like_promises_together(policy: str, most: int) -> None:
-    """First-fit puts promises of 95 and 80 % on the same NICs, which stay half empty."""
+    """First-fit puts promises of 95 % and of 80 % on the same NICs, which then stay half empty."""
     fleet = promising(0.8, 0.95)
     shares = alike((1.0, 0.95, 0.9, 0.8))
     arrivals = arriving(*[(0, 0.95), (0, 0.8)] * 40)
