@@ -1,4 +1,4 @@
-"""Tables of a made-up network function whose throughput is a formula with a little noise."""
+"""Writes tables of a made-up network function. Its throughput is a formula with a little noise."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
-    """Return columns of random traffic and random competitors."""
+    """Return columns with random traffic and random competitors."""
     draw = np.random.default_rng(seed)
     ipc = draw.uniform(0.4, 1.4, rows)
     reads = np.exp(draw.uniform(np.log(3e6), np.log(3e8), rows))
@@ -33,7 +33,10 @@ def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
 
 
 def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> Floats:
-    """Return a throughput that falls with flows, and with competitors' cache misses."""
+    """Return the throughput for these columns.
+
+    It falls with flows, and with cache misses of competitors.
+    """
     missed = (of["l2crd"] + of["l2cwr"]) * np.clip(1 - 3 / of["wss_mb"], 0, 1)
     time = 1 + 0.1 * np.log(of["flow_count"] / 200) + 0.3 * np.log1p(missed / 1e8)
     draw = np.random.default_rng(seed + 1)
@@ -54,7 +57,7 @@ def write(
     rows: Sequence[Sequence[object]],
     remarks: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a table to a CSV file, after lines with remarks; return the file."""
+    """Write a table to a CSV file, below lines with remarks. Return the file."""
     with path.open("w", newline="") as file:
         for key, value in (remarks or {}).items():
             file.write(f"# {key}: {value}\n")
@@ -73,7 +76,10 @@ def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | Non
 
 
 def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write times of requests on an accelerator: 0.0002 + 0.000002 x matches."""
+    """Write request times at an accelerator to a file: 0.0002 + 0.000002 x matches.
+
+    Return the file.
+    """
     rows = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
     return write(path, ("row", "mtbr", "inverse_throughput"), rows, remarks)
 
@@ -90,6 +96,9 @@ def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Pa
 
 
 def write_own(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write the counters of a function, with which it competes with others; return the file."""
+    """Write the counters of a function by traffic, which describe it as a competitor.
+
+    Return the file.
+    """
     row = ("o1", 10000, 1500, 1.0, 2.5e9, 5e7, 2.5e7, 1e9, 3e8, 6.0)
     return write(path, ("row", *MEMORY[:-1]), [row], remarks)

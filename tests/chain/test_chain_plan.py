@@ -110,8 +110,7 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
 
 
 def test_costs_are_those_of_the_chain(tmp_path: Path) -> None:
-    """The costs equal those of `chain bound`, which analyses the chain without facts about packets.
-    """
+    """The costs equal those of `chain bound`, which analyses the chain without facts."""
     file, _ = line(tmp_path)
 
     def bound(balancer: Path) -> int:

@@ -1,4 +1,4 @@
-"""Mixes that a profile measures, on simulated machines."""
+"""Tests the choice of mixes that a profile measures, on simulated machines."""
 
 import itertools
 import json
@@ -51,30 +51,36 @@ BENCHES = MemoryRange(Span(500_000, 64_000_000), None, ("updates", "copies"), 12
 
 
 def tiny(**effort: Any) -> Setup:
-    """Return the setup of `contention_tiny.yaml` with other effort."""
+    """Return the setup of `contention_tiny.yaml` with other limits of effort."""
     setup = load_setup(str(TINY))
     return setup._replace(effort=setup.effort._replace(**effort))
 
 
 def wide(**effort: Any) -> Setup:
-    """Return a setup with wide ranges, and without clients of the accelerator."""
+    """Return a setup with wide ranges of traffic, and without clients of the accelerator."""
     return tiny(**effort)._replace(traffic=WIDE, memory=BENCHES, client=None)
 
 
 def score(competitor: MemBench) -> float:
-    """Return a score that follows from the working set, MB."""
+    """Return a made-up score for a competitor, which depends only on its working set in MB."""
     return competitor.working_set / 1e6
 
 
 def cliff(point: Point) -> tuple[float, float]:
-    """Return throughput alone and with competitors; the latter leave cache for fewer flows."""
+    """Return the throughput at a point, alone and with competitors.
+
+    With competitors, it drops at a smaller number of flows.
+    """
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, mb_beside)]
     return rates[0], rates[1]
 
 
 def slope(point: Point) -> tuple[float, float]:
-    """Return throughput alone and, falling faster with the logarithm of flows, with competitors."""
+    """Return the throughput alone and with competitors.
+
+    Both fall with the logarithm of flows, the latter faster.
+    """
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     flows = math.log10(point.traffic.flows / 100)
     rates = [1e6 / (1 + flows * (0.3 + mb / (mb + 8))) for mb in (0.0, mb_beside)]
@@ -88,7 +94,7 @@ def planned(
     spread: float | None = 0.01,
     stop: int | None = None,
 ) -> tuple[list[Measured], PlanRecord]:
-    """Run the planner on a simulated machine; return measurements and its record."""
+    """Run the planner on a simulated machine. Return the measurements and the planner's record."""
     chosen, measured = planner(setup, kinds, MachineProperties(spread, score)), list[Measured]()
     while len(measured) != stop and (point := chosen.next(measured)) is not None:
         alone, beside = (Rate(value, value, value, 1, 0) for value in simulate(point))
@@ -105,7 +111,7 @@ def flows(found: Sequence[Point]) -> list[int]:
 
 
 def near(found: Sequence[Point]) -> int:
-    """Return the number of points within a factor of two of the cliff."""
+    """Return the number of points whose flows are within a factor of two of the drop."""
     return sum(CLIFF / 2 < one < CLIFF * 2 for one in flows(found))
 
 
@@ -181,7 +187,7 @@ def test_adaptive_looks_where_throughput_alone_changes() -> None:
 
 
 def test_throughput_alone_comes_along_with_every_mix() -> None:
-    """Every mix has a competitor, and all mixes are different."""
+    """Every mix has a competitor, and no mix occurs twice."""
     chosen = points(wide(plan="adaptive", mixes=40))
     assert all(one.memory is not None for one in chosen)
     assert len(set(chosen)) == 40
@@ -219,7 +225,10 @@ def test_adaptive_is_interrupted_before_it_knows() -> None:
 
 
 def test_what_can_be_measured_is_used_up() -> None:
-    """One traffic and two competitors allow two memory rows, and mixes of other kinds."""
+    """With one traffic and two competitors, only two memory rows are possible.
+
+    The remaining mixes are of other kinds.
+    """
     setup = tiny(mixes=18)
     fixed = setup.traffic._replace(flows=Span(500, 500), size=Span(256, 256))
     for plan in ("adaptive", "active"):
@@ -247,7 +256,7 @@ def test_active_knows_scores_before_it_begins() -> None:
 
 
 def rows_of(found: Sequence[Measured]) -> Rows:
-    """Return the rows of the memory model as in tables: with competitors, and alone."""
+    """Return the rows from which the memory model learns, with competitors and alone."""
     rows = [
         (one.point.traffic.flows, one.point.traffic.size, mb, rate.value)
         for one in found
@@ -277,7 +286,7 @@ def test_active_tells_a_process_more_than_chance() -> None:
 
 
 class SimulatedProfiling(Profiling):
-    """A profile whose rates come from a function; a stop is requested at a chosen call."""
+    """A profile whose rates come from a function. At a chosen call, a stop is requested."""
 
     def __init__(
         self,
@@ -346,7 +355,10 @@ def test_scores_are_measured_once_and_shown() -> None:
 
 
 def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """One mix shows that sizes have no effect; all other mixes have the default size."""
+    """A single mix shows that packet sizes have no effect.
+
+    All other mixes have the default size.
+    """
     folder, model = tmp_path / "nf.profile", tmp_path / "nf.model.json"
     profiling = SimulatedProfiling(headers_alone(plan="adaptive", mixes=30), slope)
     found = profiling.profile()
@@ -374,7 +386,10 @@ def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path)
 
 
 def test_rows_are_used_where_random_ones_follow() -> None:
-    """A step leaves few regions; the other points are random, with all sizes."""
+    """With a step, few regions are left to be split.
+
+    The other points are random, with all sizes.
+    """
     found, record = planned(wide(plan="adaptive", mixes=60))
     assert record["relevant"] == ["flow_count"]
     assert record["unused"] == []

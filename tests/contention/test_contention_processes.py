@@ -1,4 +1,4 @@
-"""Our Gaussian processes and ridge regression, compared with those of scikit-learn."""
+"""Compares our Gaussian processes and ridge regression with those of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ BOTH: tuple[Roughness, ...] = (0.5, 1.5)
 
 
 def rows(count: int, features: int, seed: int) -> tuple[Floats, Floats]:
-    """Return rows; some have equal x, as repeated measurements do."""
+    """Return random rows. Some have equal x, like repeated measurements."""
     draw = np.random.default_rng(seed)
     x = draw.uniform(-2, 3, (count, features)) * 10.0 ** draw.integers(-2, 3, features)
     x[count // 2] = x[0]

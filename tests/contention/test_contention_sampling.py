@@ -1,4 +1,4 @@
-"""Choice of points to measure: quotas, the paper's algorithm, and a comparison of four plans."""
+"""Tests the choice of points to measure: quotas, the paper's algorithm, and four plans compared."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ SPACE = Space((FLOWS, SIZE), np.log1p(np.array([0.0, 20.0, 60.0, 120.0, 240.0]))
 
 
 def cliff(at: Point) -> float:
-    """Return throughput, which falls with competitors and up to 60,000 flows, but not with size."""
+    """Return the throughput at a point. It falls with competitors and with up to 60,000 flows."""
     full_up = min(at.values()["flows"] / 60_000, 1.0)
     return 1000 / (1 + full_up + 0.25 * at.level * (0.3 + full_up))
 
@@ -117,7 +117,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
 
 
 def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
-    """Halving ends at neighbouring whole numbers."""
+    """A range is no longer halved once its ends are neighbouring whole numbers."""
 
     def step(at: Point) -> float:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0
@@ -153,13 +153,16 @@ def test_values_are_those_that_make_sense() -> None:
 
 
 def errors_of(plan: str) -> dict[str, float]:
-    """Return mean relative errors at new points of models trained on 48 samples, by model."""
+    """Train models on the 48 samples of a plan.
+
+    Return the relative error of each model at new points.
+    """
     found = [error(PLANS[plan](48, seed)) for seed in range(2)]
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
 def error(samples: list[Sample]) -> dict[str, float]:
-    """Return relative errors at new points of models trained on these samples."""
+    """Train models on these samples. Return the relative error of each model at new points."""
     kernel = ConstantKernel() * Matern(np.full(3, 0.5), (0.05, 20), nu=1.5)
     process = GaussianProcessRegressor(
         kernel + WhiteKernel(1e-4, (1e-6, 1)), normalize_y=True, random_state=0
@@ -168,7 +171,7 @@ def error(samples: list[Sample]) -> dict[str, float]:
 
 
 def error_of(learner: Any, samples: list[Sample]) -> float:
-    """Return the relative error at new points of one model."""
+    """Train one model on these samples, and return its relative error at new points."""
     draw = np.random.default_rng(99)
     points = [SPACE.drawn(draw) for _ in range(300)]
     # Half of the points have up to 60,000 flows, where throughput changes.

@@ -1,4 +1,4 @@
-"""Profiles from files; errors name file, row and column."""
+"""Tests that profiles are read from files, and that errors name file, row and column."""
 
 import json
 from pathlib import Path
@@ -201,7 +201,7 @@ def test_queries(tmp_path: Path, memory: Path) -> None:
 
 
 def test_tables_of_a_profile_are_queries(tmp_path: Path) -> None:
-    """Memory rows state their match ratio above the columns, and have no client."""
+    """Rows about memory state their match ratio above the columns. They have no client."""
     like = profile(8)
     rows = write_memory(tmp_path / "rows.csv", like, {"mtbr": "300"})
     read = read_query(str(rows), like, accelerator=True)

@@ -1,4 +1,4 @@
-"""Waiting times at accelerators of functions that run to completion."""
+"""Tests how long run-to-completion functions wait at accelerators."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ WAITS = Waits(np.array([1.0, 3.0]), np.array([0.5, 2.0]))
 
 
 def beside(solo: Floats, own: Floats, clients: Others) -> Floats:
-    """Return the throughput of a function that has `WAITS`, with these clients."""
+    """Return the throughput of a function that waits as in `WAITS`, next to these clients."""
     wait = WAITS.at(others_round_time(clients))
     return np.asarray(1 / (1 / solo + wait_per_packet(1 / solo, own, wait, clients)))
 

@@ -1,4 +1,4 @@
-"""Waits of functions that run to completion, from mixes of their profiles to predictions."""
+"""Tests that waits of run-to-completion functions are learnt from mixes and used in predictions."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,10 @@ TIMES = np.linspace(2e-4, 2e-3, 10)
 
 
 def runs(added: Floats, times: Floats = TIMES) -> CoRuns:
-    """Return co-runs with one client, under different traffic, and these added times."""
+    """Return co-runs with one client, under different traffic.
+
+    In each, packets take this additional time.
+    """
     alone = np.random.default_rng(1).uniform(300.0, 900.0, len(times))
     names = tuple(f"mix-{at}" for at in range(len(times)))
     queues = np.ones(len(times))
@@ -91,7 +94,7 @@ def learnt(of: CoRuns | None, pattern: Pattern = COMPLETION, queues: int = 1) ->
 SHARE = 0.4
 WAITING, ROUNDS = learnt(waiting(SHARE)), learnt(None)
 OWN = 2e-4 * (1 + 0.003 * 400)
-"""Request time at the match ratio of memory rows."""
+"""Request time of the function at the match ratio of rows about memory."""
 
 
 def query(*of: tuple[float, float], with_clients: bool = True) -> Query:
@@ -154,7 +157,10 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
 
 
 def rows(share: float, kept: Sequence[int] = range(12)) -> list[list[object]]:
-    """Return mixes at the accelerator only; the function waits for a share of each round."""
+    """Return mixes with contention at the accelerator only.
+
+    The function waits for a share of each round.
+    """
     of = columns(12, seed=3)
     times = np.linspace(2e-4, 2e-3, 12)
     solo = 1 / (1e-3 + 1e-4 * np.log(of["flow_count"]) + own_time(MTBR) - own_time(MEMORY_MTBR))

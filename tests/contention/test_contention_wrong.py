@@ -1,4 +1,4 @@
-"""Wrong tables of `slowpath contention`: exit code 3 and one line with file, row and column.
+"""Tests wrong tables of `slowpath contention`: exit code 3 and one line with file, row and column.
 
 Each table that a command reads gets each damage, in CSV, JSON and Parquet.
 """
@@ -30,7 +30,7 @@ def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Read(NamedTuple):
-    """A table, and a command that reads it."""
+    """A table file, and a command that reads it."""
 
     file: str
     words: str
@@ -54,7 +54,9 @@ READ = {
 }
 Cells = list[list[str]]
 Damage = Callable[[Cells, int], None]
-"""Function that changes cells of a table, header first; its second argument is a column index."""
+"""A function that damages a table. Its arguments are the cells, beginning with the header, and the
+index of a column.
+"""
 
 
 def value(text: str) -> Damage:
@@ -127,7 +129,7 @@ def test_cells(folder: Path, name: str, cell: str) -> None:
 
 
 def _line(path: Path) -> int:
-    """Return the line number of the second row of values."""
+    """Return the line number of the second row of values in a file."""
     return 3 + sum(line.startswith("#") for line in path.read_text().splitlines())
 
 
@@ -182,7 +184,7 @@ def test_files(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", READ)
 def test_remarks(folder: Path, name: str) -> None:
-    """Remarks about all rows: another device, another unit, or two values."""
+    """Comment lines about all rows that are wrong: another device, another unit, or two values."""
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     rows = original[original.index("\nrow,") + 1 :]
@@ -226,7 +228,7 @@ def test_too_few_rows(folder: Path) -> None:
 
 
 def as_json(path: Path, column: str, text: object) -> None:
-    """Replace a table by JSON, with another value in the second row."""
+    """Replace a CSV table by a JSON table in which the second row has another value."""
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     rows: list[dict[str, object]] = [*csv.DictReader(lines)]
     rows[1][column] = text

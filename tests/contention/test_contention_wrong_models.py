@@ -1,4 +1,4 @@
-"""Wrong models, descriptions and options of `slowpath contention`: errors of one line.
+"""Tests wrong models, descriptions and options of `slowpath contention`: errors of one line.
 
 The exit code is 3 for files, and 2 for options.
 """
@@ -42,7 +42,7 @@ DIAGNOSED = f"diagnose nf.json {TRAFFIC}"
 
 
 def changed(path: Path, place: str, value: object) -> None:
-    """Set a value in a document by its path, or delete it if `value` is `...`."""
+    """Set the value at a path in a JSON document. If `value` is `...`, delete it instead."""
     document = json.loads(path.read_text())
     *keys, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     inside = document

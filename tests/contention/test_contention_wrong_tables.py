@@ -177,7 +177,11 @@ def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
 
 
 def test_what_is_right_is_read(folder: Path) -> None:
-    """Other line ends, a byte order mark, other separators, repeated remarks, and JSON numbers."""
+    """Unusual but valid files are read.
+
+    They have other line ends, a byte order mark, other separators, repeated comments, or JSON
+    numbers.
+    """
     text = (folder / "memory.csv").read_text()
     for other in (
         text.replace("\n", "\r\n"),

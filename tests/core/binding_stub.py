@@ -29,9 +29,9 @@ _ERROR = '''class Error(Exception):
     refusals: list[Refusal]
     refused: list[list[int]]  # instructions of each refusal; empty: the whole program
 '''
-"""Stub of the exception, whose fields the binding adds at run time."""
+"""Text of the stub for the exception, whose fields the binding adds only at run time."""
 _RETURNED = {("Analysis", "__next__"): "Bound | Path | SoFar | Result | None"}
-"""Return types of methods that the sources declare as `Py<PyAny>`."""
+"""Return types in the stub for methods that the Rust sources declare with `Py<PyAny>`."""
 _SCALARS = {
     **dict.fromkeys(("u8", "u32", "u64", "usize", "i32", "i64"), "int"),
     **dict.fromkeys(("str", "String", "PathBuf"), "str"),
@@ -64,7 +64,7 @@ _EXPORTED = re.compile(r"#\[pymodule_export\]\s*use super::(?:\w+::)?\{?([\w, ]+
 
 
 def stub() -> str:
-    """Return the text of the stub, with names in the order of the module's exports."""
+    """Return the text of the stub. Names are in the order in which the module exports them."""
     texts = [path.read_text() for path in sorted(_SOURCES.glob("*.rs"))]
     aliases = {one["name"]: one for text in texts for one in _ALIAS.finditer(text)}
     types = _Types({name: one["type"] for name, one in aliases.items()})
@@ -90,14 +90,17 @@ def stub() -> str:
 
 
 class _Types:
-    """Converter of Rust types to Python annotations; `aliases` are Rust types by their aliases."""
+    """Converts Rust types to Python annotations.
+
+    `aliases` contains the Rust types behind aliases.
+    """
 
     def __init__(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
         self.used = list[str]()
 
     def parts(self, alias: str) -> list[str]:
-        """Return the types of the members of a tuple with an alias."""
+        """Return the types of the members of a tuple type, given by its alias."""
         return [self.of(one) for one in _split(self._aliases[alias].strip()[1:-1])]
 
     def of(self, rust: str) -> str:
@@ -126,7 +129,7 @@ class _Types:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at the commas outside brackets."""
+    """Split a text at commas, except those inside brackets."""
     depth, start, found = 0, 0, list[str]()
     for at, sign in enumerate(f"{text},"):
         depth += (sign in "(<[") - (sign in ")>]")
@@ -188,7 +191,7 @@ def _function_lines(
 
 
 def _signature(attributes: str) -> list[str]:
-    """Return the arguments with defaults from the attribute `signature`, if there is one."""
+    """Return the arguments with defaults that the attribute `signature` names, if there is one."""
     found = re.search(r"signature = \((.*)\)\)\]", attributes, re.DOTALL)
     if found is None:
         return []

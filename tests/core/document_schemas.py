@@ -91,7 +91,7 @@ def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of a type; `TypedDict` classes become references to definitions."""
+    """Return the schema of a Python type. `TypedDict` classes become references to definitions."""
     origin, arguments = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         if kind.__name__ not in definitions:
@@ -110,7 +110,7 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _items(origin: type, inside: list[Schema]) -> Schema:
-    """Return the keywords for the items of a list, or for the members of a tuple."""
+    """Return the schema keywords that describe the items of a list or tuple type."""
     if origin is list:
         return {"items": inside[0]}
     return {"prefixItems": inside, "maxItems": len(inside), "minItems": len(inside)}

@@ -24,7 +24,7 @@ _GOLDEN = GOLDEN / "schema"
 
 
 class Module(NamedTuple):
-    """A generated module."""
+    """A Python module to be generated."""
 
     about: str  # first line of its docstring
     schemas: dict[Path, str | None]  # by file: name of the type of the whole document, if any
@@ -79,7 +79,10 @@ class _Writer:
         self._final = {_name(one) for some in alternatives for one in some if "$ref" in one}
 
     def text(self, homes: dict[str, str]) -> str:
-        """Return the text of the module; types in `homes` are imported from their modules."""
+        """Return the text of this module.
+
+        Types that are keys of `homes` are imported from those modules.
+        """
         body, imports = list[str](), dict[str, list[str]]()
         for name in self._in_order():
             definition = json.dumps({key: self._definitions[key] for key in self._reached(name)})
@@ -102,14 +105,14 @@ class _Writer:
         return "\n".join([*head, "\n\n\n".join(body), ""])
 
     def _in_order(self) -> list[str]:
-        """Return the names of all types; each one comes after the types that it refers to."""
+        """Return the names of all types. Each one comes after the types that it refers to."""
         found = dict[str, None]()
         for name in self._definitions:
             found |= dict.fromkeys(self._reached(name))
         return list(found)
 
     def _reached(self, name: str) -> list[str]:
-        """Return the types that a type refers to, directly or not, followed by the type itself."""
+        """Return the types that a type refers to, even indirectly, and last the type itself."""
         found = dict[str, None]()
         for other in _references(self._definitions[name]):
             found |= dict.fromkeys(self._reached(other))
@@ -199,7 +202,7 @@ def _union(kinds: list[str]) -> str:
 
 
 def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
-    """Return one line, or several lines if one would be too long, as the formatter does."""
+    """Return a bracketed list as one line, or as several lines if one would be too long."""
     indent = " " * (len(head) - len(head.lstrip()))
     line = f"{head}{', '.join(inside)}{tail}"
     if len(line) <= _WIDTH:

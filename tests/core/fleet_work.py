@@ -13,7 +13,7 @@ def squared(common: int, item: int) -> int:
 
 
 def dies_once(common: str, item: int) -> tuple[int, int]:
-    """Kill the first worker that gets item 1; return the item and the worker that finished it."""
+    """Kill the first worker that gets item 1. Return the item and the process that finished it."""
     if item == 1:
         try:
             Path(common).touch(exist_ok=False)
@@ -30,12 +30,15 @@ def always_dies(_common: None, _item: int) -> None:
 
 
 def place_of_work(_common: None, _item: int) -> int:
-    """Return the process that runs this function."""
+    """Return the id of the process in which this function runs."""
     return os.getpid()
 
 
 def dies_of_three(common: int, item: int, _stop: Callable[[], bool]) -> int:
-    """Kill the worker that gets item 3; return the product for other items."""
+    """Kill the worker that gets item 3.
+
+    For other items, return the product of `common` and the item.
+    """
     if item == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return common * item
@@ -49,7 +52,10 @@ def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
 
 
 def waits_to_be_asked(common: str, item: int, stop_requested: Callable[[], bool]) -> str:
-    """Run until a stop request; mark start, with the process, and end by files in `common`."""
+    """Run until a stop is requested.
+
+    Mark the start, with the process, and the end by files in the folder `common`.
+    """
     Path(common, f"begun {item}").write_text(f"{os.getpid()}")
     while not stop_requested():
         time.sleep(0.01)

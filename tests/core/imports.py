@@ -1,4 +1,4 @@
-"""Dependencies between source files, in Python and in Rust, to find circular ones."""
+"""Finds dependencies between source files, in Python and in Rust, in order to detect circles."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 Graph = Mapping[str, set[str]]
-"""The files that each file uses, by its name."""
+"""For each file, the files that it uses."""
 
 
 def circles(graph: Graph) -> list[set[str]]:
@@ -36,7 +36,10 @@ def circles(graph: Graph) -> list[set[str]]:
 
 
 def python_graph(package: Path) -> Graph:
-    """Return the dependencies of a package's modules, even for annotations and in functions."""
+    """Return the dependencies between a package's modules.
+
+    Imports in functions and for annotations count.
+    """
     return {
         path.relative_to(package).as_posix(): set(_python_uses(package, path))
         for path in package.rglob("*.py")
@@ -153,7 +156,7 @@ def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
 
 
 def _pieces(inner: str) -> Iterator[str]:
-    """Split a text at commas outside braces."""
+    """Split a text at commas, except those inside braces."""
     depth, piece = 0, ""
     for letter in inner + ",":
         depth += {"{": 1, "}": -1}.get(letter, 0)

@@ -6,18 +6,20 @@ from typing import Any
 from slowpath.core.schema.validation import schema
 
 MARKS = re.compile(r"(<!-- keys: (\w+)(?:\.(\w+))? -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Place of a table in the page, with the name of the document or of one of its definitions."""
+"""Matches the place of a table in the page. The groups contain the names of the document and of the
+definition.
+"""
 
 Schema = dict[str, Any]
 
 
 def fill_in(page: str) -> str:
-    """Return the page with all tables renewed."""
+    """Return the page with renewed tables."""
     return MARKS.sub(lambda mark: f"{mark[1]}{_table(mark[2], mark[3])}{mark[4]}", page)
 
 
 def tables_needed(name: str) -> set[tuple[str, str]]:
-    """Return the tables for a document: one for itself, and one per definition with keys."""
+    """Return the tables that a document needs: its own, and one for each definition with keys."""
     definitions = schema(name)["$defs"].items()
     return {(name, "")} | {(name, key) for key, one in definitions if "properties" in one}
 
@@ -35,7 +37,7 @@ def _table(name: str, definition: str | None) -> str:
 
 
 def _words(part: Schema, definitions: dict[str, Schema]) -> str:
-    """Describe a type in words; definitions without keys are written out."""
+    """Describe a type in words. Definitions without keys are described in place."""
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
         known = definitions[name]

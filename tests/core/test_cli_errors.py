@@ -1,4 +1,4 @@
-"""Tests of the command line: invalid input, wrong usage, general options, targets.
+"""Tests errors of the command line: invalid input, wrong usage, general options, targets.
 
 For invalid input, there is one line on standard error, and the other files are analysed.
 """
@@ -84,7 +84,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
 
 
 def test_pipe(tmp_path: Path) -> None:
-    """A pipe as in `slowpath bound <(disassemble ...)` is read like a file."""
+    """A pipe, as in `slowpath bound <(disassemble ...)`, is read like a file."""
     pipe = tmp_path / "pipe.asm"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
@@ -99,7 +99,7 @@ def test_endless_file() -> None:
 
 
 def expect_error(bad: Path, place: str, word: str) -> None:
-    """Check that the only output is one line that names the file, the place in it and a word."""
+    """Check that the only output is a line with the file, the place in it, and `word`."""
     run = slowpath("bound", bad)
     assert run.returncode == 3
     assert run.stdout == ""

@@ -1,4 +1,4 @@
-"""Tests of the command-line parser and of help texts."""
+"""Tests the command-line parser and its help texts."""
 
 import re
 from argparse import Namespace

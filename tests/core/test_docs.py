@@ -21,7 +21,7 @@ CI_PAGE = ROOT / "docs/ci.md"
 
 
 def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words that call each group and each command."""
+    """Yield the words with which each group and each command is called."""
     yield words
     if isinstance(member, Group):
         if member.file_command is not None:
@@ -112,7 +112,7 @@ def assert_shows(command: str, excerpt: str) -> None:
 
 
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the workflow in `docs/ci.md`, and its scripts by step."""
+    """Return the variables of the workflow in `docs/ci.md`, and the script of each step."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
     variables = dict(re.findall(r"^  ([A-Z_]+): (.+)$", text, re.MULTILINE))
     steps = re.findall(r"- name: (.+)\n(?: {8}if: .+\n)? {8}run: \|\n((?: {10}.+\n)+)", text)

@@ -1,4 +1,4 @@
-"""Tests of the Python side of the engine's interface, most of them with a fake engine."""
+"""Tests the Python side of the engine's interface. Most tests replace the engine by a fake."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def _heed_interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Return a function that replaces the engine by one whose analyses run a script."""
+    """Return a function that installs a fake engine. Its analyses yield a script's events."""
 
     def replace(script: Callable[[FakeAnalysis], Iterator[object]]) -> None:
         core = SimpleNamespace(
@@ -181,7 +181,7 @@ def test_odd_file_names_reach_the_engine(install: Install) -> None:
 
 
 def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files and targets become handles once, and all analyses use the handles."""
+    """Each file and target is read once. All analyses use the result."""
     read = list[str]()
 
     def counting(name: str) -> Callable[..., object]:
@@ -201,7 +201,7 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_options_are_those_of_the_engine() -> None:
-    """The engine knows every field of `Options`, and rejects other fields and types."""
+    """The engine accepts every field of `Options`, and rejects other fields and types."""
     program = (*Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
     options = Options()._asdict()
     _core.Analysis(*program, options)

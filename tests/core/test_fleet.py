@@ -33,11 +33,11 @@ NOBODY = "tcp://127.0.0.1:9"
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
-    """The caller stops waiting for results."""
+    """Raised by a test to stop waiting for results."""
 
 
 def gone_once_two_work(folder: Path) -> PoolObserver:
-    """Return an observer that raises `Gone` once two items of `waits_to_be_asked` are running."""
+    """Return an observer that raises `Gone` when two items of `waits_to_be_asked` are running."""
 
     def look(_done: int) -> None:
         if len(list(folder.glob("begun *"))) == 2:
@@ -96,7 +96,7 @@ def test_only_the_item_that_kills_workers_has_no_result(pool: Pool) -> None:
 
 
 def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
-    """The other items wait for a file that this test writes after the first result."""
+    """The other items wait for a file. The test writes it after the first result arrives."""
     mark = tmp_path / "had"
     with closing(pool.each(waits_for_a_file, str(mark), ITEMS)) as found:
         first = next(found)
@@ -129,7 +129,7 @@ def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
 def test_work_ends_with_its_caller(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers notice the end of a process that was killed and cannot ask them to stop."""
+    """Workers stop when their caller was killed, although it cannot ask them to stop."""
     with connected(scheduler) as pool:
         monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):

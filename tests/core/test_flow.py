@@ -1,4 +1,4 @@
-"""Tests of drawn control-flow graphs, in layers and as columns, with random graphs."""
+"""Tests drawings of control-flow graphs, in layers and as columns, with random graphs."""
 
 import random
 from collections.abc import Iterator
@@ -15,7 +15,10 @@ GAPS = Gaps(7, 9, 1)
 
 
 def graphs(count: int = 60) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield random graphs, number of nodes and edges: most of a path, and arbitrary edges."""
+    """Yield random graphs, each as its number of nodes and its edges.
+
+    The edges are most steps of a path, and arbitrary ones.
+    """
     draw = random.Random(3)  # noqa: S311 - no secrets
     for _ in range(count):
         size = draw.randrange(1, 40)
@@ -57,7 +60,7 @@ def test_nodes_have_room_and_edges_lead_down() -> None:
 
 
 def _closing_circles(size: int, edges: list[tuple[int, int]]) -> set[int]:
-    """Return the nodes that can reach themselves."""
+    """Return the nodes from which a path leads back to themselves."""
     found = set[int]()
     for node in range(size):
         seen, open_nodes = set[int](), [node]

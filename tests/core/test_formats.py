@@ -39,5 +39,5 @@ def test_the_suffix_of_a_file_names_its_format(
 
 
 def fields(report: list[object]) -> list[str]:
-    """Return a report with a line for each value."""
+    """Return a report that has one line for each value."""
     return [str(one) for one in report]

@@ -1,4 +1,4 @@
-"""Tests of HTML reports: escaping of texts, and charts of arbitrary numbers."""
+"""Tests HTML reports: texts are escaped, and charts can show any numbers."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Tests of opening the running kernel, with and without privileges."""
+"""Tests access to the running kernel, with and without privileges."""
 
 import platform
 import shutil
@@ -21,7 +21,7 @@ try:
 except UnavailableError as problem:
     print(problem)
 """
-"""Opens the kernel, and prints `opened` or the reason against it."""
+"""Python code that opens the kernel, and prints `opened` or the reason why this failed."""
 KIND = """
 from slowpath import _core
 try:
@@ -40,11 +40,14 @@ libc = ctypes.CDLL(None)
 assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
 assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # PR_SET_SECCOMP
 """
-"""Installs a seccomp filter like that of containers: bpf(2) fails with EPERM."""
+"""Python code that installs a seccomp filter like that of containers: bpf(2) fails with EPERM."""
 
 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
-    """Return the output of code under a command that takes privileges; skip without the kernel."""
+    """Run Python code by a command that removes privileges, and return its output.
+
+    Skip the test without a kernel.
+    """
     try:
         kernel.open_kernel()
     except UnavailableError as problem:

@@ -50,7 +50,7 @@ def test_python_folders_use_only_permitted_folders() -> None:
 
 @pytest.mark.parametrize("layers", [CRATES, FOLDERS], ids=["crates", "python"])
 def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
-    """An entry uses only earlier entries, which rules out circles."""
+    """Each entry uses only entries before it, so there are no circles."""
     above = set[str]()
     for name, uses in layers.items():
         assert {*uses} <= above, name
@@ -58,7 +58,7 @@ def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
 
 
 def test_every_entry_has_files() -> None:
-    """An entry without files would permit imports by mistake."""
+    """An entry without files could permit imports that nobody intended."""
     entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
     assert entries == {*FOLDERS}
 
@@ -76,7 +76,7 @@ def test_every_path_on_the_page_exists() -> None:
 
 
 def _files() -> Iterator[Path]:
-    """Yield the files of the repository, and the folders at its top."""
+    """Yield everything at the top of the repository, and everything in some of its folders."""
     yield from ROOT.iterdir()
     for folder in (".ci", "crates", "docs", "examples", "python", "research", "targets", "tests"):
         yield from (ROOT / folder).rglob("*")
@@ -91,14 +91,17 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
 
 
 def test_the_package_does_not_use_research() -> None:
-    """Crates need no such test: the manifests may name only crates of layers.toml."""
+    """For crates, no such test is needed: their manifests may name only crates of layers.toml."""
     modules = "|".join(path.stem for path in (ROOT / "research").glob("*.py"))
     importing = re.compile(rf"^\s*(?:from|import) (?:{modules}|research)\b", re.MULTILINE)
     assert not [path for path in PACKAGE.rglob("*.py") if importing.search(path.read_text())]
 
 
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
-    """The tests of a crate are one program, to link once; `tests/main.rs` names its files."""
+    """All test files of a crate form one program, which links only once.
+
+    `tests/main.rs` names them.
+    """
     for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}
         if "main" not in files:
@@ -117,7 +120,7 @@ def test_no_rust_file_uses_another_in_a_circle() -> None:
 
 
 def test_no_python_module_uses_another_in_a_circle() -> None:
-    """Imports for annotations and inside functions count, too."""
+    """Imports inside functions and for annotations count as well."""
     assert not circles(python_graph(PACKAGE))
 
 

@@ -1,4 +1,4 @@
-"""Tests of programs that kernels reject: too much stack along calls, and callbacks."""
+"""Tests programs that kernels reject: too much stack in nested calls, and callbacks."""
 
 import json
 import random
@@ -25,7 +25,10 @@ def shown(file: Path) -> Any:
 
 
 def nested(bytes_: list[int]) -> str:
-    """Return C functions that call each other in a chain, with these sizes of their stacks."""
+    """Return C functions that call each other in a chain.
+
+    Their stacks have these sizes in bytes.
+    """
     lines = []
     for number, size in reversed(list(enumerate(bytes_))):
         head = f"static __attribute__((noinline)) int f{number}(__u32 a)"

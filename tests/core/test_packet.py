@@ -1,4 +1,4 @@
-"""Tests of witness packets: notation, hex dumps, names of headers, capture files."""
+"""Tests witness packets: their notation, hex dumps, names of headers, and capture files."""
 
 import struct
 from pathlib import Path
@@ -22,7 +22,7 @@ from support import make_path
 
 
 def packet(text: str) -> list[int | None]:
-    """Return a packet in hexadecimal with `--` for arbitrary bytes; blanks are ignored."""
+    """Read a packet in hexadecimal, with `--` for arbitrary bytes. Blanks are ignored."""
     cells = "".join(text.split())
     return witness_bytes(witness(cells, len(cells) // 2))
 
@@ -32,7 +32,7 @@ def witness(cells: str, length: int) -> Witness:
 
 
 def names(text: str) -> str:
-    """Return the headers of a packet, each with its offset: `Ethernet 0, IPv4 14`."""
+    """Return the names of a packet's headers with their offsets, such as `Ethernet 0, IPv4 14`."""
     return ", ".join(f"{header.name} {header.offset}" for header in find_headers(packet(text)))
 
 
@@ -114,7 +114,7 @@ def test_any_packet_has_headers_in_order(data: list[int | None]) -> None:
 
 @given(st.lists(st.none() | st.integers(0, 255), max_size=200))
 def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
-    """Replacing arbitrary bytes by fixed ones never hides a header."""
+    """If arbitrary bytes get fixed values, all headers that were found before are still found."""
     filled = [0 if byte is None else byte for byte in data]
     known = [(header.name, header.offset) for header in find_headers(data)]
     assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known

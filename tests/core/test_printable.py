@@ -23,9 +23,11 @@ from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_lin
 from support import ROOT, commands, make_result
 
 HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
-"""Sets a window's title, starts lines, reverses the writing direction, is partly invisible."""
+"""A text that would change a window's title, start lines, and reverse the writing direction. Parts
+are invisible.
+"""
 ODD_BYTES = os.fsdecode(b"\xff\xfe")
-"""Part of a file name that is not UTF-8; Python represents it by lone surrogates."""
+"""Part of a file name that is not valid UTF-8. Python represents it by lone surrogates."""
 OBJECT = ROOT / "examples/count_min.1.bpf.o"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
@@ -37,7 +39,7 @@ REPLACED = {
 }
 SECTION = {b".relxdp\0": b".rel\x1b[H\0"}
 BROKEN = {b"sketch\0": b"\xc2\x9b\xe2\x80\x8bk\0"}
-"""Replacement of a map's name by one that no map can have."""
+"""For a map's name in an object, a name that no valid object has."""
 FORMULA = ("=", "+", "-", "@")
 COLUMN = "=\x1b[2J\x7f\x9b\u202e\u200b"
 EXPERIMENT = """schema: 1
@@ -71,7 +73,10 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs a command in this process: exit code, output and errors."""
+    """Return a function that runs a command in this process.
+
+    It returns the exit code, output and errors.
+    """
 
     def call(*words: str | Path) -> tuple[int, str, str]:
         try:
@@ -175,7 +180,7 @@ def hostile_result(side: str) -> dict[str, Any]:
 
 
 def formats(command: Command) -> list[str]:
-    """Return the formats of a command; an empty name if it has no option `--format`."""
+    """Return the formats of a command. Without the option `--format`, this is one empty name."""
     for entry in command.options:
         if "--format" in entry.names:
             return list(entry.settings["choices"])
@@ -183,7 +188,7 @@ def formats(command: Command) -> list[str]:
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:
-    """Return arguments of a command, except the format, that make it write hostile texts."""
+    """Return lists of arguments for a command. With each, its output has hostile texts."""
     thing = folder / "object.bpf.o"
     listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
     all_of = ["-s", "*"]
@@ -433,7 +438,7 @@ def check_plain(text: str) -> None:
 
 
 def check_texts(value: Any) -> None:
-    """Check that all texts can be encoded as UTF-8, which lone surrogates cannot."""
+    """Check that all texts in a value can be encoded as UTF-8. Lone surrogates cannot."""
     json.dumps(value, ensure_ascii=False).encode()
 
 
