@@ -27,7 +27,7 @@ def needs_kernel() -> None:
 
 
 def paths_of(document: Any) -> Iterator[Any]:
-    """Yield the paths of all programs in a document of `slowpath measure`."""
+    """Yield the records of the paths of all programs in a document of `slowpath measure`."""
     for program in document["results"]:
         yield from program["paths"]
 
@@ -67,10 +67,7 @@ def _of_another_worker(process: int) -> bool:
 
 
 def stayed(before: Held) -> list[int]:
-    """Return the counts of objects that were added since `before`, and were not removed soon.
-
-    The kernel removes objects with a short delay.
-    """
+    """Return how many objects of each kind were added since `before` and stay for a while."""
     for _ in range(100):
         programs, maps, links, spaces = held()
         added = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]

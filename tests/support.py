@@ -1,4 +1,4 @@
-"""Helpers of tests: running the command, sample results, expected outputs."""
+"""Helpers for tests: they run the command, make sample results, and compare expected outputs."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tests of the parts of a comparison: pairs, columns, gates, lines, texts."""
+"""Tests the parts of a comparison: pairs, columns, gates, lines and texts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The command `slowpath fit`: its output, and its errors for unusable data."""
+"""Tests the output of `slowpath fit`, and its errors for unusable data."""
 
 import csv
 import json

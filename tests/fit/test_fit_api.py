@@ -1,4 +1,4 @@
-"""`slowpath.fit` from Python, compared with the command; reading of saved models."""
+"""Tests `slowpath.fit` from Python: it gives the command's results, and reads saved models."""
 
 import csv
 import doctest

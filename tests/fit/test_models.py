@@ -1,4 +1,4 @@
-"""Models of curves, derived from any data; the fast search compared with the exhaustive one."""
+"""Tests models of curves for arbitrary data, and the fast search against the exhaustive one."""
 
 import json
 from collections.abc import Callable

@@ -22,14 +22,14 @@ CONFIGURATIONS = {
 
 
 def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:
-    """Return the report of the command."""
+    """Run `slowpath insights counts` on a source and a trace, and return the report."""
     words = ("insights", "counts", source, "--traffic", traffic, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
 
 class Example(NamedTuple):
-    """The report on an example with its trace, and the files that the command wrote."""
+    """A counted example: the report, and the files that the command wrote."""
 
     report: dict[str, Any]
     placement: Path
@@ -41,7 +41,7 @@ _KEPT = TemporaryDirectory()
 
 @cache
 def example(name: str) -> Example:
-    """Count one of CONFIGURATIONS, once per process."""
+    """Count the example with this name in CONFIGURATIONS. Each process counts it only once."""
     files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
     _, traffic, *config = setting(name)
     outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
@@ -50,12 +50,12 @@ def example(name: str) -> Example:
 
 
 def setting(name: str) -> tuple[str | Path, ...]:
-    """Return the options with which an example runs."""
+    """Return the command-line options with which an example runs."""
     return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
 
 
 def error_of(*words: str | Path, code: int = 3) -> str:
-    """Run a command that has to fail with an exit code and without output; return its errors."""
+    """Run a command that must fail with this exit code and write no output. Return its errors."""
     run = slowpath(*words, timeout=300)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
     return run.stderr
@@ -68,7 +68,7 @@ def reported(*words: str | Path) -> dict[str, Any]:
 
 
 def as_it_is(name: str) -> dict[str, Any]:
-    """Return the report of `slowpath insights FILE` on an example."""
+    """Return the report of `slowpath insights FILE` on an example with its options."""
     return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
@@ -80,7 +80,7 @@ def trace(folder: Path, packets: Sequence[bytes]) -> Path:
 
 
 def structures(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return reads and writes by structure."""
+    """Return the numbers of reads and writes of each structure."""
     return {one["structure"]: (one["reads"], one["writes"]) for one in report["structures"]}
 
 

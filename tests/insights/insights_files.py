@@ -1,4 +1,4 @@
-"""Files of `slowpath insights` that tests change."""
+"""Builds input files of `slowpath insights` for tests, which change them."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from slowpath.core.errors import InputError
 
 
 def small() -> dict[str, Any]:
-    """A case of two structures, one of which is copied to the other."""
+    """Return a placement case with two structures, one of which is copied to the other."""
     return {
         "levels": ["near", "far"],
         "capacity_bytes": {"one": {"near": 64, "far": 4096}},
@@ -37,7 +37,7 @@ def small() -> dict[str, Any]:
 
 
 def refusal(use: Callable[[str], object], file: Path) -> str:
-    """What is said of a file that cannot be used."""
+    """Return the error message for a file that `use` must reject."""
     with pytest.raises(InputError) as caught:
         use(str(file))
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""Loads functions of the Click headers into this process, so that tests can call them."""
+"""Loads functions that use the Click headers into this process, so that tests can call them."""
 
 import ctypes
 import shutil

@@ -1,4 +1,4 @@
-"""Made-up functions, curves and groups of `slowpath insights`, and files of them."""
+"""Builds made-up functions, curves and groups for tests of `slowpath insights`, and writes them."""
 
 import csv
 import gzip
@@ -22,20 +22,20 @@ Function = dict[str, int]
 
 @cache
 def published_curves(traffic: str) -> Curves:
-    """The table of training functions; without it, tests are left out."""
+    """Return the published table of training functions. Skip the test if the table is missing."""
     folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
     return read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
 
 
 @cache
 def published_groups() -> tuple[Groups, Paired]:
-    """The same of groups."""
+    """Return the published groups for training. Skip the test if they are missing."""
     folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
     return read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
 
 
 def plain(**changes: int) -> Function:
-    """A chain without elements, whose parameters are what is usual."""
+    """Return a chain without elements. Its parameters have their usual minimum, unless changed."""
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     assert changes.keys() <= found.keys()
@@ -43,7 +43,7 @@ def plain(**changes: int) -> Function:
 
 
 def drawn(count: int, seed: int) -> list[Function]:
-    """Random functions of the kind that was published."""
+    """Return random functions of the kind in the published tables."""
     random = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -59,7 +59,10 @@ def drawn(count: int, seed: int) -> list[Function]:
 def curve_rows(
     functions: Sequence[Function], throughput: np.ndarray, latency: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Rows of a table of curves; shape of both (functions, 7)."""
+    """Return the rows of a table of curves.
+
+    Throughput and latency have the shape (functions, 7).
+    """
     return [
         {
             "function": f"f{at}",
@@ -74,7 +77,7 @@ def curve_rows(
 
 
 def query_rows(functions: Sequence[Function], cores: Sequence[int]) -> list[dict[str, Any]]:
-    """Rows of a query."""
+    """Return the rows of a query for each function with each of these numbers of cores."""
     return [
         {"function": f"f{at}", **one, "cores": number}
         for at, one in enumerate(functions)
@@ -87,7 +90,10 @@ def group_rows(
     alone: np.ndarray | None = None,
     pairs: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Groups of four in a row; alone of shape (groups, 4, 2), pairs (groups, 6, 2, 2)."""
+    """Return groups of four consecutive functions.
+
+    The shape of `alone` is (groups, 4, 2), and that of `pairs` is (groups, 6, 2, 2).
+    """
     found = []
     for at in range(len(functions) // FUNCTIONS):
         members: list[dict[str, Any]] = [
@@ -111,7 +117,7 @@ def group_rows(
 
 
 def write_csv(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """Writes a table, compressed where the name ends in `.gz`."""
+    """Write a table as CSV. The file is compressed if its name ends in `.gz`."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     table.writeheader()
@@ -120,7 +126,7 @@ def write_csv(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 def write_lines(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """Writes objects, one on each line."""
+    """Write JSON objects, one on each line."""
     return _write(file, "".join(f"{json.dumps(row)}\n" for row in rows))
 
 

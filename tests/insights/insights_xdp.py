@@ -21,11 +21,11 @@ from xdp_kernel import Answer
 
 HERE = Path(__file__).parents[1] / "counts/xdp"
 _VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
-"""Offsets in a frame of bytes that programs examine: EtherType, fragment, protocol, ports."""
+"""Offsets of bytes in a frame that programs examine: EtherType, fragment, protocol and ports."""
 
 
 class MapState(NamedTuple):
-    """A map after a run: its definition and entries, with sizes in bytes."""
+    """A map after a run: its definition and its entries. Sizes are in bytes."""
 
     kind: int
     key: int
@@ -37,7 +37,7 @@ class MapState(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The results of a program on a sequence of packets, and its maps after the last one."""
+    """The results of a program for a sequence of packets, and its maps after the last packet."""
 
     program: str
     answers: list[Answer]
@@ -78,12 +78,15 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
 
 
 def packets_of(frames: Sequence[bytes]) -> list[Captured]:
-    """Return frames as a trace has them, with intervals of one second."""
+    """Return frames in the form in which traces contain them, one second apart."""
     return [Captured(one, len(one), at * 10**9) for at, one in enumerate(frames)]
 
 
 def traffic(count: int, seed: int) -> list[bytes]:
-    """Return UDP and TCP frames over IPv4 and IPv6; some have a VLAN, a random byte, or are cut."""
+    """Return UDP and TCP frames over IPv4 and IPv6.
+
+    Some have a VLAN or a random byte, or are cut off.
+    """
     draw = noise_of(seed)
     found = []
     for _ in range(count):

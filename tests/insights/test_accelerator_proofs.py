@@ -1,4 +1,4 @@
-"""Tests of proofs on oracles in Python, and of references against published values."""
+"""Tests proofs with functions in Python, and compares reference results with published values."""
 
 import ctypes
 import faulthandler
@@ -52,7 +52,7 @@ FOX = b"The quick brown fox jumps over the lazy dog"
 
 
 def naive_crc(crc: Crc, data: bytes) -> int:
-    """Return the CRC bit by bit, according to the model of the catalogue of parametrised CRCs."""
+    """Return the CRC of data, computed bit by bit as the catalogue of CRC algorithms defines it."""
     register, mask = crc.initial, (1 << crc.width) - 1
     for byte in data:
         bits = f"{byte:08b}"
@@ -85,7 +85,7 @@ def test_crcs_have_the_check_values_of_the_catalogue(crc: Crc, check: int) -> No
 
 
 class Recorded:
-    """An oracle for a CRC, in the form that a C function may have."""
+    """A CRC in Python that takes the place of a C function."""
 
     def __init__(self, crc: Crc, *, seeded: bool, swapped: bool, at: int, text: bool) -> None:
         self._crc, self._seeded, self._swapped, self._at = crc, seeded, swapped, at

@@ -1,4 +1,4 @@
-"""Tests of `slowpath insights accelerators`, with functions in `tests/accelerators`."""
+"""Tests `slowpath insights accelerators` on the functions in `tests/accelerators`."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ CRCS = {
     "crc32_continued": (32, 0x04C11DB7, "*bare", "yes", "yes", 0),
     "crc16_byte_beside": (16, 0x1021, "crc", "no", "no", 0),
 }
-"""Width, polynomial, initial value, reflection of input and output, final xor."""
+"""CRCs: width, polynomial, initial value, reflection of input and output, and final xor."""
 
 PLACES = {
     "crc16_update": "in *crc",
@@ -55,7 +55,7 @@ PLACES = {
     "crc16_ends": "in *crc",
     "crc32_continued": "in *bare",
 }
-"""Location of the result, if it is not the return value."""
+"""For some functions, the place of the result. Other functions return their result."""
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:
@@ -381,7 +381,7 @@ OWN = (
 def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
     tmp_path: Path, own: str, suspected: list[str]
 ) -> None:
-    """A similar loop of the caller's own is suspected."""
+    """A similar loop in the caller itself is suspected, however."""
     file = tmp_path / "inside.c"
     file.write_text(CRC % own)
     run = slowpath("insights", "accelerators", file, "--format", "json", timeout=300)

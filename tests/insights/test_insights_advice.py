@@ -1,4 +1,4 @@
-"""Tests of the report of `slowpath insights FILE`: advice, gaps, notes and errors."""
+"""Tests the report of `slowpath insights FILE`: advice, gaps, notes and errors."""
 
 import csv
 import io
@@ -115,7 +115,7 @@ int look(const unsigned char *data, unsigned length) {
 
 
 def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -> None:
-    """Compare with blocks from `insights blocks`, times their runs for known packets."""
+    """Instructions equal those of `insights blocks`, times the number of runs of each block."""
     source = tmp_path / "look.c"
     source.write_text(BRANCHES)
     run = slowpath("insights", "blocks", str(source), "--format", "json")
@@ -321,7 +321,10 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
 
 
 def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
-    """Only engines of the header are free; other functions with such names are counted."""
+    """Only engines that the header declares are free.
+
+    Other functions with such names are counted.
+    """
     source, page = tmp_path / "engine.c", tmp_path / "engine.html"
     source.write_text(
         "#include <nic/engine.h>\n"
@@ -359,7 +362,7 @@ def test_csv_has_the_advice_of_json() -> None:
 
 
 def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
-    """If the source has the advised order, it needs the announced accesses, without new advice."""
+    """With the advised order, the source needs the announced accesses and gets no new advice."""
     (announced,) = (one for one in advised(*TRACED)["advice"] if one["kind"] == "coalescing")
     members = re.findall(r"^\t(\w+ \w+;)$", announced["code"], re.MULTILINE)
     assert len(members) == 4

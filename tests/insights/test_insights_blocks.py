@@ -1,4 +1,4 @@
-"""Counts by block, compared with the listing of the whole program and with clang's object."""
+"""Compares counts by block with the listing of the whole program, and with clang's object."""
 
 import csv
 import json
@@ -97,7 +97,7 @@ def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
 
 
 def test_unsupported_operations_do_not_change_other_blocks(tmp_path: Path) -> None:
-    """A program with and without unsupported operations has the same counts in all other blocks."""
+    """All other blocks have the same counts with and without the unsupported operations."""
     source = """
         #include <linux/bpf.h>
         #include <bpf/bpf_helpers.h>
@@ -181,7 +181,7 @@ def test_accesses_through_merged_pointers_are_classified() -> None:
 
 
 def test_the_refusal_of_unknown_pointers_has_this_text() -> None:
-    """The product recognises such a refusal by its text, as it has no code."""
+    """The refusal has no error code, so the product recognises it by this text."""
     file = "examples/firewall.bpf.o"
     found = objects.read_object(file, (ROOT / file).read_bytes())
     options = analyses.Options(map_abi="call")

@@ -1,4 +1,4 @@
-"""Blocks as words, predictions of the learnt models, and labels of the training data."""
+"""Tests the words of blocks, predictions of the trained models, and labels of training data."""
 
 import json
 import os
@@ -58,7 +58,7 @@ out:
 
 
 def words_of(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
-    """Return the words, packet accesses and state accesses of each block of `f`."""
+    """Return the words, packet accesses and state accesses of each block of the function `f`."""
     module = str(llvm.parse_assembly(text))
     functions = functions_of(llvm.parse_assembly(module))
     traced = IrModule(module, functions).traced("f", ["context"])["f"]

@@ -1,4 +1,4 @@
-"""LLVM IR lowered to BPF by llvmlite: comparison with clang, and rejected functions."""
+"""Compares BPF that llvmlite makes from LLVM IR with clang's BPF. Tests rejected functions."""
 
 import json
 import time
@@ -53,7 +53,7 @@ def learnt(file: Path | str, *options: str) -> dict[str, Any]:
 
 
 def operations(machine: Machine, function: str) -> list[str]:
-    """Return the first word of each instruction of a function."""
+    """Return the first word of each instruction in a function."""
     [(name, rows)] = described(machine, function, [], {})
     assert name == function
     return [one.words[0] for one in rows]
@@ -194,7 +194,7 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
 
 
 def test_refused_functions_are_found_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The back end fails here without a message, so that it does not name the function."""
+    """Here, the back end fails without a message that could name the function."""
     attempt = backend._attempt
 
     def silent(text: str, file: str, until: float | None) -> tuple[tuple[str, bytes] | None, str]:

@@ -1,4 +1,4 @@
-"""Plain functions and elements, wrapped and counted as programs; compared with real programs."""
+"""Tests that plain functions and Click elements are wrapped as programs and counted."""
 
 import os
 import re

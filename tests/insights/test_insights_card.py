@@ -1,4 +1,4 @@
-"""Advice that is followed in programs that the card runs: counted in the code that is made."""
+"""Tests that advice has the announced effect in programs for the card, by counts of its code."""
 
 import json
 import tomllib
@@ -22,7 +22,7 @@ FETCHED = {
     "udp_counter": "-DTOGETHER",
     "web_generator": "-DFOLLOWED",
 }
-"""What has neighbours fetched with one command, and state where it was."""
+"""Flags that let one command fetch neighbouring members, while the state stays where it was."""
 ORDERED = ("nat", "web_generator")
 SUMMED = ("dns_proxy", "web_generator")
 
@@ -36,7 +36,7 @@ def reported(*words: object) -> dict[str, Any]:
 
 @cache
 def counted(name: str, flags: str) -> dict[str, Any]:
-    """The program, block by block."""
+    """Count the instructions and accesses of a program, block by block."""
     file = FOLDER / f"{name}.bpf.c"
     [program] = reported("insights", "blocks", file, f"--cflags={flags}")["programs"]
     read: dict[str, Any] = program
@@ -53,7 +53,7 @@ def state(name: str, flags: str) -> int:
 
 @cache
 def slowest(name: str, flags: str) -> dict[str, float]:
-    """Cycles of the slowest path, by component."""
+    """Return the cycles of the slowest path, by component."""
     file = FOLDER / f"{name}.bpf.c"
     [result] = reported("bound", file, "--target", TARGET, f"--cflags={flags}")["results"]
     assert result["guarantee"]["exact"]
@@ -73,7 +73,7 @@ def announced(name: str) -> dict[str, Any]:
 
 
 def described(name: str) -> dict[str, Any]:
-    """What is read, as the file of layouts has it."""
+    """Return the block `read` of a program in the file of layouts."""
     file = json.loads((FOLDER / "layouts.json").read_text())
     [element] = [one for one in file["elements"] if one["name"] == name]
     read: dict[str, Any] = next(one for one in element["blocks"] if one["name"] == "read")
@@ -81,7 +81,7 @@ def described(name: str) -> dict[str, Any]:
 
 
 def price() -> float:
-    """Cycles for which a read of state keeps the memory busy."""
+    """Return the cycles for which one read of state keeps the memory busy."""
     target = tomllib.loads((ROOT / f"targets/{TARGET}.toml").read_text())
     return float(target["price"]["mem.dram.read32.wait"]["dram"]["cycles"])
 
@@ -95,7 +95,10 @@ def test_the_card_runs_all_of_it(name: str, flags: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_reads_are_saved_as_announced(name: str) -> None:
-    """As written, each member is a command; fetched together, each window is one."""
+    """In the source, each member is fetched by its own command.
+
+    If members are fetched together, one command fetches each window.
+    """
     read = described(name)
     (window,) = (one for one in announced(name)["blocks"] if one["block"] == "read")
     saved = read["weight"] * (len(read["variables"]) - window["accesses"])
@@ -107,7 +110,7 @@ def test_reads_are_saved_as_announced(name: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_layouts_are_those_of_the_programs(name: str) -> None:
-    """Members of the struct in the order of the source, with the sizes that the file has."""
+    """The file of layouts has the struct's members in source order, with their sizes."""
     text = (FOLDER / f"{name}.bpf.c").read_text()
     first = text.rindex("struct {\n\t__uint(type")
     body = text[text.rindex("struct ", 0, first - 1) : first]
@@ -122,7 +125,7 @@ def test_layouts_are_those_of_the_programs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_an_order_alone_changes_no_access(name: str) -> None:
-    """The code generator reads no two members of an element with one command by itself."""
+    """By itself, the code generator never reads two members with one command."""
     compared = {one["layout"]: one["accesses"] for one in announced(name)["compared"]}
     assert announced(name)["accesses"] == compared["source"] - 1
     assert state(name, "-DORDERED") == state(name, "")
@@ -139,7 +142,10 @@ def test_rules_in_the_program_are_read_from_no_memory() -> None:
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: str) -> None:
-    """Neither way reads more of the packet than one command more, and instructions are close."""
+    """Correcting a checksum costs about as much as recomputing it.
+
+    The largest block changes by at most 16 instructions.
+    """
     before, after = (
         max(one["instructions"] for one in blocks(name, flags)) for flags in ("", "-DFOLLOWED")
     )
@@ -147,7 +153,10 @@ def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: s
 
 
 def test_sums_of_headers_are_right(tmp_path: Path) -> None:
-    """What is corrected is what is made anew, and what the packets of a trace have already."""
+    """The recomputed checksum equals the checksum in the packets of a trace.
+
+    After a change of the header, the corrected checksum equals the recomputed one.
+    """
     file = tmp_path / "sums.c"
     file.write_text(
         f'#include "{FOLDER / "card.h"}"\n#include <string.h>\n'

@@ -60,7 +60,7 @@ def elements(
 
 
 def counted(element: Element, order: Order, width: int) -> Fraction:
-    """Return the accesses per packet by the definition, from the windows of each byte."""
+    """Return the accesses per packet, computed from the definition: the windows of each byte."""
     windows = dict[str, set[int]]()
     end = 0
     for at in order:
@@ -109,7 +109,7 @@ def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: o
 @settings(max_examples=25)
 @given(elements(most=10, sizes=(4,)), st.sampled_from((8, 16)))
 def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int) -> None:
-    """With words only, an order is a partition into packs: compare with all partitions."""
+    """If all variables are words, an order divides them into groups. All divisions are tried."""
     words = [Variable(one.name, 4, 4) for one in element.variables]
     element = element._replace(variables=words)
     masks = [

@@ -57,7 +57,7 @@ def test_scores_are_those_described() -> None:
 
 
 def reordered(values: Array) -> Array:
-    """Return scores of groups that were permuted by ORDER, in the order of the original pairs."""
+    """Return the scores of groups permuted by ORDER, in the original order of pairs."""
     places = {frozenset(members): at for at, members in enumerate(PAIRS)}
     new_position = {old: new for new, old in enumerate(ORDER)}
     return values[

@@ -36,7 +36,7 @@ from support import slowpath
 
 
 def knee_by_rule(curve: np.ndarray) -> int:
-    """Return the knee by the published rule, step by step."""
+    """Return the knee of a curve by the published rule, computed step by step."""
     unit = curve[0] / 5.4
     for step in range(1, 7):
         gain = curve[step] - curve[step - 1]
@@ -208,7 +208,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 
 
 def test_labels_of_published_functions_are_those_described() -> None:
-    """Compare knees with counts and medians in the description of the tables."""
+    """Knees agree with the counts and medians in the description of the published tables."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
         curves = published_curves(traffic)
         found = knees(curves.throughput)

@@ -1,4 +1,4 @@
-"""Counts of functions over traces, compared with independent counts of the same accesses."""
+"""Compares counts of functions over traces with independent counts of the same accesses."""
 
 import json
 import shutil
@@ -95,7 +95,7 @@ def test_counts_equal_those_of_a_self_counting_twin(tmp_path: Path, seed: int) -
 
 
 def test_counts_distinguish_tables_and_members() -> None:
-    """The expected counts of the example's NAT follow from its trace."""
+    """The expected counts of the NAT example are computed from its trace."""
     report = example("nat").report
     fate, found = report["fate"], structures(report)
     outputs = sent(report)

@@ -48,7 +48,7 @@ def work(instructions: float = 300.0, *parts: CardPart) -> CardWork:
 
 
 def rates(one: CardWork) -> np.ndarray:
-    """Return the throughput by draw and number of cores."""
+    """Return the throughput of a function, by draw and number of cores."""
     return throughput(drawn(KNOWN.alone, packets_of(one), draws=60), CORES)[:, 0]
 
 
@@ -200,7 +200,9 @@ TWINS = {
     "tcpdemux": ("demux", True, True),
     "tcpconn": ("conn", True, False),
 }
-"""Element by C function; true if it reads headers; true if it has an amount."""
+"""For each C function, the element that it re-implements, whether it reads headers, and whether it
+has an amount.
+"""
 
 
 def test_instructions_of_elements_are_those_of_their_twins() -> None:
@@ -272,7 +274,10 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
 
 
 def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
-    """Structures: one read in pieces, one copied as a whole, one with members of unknown size."""
+    """One structure is read in pieces, and one is copied as a whole.
+
+    Another one has members of unknown size.
+    """
 
     def structure(name: str, reads: int, *members: tuple[int, int]) -> Any:
         listed = [{"size_bytes": size, "reads": count, "writes": 0} for size, count in members]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("with_clang")
 FILTER = ROOT / "tests/advice/filter.c"
 TRACE = EXAMPLES / "udp_counter.pcap"
 KINDS = ("accelerator", "coalescing", "placement")
-"""Kinds of advice that the examples in `followed` follow."""
+"""Kinds of advice that the examples in the folder `followed` apply."""
 SOME = CONFIGURATIONS if CAMPAIGN > 1 else ("nat", "web_generator")
 
 
@@ -31,13 +31,13 @@ def filtered() -> dict[str, Any]:
 
 
 def placed(name: str) -> dict[str, Any]:
-    """Return the report on an example that follows only the placement."""
+    """Return the report on an example that applies only the advice on placement."""
     placement = EXAMPLES / f"followed/{name}.json"
     return reported(EXAMPLES / f"{name}.cc", *setting(name), "--placement", placement)
 
 
 def followed(name: str) -> dict[str, Any]:
-    """Return the report on an example that follows all advice."""
+    """Return the report on an example that applies all advice."""
     folder = EXAMPLES / "followed"
     return reported(folder / f"{name}.cc", *setting(name), "--placement", folder / f"{name}.json")
 
@@ -94,7 +94,7 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
 
 @pytest.mark.parametrize("name", SOME)
 def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
-    """Only suspicions remain. Reordered members change the code that LLVM generates."""
+    """Only suspicions are left. The order of members changes the code that LLVM generates."""
     report = followed(name)
     left_over = [one for kind in KINDS for one in advice(report, kind)]
     assert {one["certainty"] for one in left_over} <= {"learnt"}
@@ -160,7 +160,7 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dns_proxy", "web_generator"])
 def test_a_sum_of_the_library_by_the_engine(name: str, tmp_path: Path) -> None:
-    """Only advice on the engine is followed, so the saving is exactly as announced."""
+    """The source applies only the advice on the engine, so the saving is exactly as announced."""
     source = (EXAMPLES / f"{name}.cc").read_text()
     (engine,) = (one for one in advice(as_it_is(name), "accelerator") if one["before"])
     line = source.splitlines()[engine["line"] - 1]
@@ -247,7 +247,7 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
 
 
 def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
-    """Only one of two structures fits into near memory, and the wrong one is there."""
+    """Near memory has room for one of two structures, and contains the wrong one."""
     source, file = tmp_path / "nf.c", tmp_path / "placement.json"
     source.write_text(
         "#include <stdint.h>\n"

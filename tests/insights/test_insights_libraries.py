@@ -1,4 +1,4 @@
-"""Advice on what libraries do for a source: at its own lines, and once."""
+"""Tests advice on library functions. It names the lines of the source that call them."""
 
 import json
 from pathlib import Path
@@ -28,23 +28,23 @@ def reported(*words: str | Path) -> Given:
 
 
 def engines(*words: str | Path) -> list[Given]:
-    """Advice on accelerators."""
+    """Return the advice on accelerators."""
     return [one for one in reported(*words)["advice"] if one["kind"] == "accelerator"]
 
 
 def of_line(found: list[Given], words: str) -> Given:
-    """The only piece of advice on a line that has these words."""
+    """Return the only piece of advice on a source line that contains `words`."""
     [one] = [one for one in found if words in text_of(one)]
     return one
 
 
 def text_of(one: Given) -> str:
-    """The line that advice is on."""
+    """Return the text of the source line that a piece of advice is about."""
     return str((ROOT / one["file"]).read_text().splitlines()[one["line"] - 1])
 
 
 def executed(report: Given, *names: str) -> float:
-    """LLVM's instructions of functions, for each packet."""
+    """Return the number of LLVM instructions that these functions execute per packet."""
     blocks = [one for one in report["blocks"] if one["function"] in names]
     return float(sum(one["instructions"] * one["per_packet"] for one in blocks))
 
@@ -85,7 +85,7 @@ def test_what_no_packet_came_to_is_last_and_says_so() -> None:
 
 
 def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
-    """Every other packet is none of IPv4."""
+    """Every other packet is changed so that it is not IPv4."""
     frames = frames_of(EXAMPLES / "nat.pcap")[:40]
     for one in range(0, len(frames), 2):
         changed = bytearray(frames[one])
@@ -100,7 +100,10 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
 
 
 def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
-    """Those that only `main` calls, and itself, whether or not the entry is named."""
+    """No advice is given on functions that only `main` calls, nor on `main` itself.
+
+    Naming the entry makes no difference.
+    """
     found, named = engines(DPDK, "--traffic", NAT), engines(DPDK, "--entry", "work")
     for these in (found, named):
         assert {one["what"] for one in these} == {"rte_jhash", "rte_ipv4_cksum", "rte_hash_crc"}
@@ -129,7 +132,7 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
 
 
 def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
-    """Tables of hashes are the framework's: their look-ups take no instructions of a core."""
+    """Hash tables belong to the framework. Their look-ups take no instructions of a core."""
     found = engines("tests/dpdk/router.c", "--traffic", NAT)
     counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
     [one] = found
@@ -141,7 +144,7 @@ def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
 
 
 def test_work_of_several_lines_is_counted_apart() -> None:
-    """An element that sums what it has made, and sums it again to check it."""
+    """The element computes the checksum of its result, and computes it again to check it."""
     words = ("--config", "192.0.2.1, 2001:db8::1, 2:0:0:0:0:1", "--traffic", NAT)
     found = engines("tests/click/headers.cc", *words)
     those = [one for one in found if "click_in_cksum(" in text_of(one)]

@@ -29,7 +29,10 @@ IMEM = 0
 
 
 def made_up(seed: int = 1) -> Array:
-    """Return parameters with which cores limit some typical chains, and shared resources others."""
+    """Return parameters of the network.
+
+    Cores limit some typical chains, and shared resources others.
+    """
     random = np.random.default_rng(seed)
     typical = {COMPUTING.name: 20.0, WAITING.name: 100.0, SHARED[-1].name: 0.1}
     times = [
@@ -40,7 +43,7 @@ def made_up(seed: int = 1) -> Array:
 
 
 def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:
-    """Return random co-located functions, and the number of cores of each."""
+    """Return random functions that run together, and the number of cores of each."""
     random = np.random.default_rng(seed)
     one = amounts(works(functions_of(drawn(count * classes, seed))))
     places = np.arange(count * classes).reshape(classes, count)
@@ -60,7 +63,7 @@ def random_demands(classes: int, seed: int) -> tuple[Demands, Array]:
 
 
 def of_classes(needed: Demands, which: slice) -> Demands:
-    """Return the demands of selected classes, in the order of the slice."""
+    """Return the demands of the classes in a slice, in this order."""
     waiting, computing, shared, queueing = needed
     return Demands(waiting[:, which], computing[:, which], shared[:, which], queueing)
 

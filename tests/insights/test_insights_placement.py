@@ -1,4 +1,4 @@
-"""Tests of placements against the enumeration of all placements, and against published results."""
+"""Compares placements with the enumeration of all placements, and with published results."""
 
 import csv
 import ctypes
@@ -94,7 +94,7 @@ def rates(draw: st.DrawFn) -> ThroughputLimits:
 
 
 def spreads(case: Case) -> Iterator[PartCounts]:
-    """Yield all placements that fit."""
+    """Yield all placements of a case that fit into the memories."""
     each = [
         [
             counts
@@ -120,7 +120,10 @@ def spreads(case: Case) -> Iterator[PartCounts]:
 def defined_value(
     case: Case, spread: PartCounts, objective: Objective, *, free: bool
 ) -> tuple[float, float]:
-    """Return cost, or seconds and cost, by the definition: a sum over the accesses of all parts."""
+    """Return the value of a placement by the definition, as a sum over the accesses of all parts.
+
+    It is the cost, or seconds and cost.
+    """
     missing = 0.0 if free else math.inf
     cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
     counts_of = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
@@ -214,7 +217,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
 
 
 def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
-    """Return the level of each unit, if units have one part each."""
+    """Return the memory level of each unit, if each unit has one part."""
     left = [list(counts) for counts in spread]
     levels = []
     for unit in found.units:
@@ -256,7 +259,7 @@ def test_decisions_cost_what_the_best_solution_with_them_does(
 
 
 def test_where_copies_need_large_tables_reduced_costs_do() -> None:
-    """Each two of twelve structures have a copy, on five levels."""
+    """Any two of twelve structures are copied to each other; there are five levels."""
     names = [f"s{at}" for at in range(12)]
     levels = ("a", "b", "c", "d", "e")
     price = {level: 10.0 * at for at, level in enumerate(levels, 1)}
@@ -358,7 +361,7 @@ def card(near: int, far: int) -> Card:
 
 @pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
 def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
-    """One byte is within the tolerance of the solver, but is checked in integers."""
+    """The solver tolerates one byte too many, but placements are checked in integers."""
     structures = [reads("a", 4_000_000_000, 4.0), reads("b", 4_000_000_001, 4.0)]
     found = place(Case("full", card(room, 10**10), structures), COST)
     assert found is not None

@@ -1,4 +1,4 @@
-"""What is wrong with tables of `slowpath insights cores` and `colocation` is said by place."""
+"""Tests that errors in tables of `insights cores` and `colocation` name the wrong place."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ Rows = list[dict[str, Any]]
 
 
 def said(*words: str | Path, code: int = 3) -> str:
-    """The one line that a run ends with."""
+    """Run a command that must fail with this exit code. Return the last line of its errors."""
     run = slowpath("insights", *words)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
     (line,) = run.stderr.splitlines()[-1:]
@@ -29,7 +29,7 @@ def said(*words: str | Path, code: int = 3) -> str:
 
 
 def why(read: Callable[[str], object], file: Path) -> str:
-    """Why a file is refused."""
+    """Return the reason for which a file is rejected."""
     with pytest.raises(InputError) as refused:
         read(str(file))
     assert refused.value.file == str(file)

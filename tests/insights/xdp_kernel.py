@@ -51,7 +51,7 @@ class _MapOptions(ctypes.Structure):
 
 
 class Answer(NamedTuple):
-    """The result of a program for a packet, and the packet afterwards."""
+    """The result of a program for a packet, and the packet after the run."""
 
     result: int
     packet: bytes
@@ -81,7 +81,7 @@ def _library() -> ctypes.CDLL:
 
 
 class Loaded:
-    """A program in the kernel, with its object; `close` releases both."""
+    """An object that is loaded into the kernel, and one of its programs; `close` releases both."""
 
     def __init__(self, file: Path, program: str) -> None:
         self._lib = _library()

@@ -1,4 +1,4 @@
-"""Each disturbance is reported if, and only if, the machine has it."""
+"""Tests that each disturbance of a machine is reported if, and only if, it exists."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +21,7 @@ CALM_TIME = {
 
 
 def _calm() -> Any:
-    """Return the environment of a run without any disturbance."""
+    """Return a description of a machine on which nothing disturbs measurements."""
     record: Any = environment.begin(3, files=Files(Path("/nowhere"))).end()
     record["kernel"]["clock_source"] = "tsc"
     record["kernel"]["bpf"] |= {"jit_enable": 1, "jit_harden": 0, "stats_enabled": 0}
@@ -37,7 +37,10 @@ def _calm() -> Any:
 
 
 def _with(place: str, value: object) -> Environment:
-    """Return the environment of a calm machine with another value at a place: `run.throttled`."""
+    """Return the description of a calm machine in which one value is replaced.
+
+    The place of the value is written like `run.throttled`.
+    """
     record: Any = _calm()
     *folders, key = place.split(".")
     at = record

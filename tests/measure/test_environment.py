@@ -1,4 +1,4 @@
-"""Facts about the machine, read from the files of made-up machines."""
+"""Tests facts about the machine that are read from files, with files of made-up machines."""
 
 import json
 import threading
@@ -328,7 +328,7 @@ def test_any_content_of_files_is_read(text: str, data: bytes, cpu: int) -> None:
     debugging_options(text)
 
     class Filled(Files):
-        """Files with this content for each name."""
+        """Files that all have the same content, in folders that all have the same names."""
 
         def data(self, file: str) -> bytes | None:  # noqa: ARG002 - any file
             return data

@@ -1,4 +1,4 @@
-"""Sampling of live packets, on a bench without a kernel."""
+"""Tests the sampling of live packets without a kernel."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,10 @@ ROUNDS, SUBJECTS = 3, 4
 
 
 class Bench:
-    """A bench with one path of 100 ns and a baseline of 60 ns; a share of all packets is lost."""
+    """A fake bench with a path of 100 ns and a baseline of 60 ns.
+
+    It loses a share of all packets.
+    """
 
     def __init__(self, lost: float = 0.0, counted: int = 1_000_000) -> None:
         self.received = [True]
@@ -63,7 +66,7 @@ def test_a_stop_takes_effect_after_one_round() -> None:
 
 
 def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
-    """Return a program with one path, prepared for a bench, and the record of the path."""
+    """Return a program with one path, prepared for the fake bench, and the record of this path."""
     case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
     monkeypatch.setattr(kernel, "prepare_live_case", lambda *_: case)
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)

@@ -1,4 +1,4 @@
-"""`slowpath measure` in the running kernel: reports, agreement with the analysis, clean-up.
+"""Tests `slowpath measure` in the running kernel: reports, packets on the analysed paths, clean-up.
 
 No test depends on measured times.
 """

@@ -1,4 +1,4 @@
-"""Paths on cold caches: flows, packets and map entries; no test depends on measured times."""
+"""Tests paths on cold caches: flows, packets and map entries. No test depends on measured times."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`measure --fail-on`: a gate fails only if the whole interval of the ratio exceeds the limit."""
+"""Tests that `measure --fail-on` fails only if the ratio's whole interval exceeds the limit."""
 
 import pytest
 

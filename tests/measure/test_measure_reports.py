@@ -1,4 +1,4 @@
-"""Text and CSV reports of made-up measurements."""
+"""Tests text and CSV reports of made-up measurements."""
 
 import csv
 import io

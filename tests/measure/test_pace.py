@@ -1,4 +1,4 @@
-"""Speed of the CPU, computed from given times of additions."""
+"""Tests the speed of a CPU that is computed from the times of additions."""
 
 import random
 from pathlib import Path

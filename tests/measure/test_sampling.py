@@ -1,4 +1,4 @@
-"""Sampling plan, on a bench with given times."""
+"""Tests the sampling plan with a fake bench that takes given times."""
 
 import random
 import sys
@@ -23,7 +23,7 @@ from slowpath.measure.statistics import Estimate
 
 EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0
-"""Overhead of a call in nanoseconds."""
+"""Time that one call takes in addition to its runs, in nanoseconds."""
 
 
 class Bench:
@@ -176,7 +176,7 @@ def test_it_goes_on_until_it_is_precise() -> None:
 
 
 def test_it_goes_on_until_what_is_asked_is_decided() -> None:
-    """Both times are precise long before their ratio lies clearly on one side of a limit."""
+    """Both times are precise long before it is clear on which side of a limit their ratio lies."""
 
     def beyond(subjects: Sequence[Measured | None]) -> Estimate:
         old, new = subjects

@@ -1,4 +1,4 @@
-"""Statistics of measurements, compared with SciPy and with the confidence of intervals."""
+"""Compares statistics with SciPy, and tests how often intervals contain the true value."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Stretches of a path: computation of their times, and stretches in the running kernel.
+"""Tests how times of stretches are computed, and stretches in the running kernel.
 
 Never how long something takes.
 """

@@ -1,4 +1,4 @@
-"""`slowpath measure --pcap` in the running kernel; no test depends on measured times."""
+"""Tests `slowpath measure --pcap` in the running kernel. No test depends on measured times."""
 
 import csv
 import io
@@ -128,7 +128,7 @@ def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
-    """The witness of a program without maps takes the slowest path also as a trace."""
+    """For a program without maps, a trace with the witness alone also takes the slowest path."""
     _, alone = run(HEADER_PARSER, "--paths", "1")
     witness = bytes.fromhex(alone["paths"][0]["packet"])
     file = tmp_path / "slowest.pcap"

@@ -1,4 +1,4 @@
-"""`slowpath measure` with two files: comparison of both versions of a program."""
+"""Tests `slowpath measure` with two files, which compares two versions of a program."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Tests of `slowpath sweep`: each value of a definition has the results of `slowpath bound`."""
+"""Tests `slowpath sweep`: each value of a definition has the results of `slowpath bound`."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Write a program whose code depends on definitions; return its path."""
+    """Write a program whose code depends on preprocessor definitions, and return its path."""
     needs_clang()
     file = tmp_path / "program.bpf.c"
     file.write_text(SOURCE)
